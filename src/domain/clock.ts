@@ -1,0 +1,28 @@
+/** Time as a port, so that tests move it instead of sleeping. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /**
+   * Calls back once, `ms` milliseconds from now at the earliest. The timer never keeps a process alive.
+   * Returns a function that cancels it.
+   */
+  after(ms: number, callback: () => void): () => void
+}
+
+/** `setTimeout` takes at most a signed 32-bit delay and fires at once beyond it, so longer waits are cut. */
+const LONGEST_WAIT_MS = 60_000
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.max(0, ms))
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+/** How long a sleeper may wait for `instant`: never past a minute, so that a clock that jumps is noticed. */
+export function waitFor(instant: number | null, now: number): number {
+  if (instant === null) return LONGEST_WAIT_MS
+  return Math.min(Math.max(instant - now, 0), LONGEST_WAIT_MS)
+}

@@ -1,0 +1,31 @@
+/** One gateway of a cluster as configured; bases are absolute URLs and need not end with `/ipfs/`. */
+export interface GatewayDefinition {
+  label: string
+  publicUrl: string
+  /** What the node itself would use, where it differs from `publicUrl`. */
+  url?: string
+}
+
+export interface ClusterDefinition {
+  id: string
+  label: string
+  region: string
+  country: string | null
+  /** Empty: the node's own gateway serves the cluster, at the engine's `publicUrl`. */
+  gateways: readonly GatewayDefinition[]
+  /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
+  dataDir?: string
+}
+
+/** Where requests go that name no cluster. */
+export const DEFAULT_CLUSTER = 'cl0-global'
+
+/** The six known clusters of the contract, all on the embedded node unless configured otherwise. */
+export const knownClusters: readonly ClusterDefinition[] = [
+  { id: 'cl0-global', label: 'Primary', region: 'Global', country: null, gateways: [] },
+  { id: 'cl1-eu', label: 'eu', region: 'Europe', country: null, gateways: [] },
+  { id: 'cl1-na', label: 'na', region: 'North America', country: null, gateways: [] },
+  { id: 'cl2-es', label: 'es', region: 'Spain', country: 'ES', gateways: [] },
+  { id: 'cl2-us', label: 'us', region: 'United States', country: 'US', gateways: [] },
+  { id: 'cl2-de', label: 'de', region: 'Germany', country: 'DE', gateways: [] },
+]

@@ -1,0 +1,67 @@
+/**
+ * Every code that an error of Holdfast can carry. Codes are stable: callers may branch on them. The HTTP status
+ * of each stands in one table, `src/http/error-response.ts`.
+ */
+export type ErrorCode =
+  // access
+  | 'INVALID_API_KEY'
+  | 'missing_scope'
+  | 'account_disabled'
+  | 'IP_NOT_ALLOWED'
+  | 'RATE_LIMIT'
+  // plan and quota
+  | 'TIMELOCK_NOT_ALLOWED'
+  | 'CLUSTER_NOT_ALLOWED'
+  | 'QUOTA_EXCEEDED'
+  | 'FILE_TOO_LARGE'
+  | 'DIRECTORY_TOO_LARGE'
+  // input
+  | 'INVALID_CID'
+  | 'INVALID_PATH'
+  | 'INVALID_TIMELOCK'
+  | 'VALIDATION'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TOO_LARGE'
+  | 'RANGE_NOT_SATISFIABLE'
+  // lookup
+  | 'CID_NOT_FOUND'
+  | 'PIN_NOT_FOUND'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  | 'GONE'
+  // the node itself
+  | 'ABORTED'
+  | 'BLOCK_DAMAGED'
+  | 'DATA_DIR_IN_USE'
+  | 'DATA_DIR_UNUSABLE'
+  | 'DATA_DIR_NEWER'
+  | 'CONFIG_INVALID'
+  | 'UNAVAILABLE'
+  | 'STORAGE_FULL'
+  | 'INTERNAL_ERROR'
+
+export interface HoldfastErrorOptions {
+  /** The error underneath, for logs; never shown to a client. */
+  cause?: unknown
+  /** Extra fields for the client's error body, such as `required` of `missing_scope`. */
+  details?: Readonly<Record<string, string | number>>
+}
+
+/** The one error class. `message` is always safe to show to the caller; what is not goes into `cause`. */
+export class HoldfastError extends Error {
+  override readonly name = 'HoldfastError'
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, string | number>>
+
+  constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** Whether an unknown value is a {@link HoldfastError}, of the given code if one is named. */
+export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+  return error instanceof HoldfastError && (code === undefined || error.code === code)
+}

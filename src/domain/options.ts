@@ -1,0 +1,30 @@
+import type { Clock } from './clock.ts'
+import type { ClusterDefinition } from './cluster.ts'
+import type { Logger } from './logger.ts'
+import type { Plan } from './plan.ts'
+
+/** The configuration of an engine, the same in a config file and in code. Everything is optional. */
+export interface EngineConfig {
+  /** Where clients reach this node, without a trailing slash, e.g. `https://pins.example.org`. */
+  publicUrl?: string
+  /** Directories below which server-path uploads may read. Given ones replace `<dataDir>/import`. */
+  importRoots?: readonly string[]
+  /** Given clusters replace the six known ones. */
+  clusters?: readonly ClusterDefinition[]
+  defaultCluster?: string
+  /** By name; added to the built-in plans, or replacing those of the same name. */
+  plans?: Readonly<Record<string, Omit<Plan, 'name'>>>
+  gc?: {
+    /** How long a freed block is kept before its bytes go. Default 60. */
+    graceSeconds?: number
+    /** How often the collector looks for work by itself. Default 30. */
+    intervalSeconds?: number
+  }
+}
+
+export interface EngineOptions extends EngineConfig {
+  /** Directory of all stores; created if missing, owned by one engine at a time. */
+  dataDir: string
+  logger?: Logger
+  clock?: Clock
+}

@@ -1,0 +1,74 @@
+/** At most `requests` in each window of `windowSeconds`. */
+export interface RateLimit {
+  requests: number
+  windowSeconds: number
+}
+
+/** What an account may do. A limit of `null` means none. Sizes are bytes. */
+export interface Plan {
+  name: string
+  /** Whether uploads and pins may carry an expiry. */
+  timelock: boolean
+  /** Cluster ids that the plan may use, or all of them. */
+  clusters: readonly string[] | '*'
+  /** Content bytes of one file; a file of exactly this size passes. */
+  maxFileBytes: number | null
+  /** Content bytes of all files of one directory upload. */
+  maxDirectoryBytes: number | null
+  maxDirectoryFiles: number | null
+  /** DAG bytes of all distinct roots of an account. */
+  maxStorageBytes: number | null
+  /** Live records of an account. */
+  maxPins: number | null
+  pageLimit: { default: number; max: number }
+  /** Per API key or session. */
+  rateLimit: RateLimit | null
+  /** Over all credentials of an account. */
+  accountRateLimit: RateLimit | null
+}
+
+const MiB = 1024 ** 2
+const GiB = 1024 ** 3
+
+/** The plans that exist without any configuration. */
+export const builtInPlans: readonly Plan[] = [
+  {
+    name: 'free',
+    timelock: false,
+    clusters: ['cl0-global'],
+    maxFileBytes: 100 * MiB,
+    maxDirectoryBytes: 500 * MiB,
+    maxDirectoryFiles: 1_000,
+    maxStorageBytes: GiB,
+    maxPins: 1_000,
+    pageLimit: { default: 20, max: 100 },
+    rateLimit: { requests: 120, windowSeconds: 60 },
+    accountRateLimit: { requests: 300, windowSeconds: 60 },
+  },
+  {
+    name: 'premium',
+    timelock: true,
+    clusters: '*',
+    maxFileBytes: 32 * GiB,
+    maxDirectoryBytes: 128 * GiB,
+    maxDirectoryFiles: 100_000,
+    maxStorageBytes: 1024 * GiB,
+    maxPins: 1_000_000,
+    pageLimit: { default: 50, max: 500 },
+    rateLimit: { requests: 1_200, windowSeconds: 60 },
+    accountRateLimit: { requests: 3_000, windowSeconds: 60 },
+  },
+  {
+    name: 'unlimited',
+    timelock: true,
+    clusters: '*',
+    maxFileBytes: null,
+    maxDirectoryBytes: null,
+    maxDirectoryFiles: null,
+    maxStorageBytes: null,
+    maxPins: null,
+    pageLimit: { default: 100, max: 1_000 },
+    rateLimit: null,
+    accountRateLimit: null,
+  },
+]

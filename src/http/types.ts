@@ -1,0 +1,33 @@
+/**
+ * The border between the core and whatever serves HTTP. Adapters translate their host's request and response to
+ * these two shapes and do nothing else.
+ */
+export interface ApiRequest {
+  /** Upper case. */
+  readonly method: string
+  /** The path as it came, percent-encoding kept, without query and without the mount prefix. */
+  readonly path: string
+  /** The raw query string without `?`; empty if there is none. */
+  readonly query: string
+  /** A header by lower-case name; repeated headers are joined with `, `. */
+  header(name: string): string | undefined
+  /**
+   * The body's bytes. Nothing is read from the socket, and no `100 Continue` is sent, before the first pull.
+   * Iterated at most once; iteration throws if the client goes away.
+   */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Aborted when the client goes away before it is answered whole. */
+  readonly signal: AbortSignal
+  /** The client's address as the socket knows it. */
+  readonly remoteAddress: string | undefined
+}
+
+export interface ApiResponse {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Text is sent as UTF-8. An iterable is pulled with backpressure and closed (`return()`) if the client goes. */
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | null
+}
+
+export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>

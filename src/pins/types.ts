@@ -1,0 +1,139 @@
+import type { CID } from 'multiformats/cid'
+
+/** The states of a record (decisions, "Records and states"). A deleted or expired record is gone. */
+export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
+export type PinType = 'file' | 'directory' | 'pin'
+
+/** One upload or pin request of an account. Times are milliseconds since the epoch, sizes bytes. */
+export interface PinRecord {
+  /** URL-safe. */
+  uploadId: string
+  accountId: string
+  clusterId: string
+  /** As it was sent, or as the upload made it. */
+  cid: string
+  type: PinType
+  status: PinStatus
+  /** What to call it: the custom name, else the original name, else the upload's own. */
+  name: string | null
+  originalName: string | null
+  customName: string | null
+  /** Content bytes. */
+  size: number
+  /** Bytes of all distinct blocks; what counts against the quota. */
+  dagSize: number
+  expiresAt: number | null
+  createdAt: number
+}
+
+/** A file below a directory root. `cid` is in its canonical version 1 form. */
+export interface DagFile {
+  path: string
+  cid: string
+  size: number
+}
+
+/** Where a request's content goes and how long it stays. All optional; unset and empty mean the default. */
+export interface PinTarget {
+  /** Cluster id. */
+  cluster?: string | undefined
+  /** RFC 3339 date-time, as clients send it. */
+  timelock?: string | undefined
+}
+
+export interface PinNames {
+  /** The upload's own name: a file name or directory name. */
+  name?: string | undefined
+  originalName?: string | undefined
+  customName?: string | undefined
+}
+
+export interface UploadOptions extends PinTarget, PinNames {
+  /** Id of the account that the record belongs to. */
+  account: string
+  /**
+   * Asked once, after the content has been read to its end and before anything is decided: the parts of target and
+   * names that a form sends after its file. What it returns wins over the options of the same name.
+   */
+  late?: (() => Promise<PinTarget & PinNames>) | undefined
+  /** Content bytes still to come if known (`Content-Length`), so that a quota is refused before reading. */
+  expectedBytes?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Called with the content bytes taken in so far. */
+  onProgress?: ((bytes: number) => void) | undefined
+}
+
+export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
+/**
+ * One entry of a directory that is being uploaded. Paths are relative, `/` between segments. The content of an
+ * entry is read to its end before the next entry is asked for.
+ */
+export type DirectoryEntry =
+  /** A path may be known only once the content has been read, in a form that sends it afterwards. */
+  | { kind: 'file'; path: string | (() => string); content: ByteSource }
+  | { kind: 'directory'; path: string }
+  | { kind: 'symlink'; path: string; target: string }
+
+export interface PinOutcome {
+  record: PinRecord
+  /** False if an identical live record was there already. */
+  created: boolean
+}
+
+export interface DirectoryOutcome extends PinOutcome {
+  /** The first files, at most 1,000. */
+  files: DagFile[]
+  totalFiles: number
+}
+
+export interface PinRequest extends PinTarget, PinNames {
+  account: string
+  cid: string
+  signal?: AbortSignal | undefined
+}
+
+export interface ListQuery {
+  account: string
+  /** From 1. */
+  page?: number | undefined
+  /** Clamped to the plan's cap. */
+  limit?: number | undefined
+  /** Only records of this content. */
+  cid?: string | undefined
+  /** The files below this DAG root instead of records. */
+  parentCid?: string | undefined
+  /** Only records that will expire. */
+  hasExpiration?: boolean | undefined
+}
+
+/** A row of a list: a record, or a file below one (`path` and `parentCid` set). */
+export interface ListItem extends PinRecord {
+  parentCid: string | null
+  path: string | null
+}
+
+export interface ListPage {
+  items: ListItem[]
+  /** Exactly what paging through all pages delivers. */
+  total: number
+  page: number
+  /** The effective limit, after clamping. */
+  limit: number
+  totalPages: number
+}
+
+export interface Usage {
+  pins: number
+  /** DAG bytes of each distinct root, counted once. */
+  storedBytes: number
+}
+
+/** What an engine tells its embedder, in `engine.events`. */
+export interface EngineEvents {
+  'pin:created': { record: PinRecord }
+  'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
+  'block:damaged': { cid: CID; reason: string }
+  'block:healed': { cid: CID }
+  collected: { roots: number; blocks: number; bytes: number }
+}

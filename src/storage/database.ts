@@ -1,0 +1,99 @@
+import SqliteDatabase from 'better-sqlite3'
+import { HoldfastError } from '../domain/errors.ts'
+import { migrations } from './migrations.ts'
+
+/** What SQLite stores; booleans are 0 or 1. */
+export type SqlValue = string | number | null | Uint8Array
+
+/** A prepared statement with its parameters and row shape. */
+export interface Statement<Params extends SqlValue[], Row> {
+  run(...params: Params): { changes: number; lastInsertRowid: number | bigint }
+  get(...params: Params): Row | undefined
+  all(...params: Params): Row[]
+}
+
+/** How long a statement waits for another process that is writing, such as the account commands. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/**
+ * The one SQLite database of a data directory, opened and brought up to the newest schema. Several processes may
+ * have it open (the account and key commands beside a running server); whoever opens it closes it.
+ */
+export class Database {
+  readonly #sqlite: SqliteDatabase.Database
+  #durable = true
+
+  /**
+   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file, `DATA_DIR_UNUSABLE` if it cannot be
+   * opened, written or read as a database.
+   */
+  constructor(file: string) {
+    let sqlite: SqliteDatabase.Database | undefined
+    try {
+      sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS })
+      sqlite.pragma('journal_mode = WAL')
+      sqlite.pragma('synchronous = FULL')
+      sqlite.pragma('cache_size = -65536')
+      sqlite.pragma('mmap_size = 0')
+      sqlite.pragma('wal_autocheckpoint = 4000')
+      migrate(sqlite, file)
+    } catch (cause) {
+      sqlite?.close()
+      if (cause instanceof HoldfastError) throw cause
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot open ${file}: ${reason}`, { cause })
+    }
+    this.#sqlite = sqlite
+  }
+
+  prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
+    return this.#sqlite.prepare<Params, Row>(sql) as unknown as Statement<Params, Row>
+  }
+
+  /** Runs `work` in a write transaction: all of it or nothing. Inside another transaction it is a savepoint. */
+  transaction<T>(work: () => T): T {
+    return this.#sqlite.transaction(work).immediate()
+  }
+
+  /**
+   * Whether the commits to come wait for the disk. Without it they survive the end of the process but not a power
+   * cut, until the next durable commit makes all of them durable (the log is sequential).
+   */
+  setDurable(durable: boolean): void {
+    if (durable === this.#durable) return
+    this.#sqlite.pragma(`synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
+    this.#durable = durable
+  }
+
+  /** False inside a transaction that SQLite itself has rolled back, as it does when the disk is full. */
+  get inTransaction(): boolean {
+    return this.#sqlite.inTransaction
+  }
+
+  /** Changes when another connection has committed; never by this one's own commits. */
+  dataVersion(): number {
+    return this.#sqlite.pragma('data_version', { simple: true }) as number
+  }
+
+  close(): void {
+    this.#sqlite.close()
+  }
+}
+
+function migrate(sqlite: SqliteDatabase.Database, file: string): void {
+  const version = (): number => sqlite.pragma('user_version', { simple: true }) as number
+  if (version() > migrations.length) {
+    throw new HoldfastError(
+      'DATA_DIR_NEWER',
+      `${file} has schema ${version()}, written by a newer Holdfast; this one knows up to ${migrations.length}`,
+    )
+  }
+  if (version() === migrations.length) return
+  sqlite
+    .transaction(() => {
+      // Read again inside the transaction: another process may have migrated in between.
+      for (const sql of migrations.slice(version())) sqlite.exec(sql)
+      sqlite.pragma(`user_version = ${migrations.length}`)
+    })
+    .immediate()
+}

@@ -1,0 +1,129 @@
+/**
+ * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
+ * edited: add another. Times are milliseconds since the epoch, sizes bytes, multihashes whole (code, length, digest).
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE accounts (
+    id TEXT PRIMARY KEY,
+    email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    name TEXT,
+    plan TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('owner', 'user')),
+    default_cluster TEXT,
+    disabled INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    -- counters, kept in the transaction that changes what they count
+    pins INTEGER NOT NULL DEFAULT 0,
+    expiring_pins INTEGER NOT NULL DEFAULT 0,
+    stored_bytes INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+
+  CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    name TEXT NOT NULL,
+    label TEXT,
+    -- SHA-256 of the whole secret; the secret itself is never stored
+    hash BLOB NOT NULL UNIQUE,
+    -- the first characters of the secret, to recognise it by
+    prefix TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    ip_allowlist TEXT NOT NULL DEFAULT '[]',
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    last_used_at INTEGER,
+    UNIQUE (account_id, name)
+  ) STRICT;
+
+  -- Where blocks live: 0 is the engine's own data directory, others belong to clusters with one of their own.
+  CREATE TABLE backends (
+    id INTEGER PRIMARY KEY,
+    data_dir TEXT NOT NULL UNIQUE
+  ) STRICT;
+
+  -- A DAG on a backend. Codec and multihash are null while it is being staged.
+  CREATE TABLE roots (
+    id INTEGER PRIMARY KEY,
+    backend_id INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('staging', 'complete', 'dropped')),
+    codec INTEGER,
+    multihash BLOB,
+    content_size INTEGER NOT NULL DEFAULT 0,
+    dag_size INTEGER NOT NULL DEFAULT 0,
+    file_count INTEGER NOT NULL DEFAULT 0,
+    -- the latest expiry of the root's records, null for none of them expiring
+    live_until INTEGER,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id) WHERE state = 'complete';
+  CREATE INDEX roots_unfinished ON roots (state) WHERE state <> 'complete';
+
+  CREATE TABLE blocks (
+    id INTEGER PRIMARY KEY,
+    backend_id INTEGER NOT NULL,
+    multihash BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('writing', 'durable', 'deleting')),
+    -- 1: the bytes are in small_blocks; 0: in a file
+    inline INTEGER NOT NULL,
+    UNIQUE (multihash, backend_id)
+  ) STRICT;
+  CREATE INDEX blocks_deleting ON blocks (id) WHERE state = 'deleting';
+
+  CREATE TABLE small_blocks (
+    block_id INTEGER PRIMARY KEY,
+    bytes BLOB NOT NULL
+  ) STRICT;
+
+  -- Which root needs which block: a set, however many links there are.
+  CREATE TABLE root_blocks (
+    root_id INTEGER NOT NULL,
+    block_id INTEGER NOT NULL,
+    PRIMARY KEY (root_id, block_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX root_blocks_by_block ON root_blocks (block_id);
+
+  -- The files below a directory root, in the order they were imported.
+  CREATE TABLE root_files (
+    root_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    codec INTEGER NOT NULL,
+    multihash BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (root_id, position)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Blocks that no root names any more, waiting for the collector.
+  CREATE TABLE garbage (
+    block_id INTEGER PRIMARY KEY,
+    freed_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX garbage_by_time ON garbage (freed_at);
+
+  -- One row per upload or pin request. "name" is what the upload was called, "cid" as it was sent.
+  CREATE TABLE records (
+    id TEXT PRIMARY KEY,
+    account_id TEXT NOT NULL,
+    cluster_id TEXT NOT NULL,
+    cid TEXT NOT NULL,
+    codec INTEGER NOT NULL,
+    multihash BLOB NOT NULL,
+    root_id INTEGER,
+    type TEXT NOT NULL CHECK (type IN ('file', 'directory', 'pin')),
+    status TEXT NOT NULL CHECK (status IN ('queued', 'pinning', 'pinned', 'failed')),
+    name TEXT,
+    original_name TEXT,
+    custom_name TEXT,
+    size INTEGER NOT NULL,
+    dag_size INTEGER NOT NULL,
+    expires_at INTEGER,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX records_by_account ON records (account_id, created_at DESC, id DESC);
+  CREATE INDEX records_by_content ON records (account_id, multihash);
+  CREATE INDEX records_by_root ON records (root_id, expires_at);
+  CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
+  `,
+]
