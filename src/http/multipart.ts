@@ -1,0 +1,151 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { ByteScanner } from './byte-scanner.ts'
+import { parseDisposition } from './content-disposition.ts'
+import type { ApiRequest } from './types.ts'
+
+/** One part of a form. Its content can be read while it is the current part, and at most once. */
+export interface FormPart {
+  readonly name: string
+  /** As sent, with its directories; undefined if the part has none. */
+  readonly filename: string | undefined
+  /** Whether the client marked the part as a file, by a file name or as plain octets. */
+  readonly isFile: boolean
+  /** The bytes, as views of the body's own chunks. What is not read is skipped. */
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+export interface FormLimits {
+  /** Parts of one form, of any kind. */
+  maxParts: number
+  /** Bytes of the headers of one part. */
+  maxHeaderBytes: number
+  /** Bytes before the first part and after the last one. */
+  maxPaddingBytes: number
+}
+
+export const defaultFormLimits: FormLimits = {
+  maxParts: 500_000,
+  maxHeaderBytes: 16 * 1024,
+  maxPaddingBytes: 1024 * 1024,
+}
+
+const LONGEST_BOUNDARY = 200
+const CLOSING = Buffer.from('--')
+const HEADER_END = Buffer.from('\r\n\r\n')
+
+/**
+ * The parts of a `multipart/form-data` body in the order of the wire, one at a time: nothing is read ahead of what the
+ * consumer asks for, so memory stays flat whatever the form holds. Ending the iteration early releases the body.
+ *
+ * A part that cannot be understood is an error and never skipped: skipping would lose a file behind a success.
+ *
+ * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is no form, `VALIDATION` if it is malformed, cut short
+ * or over a limit; what the body itself throws passes through.
+ */
+export async function* readForm(
+  request: Pick<ApiRequest, 'body' | 'header'>,
+  limits: FormLimits = defaultFormLimits,
+): AsyncGenerator<FormPart, void, undefined> {
+  const delimiter = Buffer.from(`\r\n--${boundaryOf(request.header('content-type'))}`, 'latin1')
+  // The first delimiter may open the body, without a line break before it.
+  const scanner = new ByteScanner(request.body, cutShort, Buffer.from('\r\n'))
+  try {
+    await discard(() => scanner.piece(delimiter), limits.maxPaddingBytes)
+    for (let index = 1; !(await scanner.peek(2)).equals(CLOSING); index++) {
+      if (index > limits.maxParts) throw malformed(`the form has more than ${limits.maxParts} parts`)
+      const headers = readHeaders(await headerBlock(scanner, index, limits.maxHeaderBytes), index)
+      let ended = false
+      const advance = async (): Promise<Uint8Array | undefined> => {
+        const piece = ended ? undefined : await scanner.piece(delimiter)
+        if (piece === undefined) ended = true
+        return piece
+      }
+      yield { ...headers, content: pieces(advance) }
+      while ((await advance()) !== undefined);
+    }
+    await discard(() => scanner.remainder(), limits.maxPaddingBytes)
+  } finally {
+    await scanner.release()
+  }
+}
+
+/** The whole content of a part as text. Throws `VALIDATION`, naming the field, beyond `maxBytes` or if not UTF-8. */
+export async function readPartText(part: FormPart, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of part.content) {
+    length += chunk.length
+    if (length > maxBytes) throw malformed(`field ${quoted(part.name)} is longer than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw malformed(`field ${quoted(part.name)} is not valid UTF-8`)
+  }
+}
+
+/** A name that the client chose, made short and harmless for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+}
+
+async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = await advance(); piece !== undefined; piece = await advance()) yield piece
+}
+
+async function discard(advance: () => Promise<Uint8Array | undefined>, maxBytes: number): Promise<void> {
+  let length = 0
+  for (let piece = await advance(); piece !== undefined; piece = await advance()) {
+    length += piece.length
+    if (length > maxBytes) throw malformed(`the form has more than ${maxBytes} bytes outside its parts`)
+  }
+}
+
+/** From behind a delimiter to the first byte of the content: the end of the delimiter's line, then header lines. */
+async function headerBlock(scanner: ByteScanner, index: number, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (let piece = await scanner.piece(HEADER_END); piece !== undefined; piece = await scanner.piece(HEADER_END)) {
+    length += piece.length
+    if (length > maxBytes) throw malformed(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
+    chunks.push(piece)
+  }
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+function readHeaders(block: string, index: number): Pick<FormPart, 'name' | 'filename' | 'isFile'> {
+  const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
+  if (padding?.trim() !== '') throw malformed(`the delimiter of part ${index} of the form is malformed`)
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const [, key, value] = /^([^\s:]+)[ \t]*:([^\r\n\0]*)$/.exec(line) ?? []
+    if (key === undefined || value === undefined || headers.has(key.toLowerCase())) {
+      throw malformed(`the headers of part ${index} of the form are malformed`)
+    }
+    headers.set(key.toLowerCase(), value.trim())
+  }
+  const disposition = parseDisposition(headers.get('content-disposition') ?? '')
+  if (disposition === null) throw malformed(`part ${index} of the form has no readable Content-Disposition`)
+  const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
+  return { ...disposition, isFile: disposition.filename !== undefined || octets }
+}
+
+function boundaryOf(contentType: string | undefined): string {
+  if (contentType === undefined || !/^\s*multipart\/form-data\s*(;|$)/i.test(contentType)) {
+    throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', 'Content-Type must be multipart/form-data')
+  }
+  const match = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(contentType)
+  const boundary = match?.[1] ?? match?.[2] ?? ''
+  if (boundary.length === 0) throw malformed('Content-Type names no multipart boundary')
+  if (boundary.length > LONGEST_BOUNDARY) throw malformed('the multipart boundary in Content-Type is too long')
+  return boundary
+}
+
+function malformed(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}
+
+function cutShort(): HoldfastError {
+  return malformed('the form ends before its closing boundary')
+}
