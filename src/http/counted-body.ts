@@ -1,0 +1,40 @@
+import { HoldfastError } from '../domain/errors.ts'
+import type { ApiRequest } from './types.ts'
+
+/** A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. */
+export class CountedBody implements AsyncIterable<Uint8Array> {
+  readonly #body: AsyncIterable<Uint8Array>
+  readonly #declared: number | undefined
+  #bytes = 0
+
+  constructor(request: ApiRequest) {
+    this.#body = request.body
+    this.#declared = contentLength(request)
+  }
+
+  /** Bytes read so far. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const chunk of this.#body) {
+      this.#bytes += chunk.length
+      if (this.#declared !== undefined && this.#bytes > this.#declared) this.#lied('longer')
+      yield chunk
+    }
+    if (this.#declared !== undefined && this.#bytes < this.#declared) this.#lied('shorter')
+  }
+
+  #lied(how: string): never {
+    throw new HoldfastError('VALIDATION', `the body is ${how} than its Content-Length of ${this.#declared}`)
+  }
+}
+
+/** The length that the client announced, or undefined if it announced none. Throws `VALIDATION` if it is no number. */
+export function contentLength(request: ApiRequest): number | undefined {
+  const header = request.header('content-length')
+  if (header === undefined) return undefined
+  if (!/^\d+$/.test(header.trim())) throw new HoldfastError('VALIDATION', 'Content-Length is not a number')
+  return Number(header)
+}

@@ -1,0 +1,13 @@
+import type { ApiResponse } from './types.ts'
+
+export function jsonResponse(
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: JSON.stringify(body),
+  }
+}

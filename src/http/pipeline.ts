@@ -1,0 +1,166 @@
+import type { Principal, Scope } from '../access/principal.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
+import { corsHeaders, preflightResponse } from './cors.ts'
+import { CountedBody } from './counted-body.ts'
+import { CLIENT_GONE, errorResponse, unixSeconds } from './error-response.ts'
+import type { AuthenticatedContext, RequestContext, Route } from './route.ts'
+import { type RouteMatch, Router } from './router.ts'
+import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
+
+export interface Authentication {
+  /** Throws `INVALID_API_KEY`, `account_disabled` or `IP_NOT_ALLOWED`. */
+  authenticate(request: Pick<ApiRequest, 'header' | 'remoteAddress'>): Principal | Promise<Principal>
+}
+
+export interface Authorization {
+  /** Throws `missing_scope`. */
+  check(principal: Principal, scope: Scope): void
+}
+
+export interface RateLimitState {
+  limit: number
+  remaining: number
+  /** Milliseconds since the epoch. */
+  resetAt: number
+}
+
+export interface RateLimits {
+  /** Counts a request. Null for a plan without limits. Throws `RATE_LIMIT`. */
+  take(principal: Principal): RateLimitState | null
+  /** Counts a request without a valid credential. Throws `RATE_LIMIT`. */
+  takeFailure(remoteAddress: string | undefined): void
+}
+
+export interface ApiDependencies {
+  routes: readonly Route[]
+  authentication: Authentication
+  authorization: Authorization
+  limits: RateLimits
+  logger: Logger
+  clock: Clock
+  /** Random, printable. */
+  newRequestId?: () => string
+}
+
+/** What becomes known of a request on its way, for its answer and its log line. */
+interface Exchange {
+  readonly id: string
+  readonly body: CountedBody
+  route: string | null
+  credential: 'key' | 'session' | null
+  rate: RateLimitState | null
+}
+
+/**
+ * The way of every API request. The order of its checks is part of the contract: route, credential, rate limit,
+ * scope, and then the handler's own (input, plan and quota, lookup).
+ */
+export function createApi(dependencies: ApiDependencies): ApiHandler {
+  const { logger, clock, newRequestId = () => crypto.randomUUID() } = dependencies
+  const router = new Router(dependencies.routes)
+
+  return async request => {
+    const started = clock.now()
+    const exchange: Exchange = {
+      id: newRequestId(),
+      body: new CountedBody(request),
+      route: null,
+      credential: null,
+      rate: null,
+    }
+    let response: ApiResponse
+    let failure: unknown
+    try {
+      response = request.method === 'OPTIONS' ? preflightResponse(request) : await respond(request, exchange)
+    } catch (error) {
+      failure = error
+      response = request.signal.aborted ? nobody : errorResponse(error, exchange.id)
+    }
+    const answer = finish(request, exchange, response)
+    log(request, exchange, answer, clock.now() - started, failure)
+    return answer
+  }
+
+  async function respond(request: ApiRequest, exchange: Exchange): Promise<ApiResponse> {
+    const match = router.match(request.method, request.path)
+    exchange.route = match.route.path
+    const context = contextOf(request, exchange, match)
+    if (match.route.access === 'public') return match.route.handler(context)
+    const principal = await authenticate(request)
+    exchange.credential = principal.credential.kind
+    exchange.rate = dependencies.limits.take(principal)
+    if (match.route.access !== 'authenticated') dependencies.authorization.check(principal, match.route.access)
+    const authenticated: AuthenticatedContext = { ...context, principal }
+    return match.route.handler(authenticated)
+  }
+
+  async function authenticate(request: ApiRequest): Promise<Principal> {
+    try {
+      return await dependencies.authentication.authenticate(request)
+    } catch (error) {
+      if (isHoldfastError(error, 'INVALID_API_KEY')) dependencies.limits.takeFailure(request.remoteAddress)
+      throw error
+    }
+  }
+
+  function log(request: ApiRequest, exchange: Exchange, answer: ApiResponse, ms: number, failure: unknown): void {
+    const fields = {
+      requestId: exchange.id,
+      source: sourceOf(request, exchange),
+      method: request.method,
+      route: exchange.route,
+      status: answer.status,
+      bytes: Number(answer.headers['content-length'] ?? 0),
+      bytesIn: exchange.body.bytes,
+      ms,
+    }
+    if (answer.status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
+    else logger.info(fields, 'request')
+  }
+}
+
+const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
+
+function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): RequestContext {
+  // Written out, because a spread would lose what an adapter keeps behind getters and methods of a class.
+  const counted: ApiRequest = {
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    header: name => request.header(name),
+    body: exchange.body,
+    signal: request.signal,
+    remoteAddress: request.remoteAddress,
+  }
+  return {
+    request: counted,
+    query: new URLSearchParams(request.query),
+    requestId: exchange.id,
+    param: name => {
+      const value = match.params.get(name)
+      if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `route ${match.route.path} has no ${name}`)
+      return value
+    },
+  }
+}
+
+/** How traffic is labelled. A label only: it is what the client says of itself. */
+function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
+  if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
+  if (exchange.credential === null) return null
+  return exchange.credential === 'session' ? 'JWT' : 'API_KEY'
+}
+
+function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse): ApiResponse {
+  const headers: Record<string, string> = { ...corsHeaders, 'x-request-id': exchange.id, 'cache-control': 'no-store' }
+  if (exchange.rate !== null) {
+    headers['x-ratelimit-limit'] = String(exchange.rate.limit)
+    headers['x-ratelimit-remaining'] = String(exchange.rate.remaining)
+    headers['x-ratelimit-reset'] = unixSeconds(exchange.rate.resetAt)
+  }
+  if (typeof response.body === 'string') headers['content-length'] = String(Buffer.byteLength(response.body))
+  const body = request.method === 'HEAD' ? null : response.body
+  return { status: response.status, headers: { ...headers, ...response.headers }, body }
+}

@@ -1,0 +1,37 @@
+import type { Principal, Scope } from '../access/principal.ts'
+import type { ApiRequest, ApiResponse } from './types.ts'
+
+/** Who may call a route: anybody, anybody with a valid credential, or a credential with this scope. */
+export type Access = 'public' | 'authenticated' | Scope
+
+/** What a handler is given. */
+export interface RequestContext {
+  readonly request: ApiRequest
+  readonly query: URLSearchParams
+  readonly requestId: string
+  /** A parameter of the route's path, percent-decoded. */
+  param(name: string): string
+}
+
+export interface AuthenticatedContext extends RequestContext {
+  readonly principal: Principal
+}
+
+interface Row {
+  /** Upper case, or `*` for all. A route for GET answers HEAD too. */
+  readonly method: string
+  /** `:name` takes one segment; `*name`, last, takes all that follow, slashes and nothing included. */
+  readonly path: string
+}
+
+export interface PublicRoute extends Row {
+  readonly access: 'public'
+  readonly handler: (context: RequestContext) => Promise<ApiResponse> | ApiResponse
+}
+
+export interface GuardedRoute extends Row {
+  readonly access: Exclude<Access, 'public'>
+  readonly handler: (context: AuthenticatedContext) => Promise<ApiResponse> | ApiResponse
+}
+
+export type Route = PublicRoute | GuardedRoute
