@@ -33,24 +33,28 @@ const HASHES = new Set<number>(Object.values(HASH))
 /**
  * Reads a CID of either version in any multibase.
  *
+ * @param field what the caller calls it, for the message
  * @throws HoldfastError `INVALID_CID` for anything else, and for a codec or hash that this node cannot walk,
  * which the message names.
  */
-export function parseCid(text: string): CID {
+export function parseCid(text: string, field = 'cid'): CID {
   const trimmed = text.trim()
   let cid: CID
   try {
     if (trimmed.length === 0 || trimmed.length > LONGEST_CID) throw new RangeError('length')
     cid = CID.parse(trimmed, DECODERS.get(String.fromCodePoint(trimmed.codePointAt(0) ?? 0)))
   } catch (cause) {
-    throw new HoldfastError('INVALID_CID', 'cid is not a valid content identifier', { cause })
+    throw new HoldfastError('INVALID_CID', `${field} is not a valid content identifier`, { cause })
   }
   if (!CODECS.has(cid.code)) {
-    throw new HoldfastError('INVALID_CID', `cid uses codec 0x${cid.code.toString(16)}, which this node cannot walk`)
+    throw new HoldfastError(
+      'INVALID_CID',
+      `${field} uses codec 0x${cid.code.toString(16)}, which this node cannot walk`,
+    )
   }
   if (!HASHES.has(cid.multihash.code)) {
     const code = `0x${cid.multihash.code.toString(16)}`
-    throw new HoldfastError('INVALID_CID', `cid uses hash ${code}, which this node cannot check`)
+    throw new HoldfastError('INVALID_CID', `${field} uses hash ${code}, which this node cannot check`)
   }
   return cid
 }

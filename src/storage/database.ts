@@ -35,7 +35,7 @@ export class Database {
       sqlite.pragma('synchronous = FULL')
       sqlite.pragma('cache_size = -65536')
       sqlite.pragma('mmap_size = 0')
-      sqlite.pragma('wal_autocheckpoint = 4000')
+      sqlite.pragma('wal_autocheckpoint = 1000')
       migrate(sqlite, file)
     } catch (cause) {
       sqlite?.close()

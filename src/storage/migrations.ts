@@ -44,7 +44,7 @@ export const migrations: readonly string[] = [
 
   -- A DAG on a backend. Codec and multihash are null while it is being staged.
   CREATE TABLE roots (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     backend_id INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('staging', 'complete', 'dropped')),
     codec INTEGER,

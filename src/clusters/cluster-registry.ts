@@ -1,0 +1,107 @@
+import type { ClusterDefinition } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Plan } from '../domain/plan.ts'
+import type { ClusterBackend } from './cluster-backend.ts'
+
+export interface Gateway {
+  /** Base address, ending with `/ipfs/`. */
+  publicUrl: string
+  url: string
+  label: string
+  /** From 0. */
+  order: number
+}
+
+export interface Cluster {
+  id: string
+  label: string
+  region: string
+  country: string | null
+  gateways: Gateway[]
+}
+
+/** The clusters of an engine in configured order: what each is called, who may use it, which backend holds it. */
+export class ClusterRegistry {
+  readonly #definitions: ReadonlyMap<string, ClusterDefinition>
+  readonly #backends: ReadonlyMap<string, ClusterBackend>
+  readonly #defaultBackend: ClusterBackend
+  readonly #defaultCluster: string
+  #publicUrl: string
+
+  /** @param backends by cluster id, for clusters that do not share the default one */
+  constructor(options: {
+    clusters: readonly ClusterDefinition[]
+    defaultCluster: string
+    defaultBackend: ClusterBackend
+    backends: ReadonlyMap<string, ClusterBackend>
+    publicUrl: string
+  }) {
+    this.#definitions = new Map(options.clusters.map(cluster => [cluster.id, cluster]))
+    this.#defaultCluster = options.defaultCluster
+    this.#defaultBackend = options.defaultBackend
+    this.#backends = options.backends
+    this.#publicUrl = options.publicUrl
+  }
+
+  /** The backend on which uploads are staged before their cluster is known. */
+  get defaultBackend(): ClusterBackend {
+    return this.#defaultBackend
+  }
+
+  /** Every backend once, the default one first. */
+  get backends(): ClusterBackend[] {
+    return [...new Set([this.#defaultBackend, ...this.#backends.values()])]
+  }
+
+  /** Where clients reach the node, once that is known; without a trailing slash. */
+  setPublicUrl(publicUrl: string): void {
+    this.#publicUrl = publicUrl.replace(/\/+$/, '')
+  }
+
+  /** The clusters that a plan may use. */
+  allowed(plan: Plan): Cluster[] {
+    return [...this.#definitions.values()]
+      .filter(cluster => isAllowed(plan, cluster.id))
+      .map(({ id, label, region, country, gateways }) => {
+        const own = { label, publicUrl: this.#publicUrl }
+        const configured = gateways.length > 0 ? gateways : [own]
+        return { id, label, region, country, gateways: configured.map(presentGateway) }
+      })
+  }
+
+  /**
+   * The cluster that a request means: the named one, else the account's default, else the engine's.
+   *
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, the same for unknown and forbidden.
+   */
+  choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
+    const id = named || accountDefault || this.#defaultCluster
+    if (!this.#definitions.has(id) || !isAllowed(plan, id)) {
+      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that the plan ${plan.name} does not allow`)
+    }
+    return id
+  }
+
+  /** The backend that holds a cluster's content. */
+  backendOf(clusterId: string): ClusterBackend {
+    return this.#backends.get(clusterId) ?? this.#defaultBackend
+  }
+}
+
+function isAllowed(plan: Plan, clusterId: string): boolean {
+  return plan.clusters === '*' || plan.clusters.includes(clusterId)
+}
+
+function presentGateway(gateway: ClusterDefinition['gateways'][number], order: number): Gateway {
+  const publicUrl = gatewayBase(gateway.publicUrl)
+  return {
+    publicUrl,
+    url: gateway.url === undefined ? publicUrl : gatewayBase(gateway.url),
+    label: gateway.label,
+    order,
+  }
+}
+
+function gatewayBase(url: string): string {
+  return `${url.replace(/\/+$/, '').replace(/\/ipfs$/, '')}/ipfs/`
+}

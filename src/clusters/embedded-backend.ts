@@ -1,0 +1,80 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockStore } from '../content/block-store.ts'
+import { hasLinks, walkDag } from '../content/dag-walk.ts'
+import type { Ledger } from '../content/ledger.ts'
+import { StagedDag } from '../content/staged-dag.ts'
+import type { DagIdentity } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { RootTable } from '../storage/root-table.ts'
+import type { BlockSource, ClusterBackend } from './cluster-backend.ts'
+
+/** Blocks read, copied or claimed at a time while a DAG is walked. */
+const WALK_AT_ONCE = 16
+
+/** A backend in this process: a block store in a data directory, its ledger in the engine's database. */
+export class EmbeddedBackend implements ClusterBackend {
+  readonly #store: BlockStore
+  readonly #ledger: Ledger
+  readonly #roots: RootTable
+  readonly #clock: Clock
+
+  constructor(store: BlockStore, ledger: Ledger, roots: RootTable, clock: Clock) {
+    this.#store = store
+    this.#ledger = ledger
+    this.#roots = roots
+    this.#clock = clock
+  }
+
+  get id(): number {
+    return this.#store.backendId
+  }
+
+  async stage(): Promise<StagedDag> {
+    const rootId = await this.#ledger.stage(this.id, this.#clock.now())
+    return new StagedDag(rootId, this.#store, this.#ledger)
+  }
+
+  async pin(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
+    const staged = await this.stage()
+    const take = source === this ? this.#adopt(staged) : this.#copy(staged, source)
+    try {
+      await walkDag(cid, take, { concurrency: WALK_AT_ONCE, signal: options.signal })
+      await staged.settle()
+      return staged
+    } catch (error) {
+      await staged.abandon()
+      if (isHoldfastError(error, 'NOT_FOUND')) {
+        throw new HoldfastError('CID_NOT_FOUND', `${cid} is not held whole: ${error.message}`, { cause: error })
+      }
+      throw error
+    }
+  }
+
+  /** Freeing is the collector's work, which finds the dropped root by itself. */
+  unpin(_dag: DagIdentity): void {}
+
+  status(dag: DagIdentity): 'pinned' | 'unpinned' {
+    return this.#roots.find(this.id, dag) === undefined ? 'unpinned' : 'pinned'
+  }
+
+  read(cid: CID): Promise<Uint8Array> {
+    return this.#store.get(cid, { verify: true })
+  }
+
+  /** Needs blocks that are here already, reading only those with links. */
+  #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
+    return async cid => {
+      await staged.adopt(cid)
+      return hasLinks(cid) ? this.#store.get(cid, { verify: true }) : null
+    }
+  }
+
+  #copy(staged: StagedDag, source: BlockSource): (cid: CID) => Promise<Uint8Array | null> {
+    return async cid => {
+      const bytes = await source.read(cid)
+      await staged.put(cid, bytes)
+      return bytes
+    }
+  }
+}

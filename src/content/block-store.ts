@@ -1,0 +1,185 @@
+import type { CID } from 'multiformats/cid'
+import { HASH } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { BlockTable } from '../storage/block-table.ts'
+import type { BlockFiles } from './block-files.ts'
+import { matches } from './block-hash.ts'
+import { Durability } from './durability.ts'
+import type { Ledger } from './ledger.ts'
+import type { Semaphore } from './semaphore.ts'
+
+export interface BlockStoreOptions {
+  backendId: number
+  files: BlockFiles
+  /** Blocks of at most this many bytes live in the database; 0 for none. */
+  smallBlockBytes: number
+  /** Bounds the files being written at once, over all stores that share a thread pool. */
+  writes: Semaphore
+  onHealed: (cid: CID) => void
+  onDamaged: (cid: CID, reason: string) => void
+}
+
+/** What a put tells before the block is durable. */
+export interface PutProgress {
+  /** Whether the root needed this block for the first time. */
+  added: boolean
+  /** Resolves when the block is durable, up to the next durable commit of the ledger. */
+  durable: Promise<void>
+}
+
+interface FileWrite {
+  renamed: Promise<unknown>
+  durable: Promise<void>
+}
+
+/**
+ * The blocks of one backend: bytes go in under a claim of the ledger and come out checked against it. Concurrent
+ * puts of one block write it once.
+ */
+export class BlockStore {
+  readonly #options: BlockStoreOptions
+  readonly #ledger: Ledger
+  readonly #blocks: BlockTable
+  readonly #durability: Durability
+  /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
+  readonly #writing = new Map<string, FileWrite>()
+  /** Files being deleted: by multihash, resolved when the ledger has forgotten them. */
+  readonly #deleting = new Map<string, Promise<void>>()
+
+  constructor(ledger: Ledger, blocks: BlockTable, options: BlockStoreOptions) {
+    this.#ledger = ledger
+    this.#blocks = blocks
+    this.#options = options
+    this.#durability = new Durability(ledger)
+  }
+
+  get backendId(): number {
+    return this.#options.backendId
+  }
+
+  /**
+   * Stores a block for a root. Resolves when `bytes` are no longer needed; the caller then waits for `durable`,
+   * after a {@link flush}. Where the block is already there its bytes are compared, and put right if damaged.
+   */
+  async put(rootId: number, cid: CID, bytes: Uint8Array): Promise<PutProgress> {
+    const { bytes: multihash } = cid.multihash
+    const key = keyOf(multihash)
+    const inline = bytes.length <= this.#options.smallBlockBytes ? bytes : null
+    let added = false
+    for (;;) {
+      const claim = await this.#ledger.claim(rootId, this.backendId, multihash, bytes.length, inline)
+      added ||= claim.added
+      if (claim.outcome === 'healed') this.#options.onHealed(cid)
+      if (claim.outcome === 'deleting') {
+        await this.#deleting.get(key)
+        continue
+      }
+      if (claim.outcome === 'absent') {
+        const leader = this.#writing.get(key)
+        const write = leader ?? this.#write(key, claim.blockId, cid, bytes)
+        try {
+          await write.renamed
+          return { added, durable: write.durable }
+        } catch (error) {
+          // Whoever followed a write that failed writes the block itself.
+          if (leader === undefined) throw error
+          continue
+        }
+      }
+      if (!claim.inline && (await this.#isDamaged(multihash, bytes))) {
+        const write = this.#write(key, claim.blockId, cid, bytes)
+        await write.renamed
+        this.#options.onHealed(cid)
+        return { added, durable: write.durable }
+      }
+      return { added, durable: Promise.resolve() }
+    }
+  }
+
+  /** Makes durable what has been put so far. */
+  flush(): Promise<void> {
+    return this.#durability.flush()
+  }
+
+  /** Notes that a root needs a block which is here already. Null if it is not. */
+  adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
+    return this.#ledger.adopt(rootId, this.backendId, cid.multihash.bytes)
+  }
+
+  has(cid: CID): boolean {
+    return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
+  }
+
+  /** Bytes, if the ledger has the block; null otherwise. */
+  sizeOf(cid: CID): number | null {
+    const found = this.#blocks.find(this.backendId, cid.multihash.bytes)
+    return found?.state === 'durable' ? found.size : null
+  }
+
+  /**
+   * The bytes of a block, of the length that the ledger knows, and with `verify` of the right hash.
+   *
+   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong.
+   */
+  async get(cid: CID, options: { verify?: boolean } = {}): Promise<Uint8Array> {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    const { bytes: multihash } = cid.multihash
+    const found = this.#blocks.find(this.backendId, multihash)
+    if (found === undefined || found.state === 'deleting') {
+      throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    }
+    const bytes =
+      found.inline === 1
+        ? (this.#blocks.bytes(found.id) ?? null)
+        : await this.#options.files.read(multihash, found.size)
+    if (bytes === null) return this.#damaged(cid, 'is missing')
+    if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
+    if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
+    return bytes
+  }
+
+  /** Removes the files of blocks that the ledger calls `deleting`, then has it forget them. */
+  async delete(blocks: ReadonlyArray<{ id: number; multihash: Uint8Array }>): Promise<void> {
+    const done = this.#deleteFiles(blocks)
+    for (const block of blocks) this.#deleting.set(keyOf(block.multihash), done)
+    try {
+      await done
+    } finally {
+      for (const block of blocks) this.#deleting.delete(keyOf(block.multihash))
+    }
+  }
+
+  async #deleteFiles(blocks: ReadonlyArray<{ id: number; multihash: Uint8Array }>): Promise<void> {
+    const { files, writes } = this.#options
+    await Promise.all(blocks.map(block => writes.hold(1, () => files.remove(block.multihash))))
+    await this.#ledger.deleted(blocks.map(block => block.id))
+  }
+
+  /** Writes as the leader; registered before anything is awaited, so that followers find it. */
+  #write(key: string, blockId: number, cid: CID, bytes: Uint8Array): FileWrite {
+    const { files, writes } = this.#options
+    const renamed = writes.hold(1, () => files.write(cid.multihash.bytes, bytes))
+    const durable = renamed.then(dir => this.#durability.add(blockId, dir))
+    const write = { renamed, durable }
+    this.#writing.set(key, write)
+    const forget = (): void => {
+      if (this.#writing.get(key) === write) this.#writing.delete(key)
+    }
+    durable.then(forget, forget)
+    return write
+  }
+
+  async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
+    const stored = await this.#options.files.read(multihash, bytes.length)
+    return stored === null || Buffer.compare(stored, bytes) !== 0
+  }
+
+  #damaged(cid: CID, reason: string): never {
+    this.#options.onDamaged(cid, reason)
+    throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`)
+  }
+}
+
+function keyOf(multihash: Uint8Array): string {
+  return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
+}

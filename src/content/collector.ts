@@ -1,0 +1,111 @@
+import type { Clock } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { GarbageBlock } from '../storage/block-table.ts'
+import type { BlockStore } from './block-store.ts'
+import type { Leases } from './leases.ts'
+import type { Ledger } from './ledger.ts'
+
+/** What a collection freed. */
+export interface Collected {
+  roots: number
+  blocks: number
+  bytes: number
+}
+
+export interface CollectorOptions {
+  graceMs: number
+  intervalMs: number
+}
+
+/**
+ * Frees what no record needs: dropped roots release their blocks, blocks that no root needs are deleted after a
+ * grace period. Works in small batches while everything else goes on; its cost is what it frees.
+ */
+export class Collector {
+  readonly #ledger: Ledger
+  readonly #stores: ReadonlyMap<number, BlockStore>
+  readonly #leases: Leases
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #options: CollectorOptions
+  #running: Promise<Collected> | null = null
+  #cancelTimer: (() => void) | null = null
+  #stopped = false
+
+  constructor(
+    ledger: Ledger,
+    stores: ReadonlyMap<number, BlockStore>,
+    leases: Leases,
+    clock: Clock,
+    logger: Logger,
+    options: CollectorOptions,
+  ) {
+    this.#ledger = ledger
+    this.#stores = stores
+    this.#leases = leases
+    this.#clock = clock
+    this.#logger = logger
+    this.#options = options
+  }
+
+  /** Finishes deletions that an earlier process began, then collects by itself from time to time. */
+  async start(): Promise<void> {
+    await this.#deleteFiles(await this.#ledger.recover())
+    this.#schedule()
+  }
+
+  /** Ends after the batch under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer?.()
+    await this.#running?.catch(() => undefined)
+  }
+
+  /** Collects until nothing is left that has been garbage for `graceMs`. */
+  async collect(graceMs: number = this.#options.graceMs): Promise<Collected> {
+    // One collection at a time; whoever asks meanwhile wants what is garbage now to go.
+    while (this.#running !== null) await this.#running.catch(() => undefined)
+    this.#running = this.#collect(graceMs).finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  async #collect(graceMs: number): Promise<Collected> {
+    const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
+    for (const rootId of this.#ledger.droppedRoots(this.#leases.held())) {
+      while (!this.#stopped && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
+      collected.roots++
+    }
+    for (let more = true; more && !this.#stopped; ) {
+      const batch = await this.#ledger.takeGarbage(this.#clock.now() - graceMs)
+      await this.#deleteFiles(batch.files)
+      collected.blocks += batch.blocks
+      collected.bytes += batch.bytes
+      more = batch.more
+    }
+    const isWork = collected.roots > 0 && !this.#stopped
+    if (!isWork) return collected
+    // There may be more dropped roots than one look returns.
+    const rest = await this.#collect(graceMs)
+    return {
+      roots: collected.roots + rest.roots,
+      blocks: collected.blocks + rest.blocks,
+      bytes: collected.bytes + rest.bytes,
+    }
+  }
+
+  async #deleteFiles(blocks: readonly GarbageBlock[]): Promise<void> {
+    const byBackend = Map.groupBy(blocks, block => block.backendId)
+    for (const [backendId, group] of byBackend) await this.#stores.get(backendId)?.delete(group)
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return
+    this.#cancelTimer = this.#clock.after(this.#options.intervalMs, () => {
+      this.collect()
+        .catch((error: unknown) => this.#logger.error({ err: error }, 'collection failed; it is tried again'))
+        .finally(() => this.#schedule())
+    })
+  }
+}

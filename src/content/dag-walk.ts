@@ -1,0 +1,76 @@
+import * as dagPb from '@ipld/dag-pb'
+import type { CID } from 'multiformats/cid'
+import { CODEC, HASH } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+
+/** Whether blocks of this codec can have links. */
+export function hasLinks(cid: CID): boolean {
+  return cid.code === CODEC.dagPb
+}
+
+/**
+ * What a block links to, in order, repeats included.
+ *
+ * @param bytes what hashes to the CID
+ * @throws HoldfastError `INVALID_CID` if they are not what its codec says, or the codec cannot be walked.
+ */
+export function linksOf(cid: CID, bytes: Uint8Array): CID[] {
+  if (cid.code === CODEC.raw) return []
+  if (cid.code !== CODEC.dagPb) {
+    throw new HoldfastError('INVALID_CID', `codec 0x${cid.code.toString(16)} of ${cid} cannot be walked`)
+  }
+  try {
+    return dagPb.decode(bytes).Links.map(link => link.Hash)
+  } catch (cause) {
+    throw new HoldfastError('INVALID_CID', `the block of ${cid} is not dag-pb`, { cause })
+  }
+}
+
+/**
+ * Visits each distinct block of a DAG once, parents before their children, several at a time.
+ *
+ * @param visit returns the block's bytes if its links are to be followed, else null
+ * @throws the first error of any visit, once those under way have ended.
+ */
+export async function walkDag(
+  root: CID,
+  visit: (cid: CID) => Promise<Uint8Array | null>,
+  options: { concurrency: number; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const seen = new Set([root.toString()])
+  // The newest first: the frontier then stays as small as the DAG is deep.
+  const frontier = [root]
+  const visits = new Set<Promise<void>>()
+  let failure: { error: unknown } | null = null
+
+  const start = (cid: CID): void => {
+    const task = follow(cid)
+      .catch((error: unknown) => {
+        failure ??= { error }
+      })
+      .finally(() => visits.delete(task))
+    visits.add(task)
+  }
+  const follow = async (cid: CID): Promise<void> => {
+    options.signal?.throwIfAborted()
+    const bytes = await visit(cid)
+    if (bytes === null) return
+    for (const link of linksOf(cid, bytes).reverse()) {
+      const key = link.toString()
+      if (seen.has(key) || link.multihash.code === HASH.identity) continue
+      seen.add(key)
+      frontier.push(link)
+    }
+  }
+
+  while ((frontier.length > 0 || visits.size > 0) && failure === null) {
+    while (visits.size < options.concurrency) {
+      const next = frontier.pop()
+      if (next === undefined) break
+      start(next)
+    }
+    await Promise.race(visits)
+  }
+  await Promise.all(visits)
+  if (failure !== null) throw (failure as { error: unknown }).error
+}

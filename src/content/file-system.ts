@@ -1,0 +1,24 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+
+/**
+ * What differs between platforms stands here and nowhere else. Windows is best effort: it cannot sync a directory,
+ * so there a power cut may lose the newest directory entries, and it cannot refuse to follow a symbolic link.
+ */
+const WINDOWS = process.platform === 'win32'
+
+/** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (WINDOWS) return
+  const handle = await open(path, constants.O_RDONLY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Opens a file for reading, refusing a symbolic link in its last segment (`ELOOP`). The caller closes it. */
+export function openNoFollow(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
+}

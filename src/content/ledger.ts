@@ -1,0 +1,199 @@
+import type { BlockTable, GarbageBlock } from '../storage/block-table.ts'
+import type { RootFile, RootTable } from '../storage/root-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+
+/**
+ * The answer to a claim:
+ * - `stored`: the bytes went in with the claim;
+ * - `present`: they were there, durable;
+ * - `absent`: whoever claims must write them, or follow another who does;
+ * - `deleting`: they are being deleted; claim again when that is over.
+ */
+export type ClaimOutcome = 'stored' | 'present' | 'healed' | 'absent' | 'deleting'
+
+export interface Claim {
+  outcome: ClaimOutcome
+  blockId: number
+  inline: boolean
+  /** Whether the root needed this block for the first time. */
+  added: boolean
+}
+
+/** Rows of a dropped root that one transaction releases. */
+const RELEASE_BATCH = 500
+/** Blocks that one transaction starts to delete. */
+const DELETE_BATCH = 256
+
+/**
+ * What the node knows of roots and blocks. SQLite is the truth: a block is garbage exactly when no root needs it,
+ * and no file is written before a row claims it. All writes are asynchronous and commit in groups.
+ */
+export class Ledger {
+  readonly #blocks: BlockTable
+  readonly #roots: RootTable
+  readonly #queue: WriteQueue
+
+  constructor(blocks: BlockTable, roots: RootTable, queue: WriteQueue) {
+    this.#blocks = blocks
+    this.#roots = roots
+    this.#queue = queue
+  }
+
+  /** Starts a staging root. Returns its id. */
+  stage(backendId: number, now: number): Promise<number> {
+    return this.#queue.run(() => this.#roots.stage(backendId, now), { durable: false })
+  }
+
+  /** Gives a root up unless it has been completed. */
+  abandon(rootId: number): Promise<void> {
+    return this.#queue.run(() => this.#roots.abandon(rootId), { durable: false })
+  }
+
+  /**
+   * Claims a block for a root before its bytes are written. This is the only place where a write is skipped:
+   * in the transaction that notes the root's need and sees the block durable.
+   *
+   * @param inline the bytes, if they are small enough to live in the database; null for a file
+   */
+  claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null) {
+    return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline), { durable: false })
+  }
+
+  #claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null): Claim {
+    const found = this.#blocks.find(backendId, multihash)
+    if (found === undefined) {
+      const blockId = this.#blocks.insert(
+        backendId,
+        multihash,
+        size,
+        inline === null ? 'writing' : 'durable',
+        inline ? 1 : 0,
+      )
+      if (inline !== null) this.#blocks.putBytes(blockId, inline)
+      const added = this.#blocks.need(rootId, blockId)
+      return { outcome: inline === null ? 'absent' : 'stored', blockId, inline: inline !== null, added }
+    }
+    const claim = { blockId: found.id, inline: found.inline === 1 }
+    if (found.state === 'deleting') return { ...claim, outcome: 'deleting', added: false }
+    const added = this.#blocks.need(rootId, found.id)
+    if (found.state === 'writing') return { ...claim, outcome: 'absent', added }
+    if (claim.inline && inline !== null && this.#heal(found.id, inline)) return { ...claim, outcome: 'healed', added }
+    return { ...claim, outcome: 'present', added }
+  }
+
+  /** Puts right the bytes of an inline block if they are not what they should be. */
+  #heal(blockId: number, bytes: Uint8Array): boolean {
+    const stored = this.#blocks.bytes(blockId)
+    if (stored !== undefined && Buffer.compare(stored, bytes) === 0) return false
+    this.#blocks.putBytes(blockId, bytes)
+    return true
+  }
+
+  /**
+   * Claims, for a root, a block that some complete root already needs. Null if there is none such on the backend.
+   */
+  adopt(rootId: number, backendId: number, multihash: Uint8Array): Promise<{ size: number; added: boolean } | null> {
+    return this.#queue.run(
+      () => {
+        const found = this.#blocks.find(backendId, multihash)
+        if (found?.state !== 'durable') return null
+        return { size: found.size, added: this.#blocks.need(rootId, found.id) }
+      },
+      { durable: false },
+    )
+  }
+
+  /** Notes that the bytes of these blocks and their directory entries are on the disk. */
+  markDurable(blockIds: readonly number[]): Promise<void> {
+    return this.#queue.run(
+      () => {
+        for (const id of blockIds) this.#blocks.setState(id, 'durable')
+      },
+      { durable: false },
+    )
+  }
+
+  addFiles(rootId: number, position: number, files: readonly RootFile[]): Promise<void> {
+    return this.#queue.run(
+      () => {
+        for (const [index, file] of files.entries()) this.#roots.addFile(rootId, position + index, file)
+      },
+      { durable: false },
+    )
+  }
+
+  /** Gives up what an earlier process left unfinished. Cost does not grow with the store. */
+  recover(): Promise<GarbageBlock[]> {
+    return this.#queue.run(
+      () => {
+        this.#roots.dropStaging()
+        return this.#blocks.deleting()
+      },
+      { durable: true },
+    )
+  }
+
+  /** Dropped roots whose rows still have to be released, except those in `leased`. */
+  droppedRoots(leased: ReadonlySet<number>): number[] {
+    return this.#roots.dropped(64 + leased.size).filter(id => !leased.has(id))
+  }
+
+  /**
+   * Releases one batch of a dropped root's blocks; those that no other root needs become garbage.
+   * Returns whether the root is gone.
+   */
+  releaseBatch(rootId: number, now: number): Promise<boolean> {
+    return this.#queue.run(
+      () => {
+        const blockIds = this.#blocks.neededBy(rootId, RELEASE_BATCH)
+        for (const blockId of blockIds) {
+          this.#blocks.release(rootId, blockId)
+          if (!this.#blocks.isNeeded(blockId)) this.#blocks.addGarbage(blockId, now)
+        }
+        if (blockIds.length > 0) return false
+        if (this.#roots.deleteFiles(rootId, RELEASE_BATCH) > 0) return false
+        this.#roots.delete(rootId)
+        return true
+      },
+      { durable: false },
+    )
+  }
+
+  /**
+   * Takes a batch out of the garbage. Blocks in the database are gone with this; the rest are now `deleting` and
+   * the caller removes their files, then calls {@link deleted}.
+   */
+  takeGarbage(freedBy: number): Promise<{ files: GarbageBlock[]; blocks: number; bytes: number; more: boolean }> {
+    return this.#queue.run(
+      () => {
+        const files: GarbageBlock[] = []
+        const taken = { blocks: 0, bytes: 0 }
+        const batch = this.#blocks.garbage(freedBy, DELETE_BATCH)
+        for (const block of batch) {
+          this.#blocks.dropGarbage(block.id)
+          if (this.#blocks.isNeeded(block.id)) continue
+          taken.blocks++
+          taken.bytes += block.size
+          if (block.inline === 1) {
+            this.#blocks.delete(block.id)
+          } else {
+            this.#blocks.setState(block.id, 'deleting')
+            files.push(block)
+          }
+        }
+        return { files, ...taken, more: batch.length === DELETE_BATCH }
+      },
+      { durable: true },
+    )
+  }
+
+  /** Forgets blocks whose files are gone. */
+  deleted(blockIds: readonly number[]): Promise<void> {
+    return this.#queue.run(
+      () => {
+        for (const id of blockIds) this.#blocks.delete(id)
+      },
+      { durable: false },
+    )
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Lets in as much as fits at once; the rest waits in order. One that asks for more than the whole capacity gets
+ * in alone.
+ */
+export class Semaphore {
+  readonly #capacity: number
+  #used = 0
+  #waiting: Array<{ amount: number; enter: () => void }> = []
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  /** Resolves once `amount` is taken; null if it was there at once. The caller gives it back by {@link release}. */
+  acquire(amount: number): Promise<void> | null {
+    if (this.#waiting.length === 0 && this.#fits(amount)) {
+      this.#used += amount
+      return null
+    }
+    return new Promise(enter => this.#waiting.push({ amount, enter }))
+  }
+
+  release(amount: number): void {
+    this.#used -= amount
+    for (let next = this.#waiting[0]; next !== undefined && this.#fits(next.amount); next = this.#waiting[0]) {
+      this.#waiting.shift()
+      this.#used += next.amount
+      next.enter()
+    }
+  }
+
+  /** Runs `work` while holding `amount`. */
+  async hold<T>(amount: number, work: () => Promise<T>): Promise<T> {
+    const wait = this.acquire(amount)
+    if (wait !== null) await wait
+    try {
+      return await work()
+    } finally {
+      this.release(amount)
+    }
+  }
+
+  #fits(amount: number): boolean {
+    return this.#used === 0 || this.#used + amount <= this.#capacity
+  }
+}

@@ -1,0 +1,136 @@
+import type { CID } from 'multiformats/cid'
+import { HASH } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RootFile } from '../storage/root-table.ts'
+import type { BlockStore } from './block-store.ts'
+import type { Ledger } from './ledger.ts'
+import { Semaphore } from './semaphore.ts'
+
+/** Bytes that one staged DAG may have on their way to the disk. */
+const WINDOW_BYTES = 16 * 1024 ** 2
+/** What each block weighs in the window beside its bytes, so that tiny ones are bounded too. */
+const BLOCK_WEIGHT = 8 * 1024
+/** File rows collected before they are written. */
+const FILE_BATCH = 500
+
+/**
+ * A DAG that is being stored and that nothing shows yet. Blocks go in by {@link put}, which returns early and keeps
+ * a bounded number on their way; {@link settle} waits for all of them to be durable. Whoever staged it either has
+ * its root completed or calls {@link abandon}, after which its blocks are garbage.
+ */
+export class StagedDag {
+  readonly rootId: number
+  readonly store: BlockStore
+  readonly #ledger: Ledger
+  readonly #window = new Semaphore(WINDOW_BYTES)
+  readonly #pending = new Set<Promise<void>>()
+  #failure: { error: unknown } | null = null
+  #dagSize = 0
+  #files: RootFile[] = []
+  #fileCount = 0
+
+  constructor(rootId: number, store: BlockStore, ledger: Ledger) {
+    this.rootId = rootId
+    this.store = store
+    this.#ledger = ledger
+  }
+
+  /** Bytes of the distinct blocks that have arrived so far. */
+  get dagSize(): number {
+    return this.#dagSize
+  }
+
+  get fileCount(): number {
+    return this.#fileCount + this.#files.length
+  }
+
+  /**
+   * Takes a block in. `bytes` must not change afterwards. Waits while too much is on its way.
+   *
+   * @throws the error of this or an earlier block.
+   */
+  async put(cid: CID, bytes: Uint8Array): Promise<CID> {
+    if (cid.multihash.code === HASH.identity) return cid
+    const weight = bytes.length + BLOCK_WEIGHT
+    const wait = this.#window.acquire(weight)
+    if (wait !== null) await wait
+    if (this.#failure !== null) {
+      this.#window.release(weight)
+      throw this.#failure.error
+    }
+    this.#track(this.#store(cid, bytes, weight))
+    return cid
+  }
+
+  /**
+   * Needs a block that the backend already holds for another root.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` if it does not.
+   */
+  async adopt(cid: CID): Promise<void> {
+    if (cid.multihash.code === HASH.identity) return
+    const adopted = await this.store.adopt(this.rootId, cid)
+    if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+    if (adopted.added) this.#dagSize += adopted.size
+  }
+
+  /** Notes a file of the directory that is being stored. */
+  async addFile(path: string, cid: CID, size: number): Promise<void> {
+    this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
+    if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
+  }
+
+  /** Waits until everything put so far is durable. @throws the first error of any block. */
+  async settle(): Promise<void> {
+    await this.#flushFiles()
+    await this.#drain()
+    if (this.#failure !== null) throw this.#failure.error
+  }
+
+  /** Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. */
+  async abandon(): Promise<void> {
+    await this.#drain()
+    await this.#ledger.abandon(this.rootId)
+  }
+
+  async #store(cid: CID, bytes: Uint8Array, weight: number): Promise<void> {
+    let durable: Promise<void>
+    try {
+      const progress = await this.store.put(this.rootId, cid, bytes)
+      if (progress.added) this.#dagSize += bytes.length
+      durable = progress.durable
+    } finally {
+      this.#window.release(weight)
+    }
+    await durable
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+      .finally(() => this.#pending.delete(tracked))
+    this.#pending.add(tracked)
+  }
+
+  /** Blocks become durable in groups, and later ones may only be renamed once earlier ones have left the window. */
+  async #drain(): Promise<void> {
+    while (this.#pending.size > 0) {
+      await Promise.race([Promise.all(this.#pending), this.#allRenamed()])
+      await this.store.flush()
+    }
+  }
+
+  async #allRenamed(): Promise<void> {
+    await this.#window.hold(WINDOW_BYTES, async () => undefined)
+  }
+
+  async #flushFiles(): Promise<void> {
+    const files = this.#files.splice(0)
+    if (files.length === 0) return
+    const position = this.#fileCount
+    this.#fileCount += files.length
+    await this.#ledger.addFiles(this.rootId, position, files)
+  }
+}

@@ -1,0 +1,127 @@
+import { unixfs } from '@helia/unixfs'
+import type { BufferImporter, ImportResult } from 'ipfs-unixfs-importer'
+import type { CID as CIDType } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
+import { CODEC } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { sha256 } from './block-hash.ts'
+import { chunked } from './chunker.ts'
+import type { StagedDag } from './staged-dag.ts'
+
+export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
+/** A file or directory as its parent directory links to it. */
+export interface ImportedNode {
+  cid: CIDType
+  /** Content bytes. */
+  size: number
+  /** What a link to it says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
+  tsize: bigint
+}
+
+/** Chunks hashed at a time. */
+const HASHES_AT_ONCE = 4
+
+/**
+ * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
+ * directories is another (IPIP-499).
+ */
+const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true, chunker: chunked } as const
+
+export interface ImportFileOptions {
+  signal?: AbortSignal | undefined
+  /** Called with the length of each piece before it is taken in; may throw to refuse it. */
+  onBytes?: ((length: number) => void) | undefined
+}
+
+/** Stores a file's content as UnixFS blocks of a staged DAG. */
+export async function importFile(
+  staged: StagedDag,
+  content: ByteSource,
+  options: ImportFileOptions = {},
+): Promise<ImportedNode> {
+  let size = 0
+  const pieces = counted(content, length => {
+    options.signal?.throwIfAborted()
+    options.onBytes?.(length)
+    size += length
+  })
+  const imported = await only(
+    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: pieces }], {
+      ...PROFILE,
+      bufferImporter: rawLeaves,
+      blockWriteConcurrency: HASHES_AT_ONCE,
+      fileImportConcurrency: 1,
+    }),
+  )
+  return { cid: imported.cid, size, tsize: imported.size }
+}
+
+/** Stores one directory whose entries are stored already, split into a HAMT where the profile says so. */
+export async function importDirectory(
+  staged: StagedDag,
+  entries: Iterable<[name: string, node: ImportedNode]>,
+): Promise<ImportedNode> {
+  let size = 0
+  const directory = await only(
+    unixfs({ blockstore: blockstoreOf(staged) }).addAll([], {
+      ...PROFILE,
+      wrapWithDirectory: true,
+      dagBuilder: async function* () {
+        for (const [path, { cid, size: contentSize, tsize }] of entries) {
+          size += contentSize
+          yield async () => ({ path, cid, size: tsize })
+        }
+      },
+    }),
+  )
+  return { cid: directory.cid, size, tsize: directory.size }
+}
+
+/** Stores a symbolic link; it is never followed. */
+export async function importSymlink(staged: StagedDag, target: string): Promise<ImportedNode> {
+  const link = await only(
+    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
+  )
+  return { cid: link.cid, size: 0, tsize: link.size }
+}
+
+/** Leaves are raw blocks: hashed in the thread pool, then handed to the staged DAG, which does not make them wait. */
+const rawLeaves: BufferImporter = async function* (file, blockstore) {
+  for await (const chunk of file.content) {
+    yield async () => {
+      const cid = CID.createV1(CODEC.raw, await sha256(chunk))
+      await blockstore.put(cid, chunk)
+      return { cid, size: BigInt(chunk.length), block: chunk }
+    }
+  }
+}
+
+function* singly(content: Uint8Array): Iterable<Uint8Array> {
+  yield content
+}
+
+async function* counted(content: ByteSource, count: (length: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of content instanceof Uint8Array ? singly(content) : content) {
+    count(piece.length)
+    yield piece
+  }
+}
+
+/** The last of what an import yields is its root. */
+async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult> {
+  let last: ImportResult | undefined
+  for await (const result of results) last = result
+  if (last === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the import made no root')
+  return last
+}
+
+function blockstoreOf(staged: StagedDag): Parameters<typeof unixfs>[0]['blockstore'] {
+  return {
+    put: (cid: CIDType, bytes: Uint8Array) => staged.put(cid, bytes),
+    has: (cid: CIDType) => staged.store.has(cid),
+    get: async function* (cid: CIDType) {
+      yield await staged.store.get(cid)
+    },
+  } as Parameters<typeof unixfs>[0]['blockstore']
+}

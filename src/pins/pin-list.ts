@@ -1,0 +1,90 @@
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { identityOf, parseCid } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RecordRow, RecordTable } from '../storage/record-table.ts'
+import type { RootTable } from '../storage/root-table.ts'
+import { type PinCommit, presentRecord } from './pin-commit.ts'
+import type { ListItem, ListPage, ListQuery } from './types.ts'
+
+interface Slice {
+  items: ListItem[]
+  total: number
+}
+
+/** Pages through an account's records, or through the files below one of its directories. */
+export class PinList {
+  readonly #commit: PinCommit
+  readonly #records: RecordTable
+  readonly #roots: RootTable
+  readonly #now: () => number
+
+  constructor(commit: PinCommit, records: RecordTable, roots: RootTable, now: () => number) {
+    this.#commit = commit
+    this.#records = records
+    this.#roots = roots
+    this.#now = now
+  }
+
+  /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
+  list(query: ListQuery): ListPage {
+    const { account, plan } = this.#commit.requester(query.account)
+    const page = positive('page', query.page ?? 1)
+    const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
+    const offset = (page - 1) * limit
+    const { items, total } =
+      query.parentCid === undefined
+        ? this.#recordSlice(account.id, query, offset, limit)
+        : this.#fileSlice(account.id, query, query.parentCid, offset, limit)
+    return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
+  }
+
+  #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Slice {
+    const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
+    const filter = { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now() }
+    const total = this.#records.count(filter)
+    const rows = offset < total ? this.#records.page(filter, offset, limit) : []
+    return { items: rows.map(row => ({ ...presentRecord(row), parentCid: null, path: null })), total }
+  }
+
+  #fileSlice(accountId: string, query: ListQuery, parentCid: string, offset: number, limit: number): Slice {
+    const parent = this.#records
+      .ofDag(accountId, identityOf(parseCid(parentCid, 'parentCid')), this.#now())
+      .find(record => query.hasExpiration !== true || record.expiresAt !== null)
+    if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
+    const { rootId } = parent
+    if (query.cid === undefined) {
+      const total = this.#roots.get(rootId)?.fileCount ?? 0
+      const files = offset < total ? this.#roots.files(rootId, offset, limit) : []
+      return { items: files.map(file => fileItem(parent, parentCid, file)), total }
+    }
+    const multihash = parseCid(query.cid).multihash.bytes
+    const files = this.#roots.filesOf(rootId, multihash, offset, limit)
+    const total = this.#roots.countFilesOf(rootId, multihash)
+    return { items: files.map(file => fileItem(parent, parentCid, file)), total }
+  }
+}
+
+/** A file has no record of its own: it lives and dies with the directory that it is in. */
+function fileItem(
+  parent: RecordRow,
+  parentCid: string,
+  file: { path: string; codec: number; multihash: Uint8Array; size: number },
+): ListItem {
+  return {
+    ...presentRecord(parent),
+    cid: CID.createV1(file.codec, Digest.decode(file.multihash)).toString(),
+    type: 'file',
+    name: file.path.slice(file.path.lastIndexOf('/') + 1),
+    originalName: null,
+    customName: null,
+    size: file.size,
+    parentCid,
+    path: file.path,
+  }
+}
+
+function positive(field: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new HoldfastError('VALIDATION', `${field} must be a positive integer`)
+}

@@ -1,0 +1,39 @@
+import { HoldfastError } from '../domain/errors.ts'
+import type { PinNames } from './types.ts'
+
+const LONGEST_NAME = 255
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+
+export interface StoredNames {
+  name: string | null
+  originalName: string | null
+  customName: string | null
+}
+
+/**
+ * The names of a record. Those that a client chose are checked; the upload's own name came with its bytes, so it is
+ * made to fit rather than refused.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field: over 255 characters, or with control characters.
+ */
+export function storedNames(names: PinNames): StoredNames {
+  const originalName = checked('originalName', names.originalName)
+  const customName = checked('customName', names.customName)
+  return { name: customName ?? originalName ?? fitted(names.name), originalName, customName }
+}
+
+function checked(field: string, value: string | undefined): string | null {
+  const name = value?.trim() ?? ''
+  if (name === '') return null
+  if (name.length > LONGEST_NAME) {
+    throw new HoldfastError('VALIDATION', `${field} must have at most ${LONGEST_NAME} characters`)
+  }
+  if (name.search(CONTROL) !== -1) throw new HoldfastError('VALIDATION', `${field} must have no control characters`)
+  return name
+}
+
+function fitted(value: string | undefined): string | null {
+  const name = (value ?? '').replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_NAME)
+  return name === '' ? null : name
+}

@@ -1,0 +1,152 @@
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Emitter } from '../domain/emitter.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { PinStore } from '../storage/pin-store.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import type { ExpirySweeper } from './expiry-sweeper.ts'
+import { type PinCommit, presentRecord } from './pin-commit.ts'
+import type { PinList } from './pin-list.ts'
+import type { Pinner } from './pinner.ts'
+import type * as types from './types.ts'
+import type { Uploader } from './uploader.ts'
+
+/** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
+export class PinService {
+  readonly #uploader: Uploader
+  readonly #pinner: Pinner
+  readonly #lists: PinList
+  readonly #commit: PinCommit
+  readonly #sweeper: ExpirySweeper
+  readonly #clusters: ClusterRegistry
+  readonly #records: RecordTable
+  readonly #store: PinStore
+  readonly #queue: WriteQueue
+  readonly #clock: Clock
+  readonly #events: Emitter<types.EngineEvents>
+
+  constructor(parts: {
+    uploader: Uploader
+    pinner: Pinner
+    lists: PinList
+    commit: PinCommit
+    sweeper: ExpirySweeper
+    clusters: ClusterRegistry
+    records: RecordTable
+    store: PinStore
+    queue: WriteQueue
+    clock: Clock
+    events: Emitter<types.EngineEvents>
+  }) {
+    this.#uploader = parts.uploader
+    this.#pinner = parts.pinner
+    this.#lists = parts.lists
+    this.#commit = parts.commit
+    this.#sweeper = parts.sweeper
+    this.#clusters = parts.clusters
+    this.#records = parts.records
+    this.#store = parts.store
+    this.#queue = parts.queue
+    this.#clock = parts.clock
+    this.#events = parts.events
+  }
+
+  /**
+   * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
+   *
+   * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
+   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `ABORTED`; and what the source throws.
+   */
+  upload(content: types.ByteSource, options: types.UploadOptions): Promise<types.PinOutcome> {
+    return this.#making(() => this.#uploader.upload(content, options))
+  }
+
+  /**
+   * Stores files as one directory and pins its root. Entries are read one after the other.
+   *
+   * @throws HoldfastError what {@link upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
+   */
+  uploadDirectory(
+    entries: AsyncIterable<types.DirectoryEntry>,
+    options: types.UploadOptions,
+  ): Promise<types.DirectoryOutcome> {
+    return this.#making(() => this.#uploader.uploadDirectory(entries, options))
+  }
+
+  /**
+   * Stores a directory that this machine has, below an import root, and pins it.
+   *
+   * @throws HoldfastError what {@link uploadDirectory} throws
+   */
+  importDirectory(dirPath: string, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
+    return this.#making(() => this.#uploader.importDirectory(dirPath, options))
+  }
+
+  /**
+   * Pins content that exists, by its CID.
+   *
+   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`, and those of target and names.
+   */
+  pin(request: types.PinRequest): Promise<types.PinOutcome> {
+    return this.#making(() => this.#pinner.pin(request))
+  }
+
+  /**
+   * Removes an account's records of a content, in one cluster or in all. Durable when it resolves.
+   *
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, a malformed CID included.
+   */
+  async remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinRecord[]> {
+    const dag = dagOf(request.cid)
+    const cluster = request.cluster?.trim() || null
+    const now = this.#clock.now()
+    const rows =
+      dag === null
+        ? []
+        : await this.#queue.run(() => this.#store.remove(request.account, dag, cluster, now), { durable: true })
+    if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+    for (const row of rows) {
+      const backend = this.#clusters.backendOf(row.clusterId)
+      if (row.rootId !== null && this.#records.liveUntil(row.rootId) === undefined) backend.unpin(row)
+      this.#events.emit('pin:removed', { record: presentRecord(row), reason: 'deleted' })
+    }
+    return rows.map(presentRecord)
+  }
+
+  /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
+  list(query: types.ListQuery): types.ListPage {
+    return this.#lists.list(query)
+  }
+
+  usage(accountId: string): types.Usage {
+    const { pins, storedBytes } = this.#records.usage(accountId, this.#clock.now())
+    return { pins, storedBytes }
+  }
+
+  /**
+   * Checks what a request says of its target before its body is read.
+   *
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
+   */
+  checkTarget(account: string, target: types.PinTarget): void {
+    this.#commit.decide(this.#commit.requester(account), target)
+  }
+
+  /** Makes a record; the sweeper has to know of every expiry. */
+  async #making<T extends types.PinOutcome>(make: () => Promise<T>): Promise<T> {
+    const outcome = await make()
+    if (outcome.created && outcome.record.expiresAt !== null) this.#sweeper.wake()
+    return outcome
+  }
+}
+
+function dagOf(cid: string): DagIdentity | null {
+  try {
+    return identityOf(parseCid(cid))
+  } catch (error) {
+    if (isHoldfastError(error, 'INVALID_CID')) return null
+    throw error
+  }
+}

@@ -1,0 +1,183 @@
+import { basename } from 'node:path'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { DirectoryBuilder } from '../content/directory-builder.ts'
+import { splitEntryPath } from '../content/entry-path.ts'
+import { resolveServerDirectory, walkServerDirectory } from '../content/server-directory.ts'
+import type { StagedDag } from '../content/staged-dag.ts'
+import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { PinCommit, Requester } from './pin-commit.ts'
+import type { ByteSource, DagFile, DirectoryEntry, DirectoryOutcome, PinOutcome, UploadOptions } from './types.ts'
+import { StorageReservations, UploadBudget } from './upload-budget.ts'
+
+/** Files that the answer to a directory upload lists. */
+const LISTED_FILES = 1_000
+
+/** A directory entry whose path is checked, or is known only at the end. */
+type StoredEntry =
+  | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
+  | { kind: 'directory'; names: string[] }
+  | { kind: 'symlink'; names: string[]; target: string }
+
+/** Takes content in: stages it while it streams, and has it committed when it is whole and everything is decided. */
+export class Uploader {
+  readonly #clusters: ClusterRegistry
+  readonly #commit: PinCommit
+  readonly #records: RecordTable
+  readonly #importRoots: readonly string[]
+  readonly #now: () => number
+  readonly #reservations = new StorageReservations()
+
+  constructor(
+    clusters: ClusterRegistry,
+    commit: PinCommit,
+    records: RecordTable,
+    importRoots: readonly string[],
+    now: () => number,
+  ) {
+    this.#clusters = clusters
+    this.#commit = commit
+    this.#records = records
+    this.#importRoots = importRoots
+    this.#now = now
+  }
+
+  upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
+    return this.#staging(options, false, async ({ staged, budget, requester }) => {
+      budget.startFile()
+      const file = await importFile(staged, content, this.#importOptions(options, budget))
+      return this.#finish(staged, requester, options, { type: 'file', node: file })
+    })
+  }
+
+  async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
+    const directory = await resolveServerDirectory(this.#importRoots, dirPath)
+    const named = { ...options, name: options.name ?? basename(directory) }
+    return this.#storeDirectory(walkServerDirectory(directory), named)
+  }
+
+  async uploadDirectory(entries: AsyncIterable<DirectoryEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
+    return this.#storeDirectory(checkedEntries(entries), options)
+  }
+
+  #storeDirectory(entries: AsyncIterable<StoredEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
+    return this.#staging(options, true, async ({ staged, budget, requester }) => {
+      const listing = new DirectoryListing(staged)
+      const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
+      for await (const entry of entries) {
+        options.signal?.throwIfAborted()
+        if (entry.kind === 'directory') {
+          listing.builder.addDirectory(entry.names)
+        } else if (entry.kind === 'symlink') {
+          listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
+        } else {
+          budget.startFile()
+          const node = await importFile(staged, entry.content, this.#importOptions(options, budget))
+          if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
+          else await listing.addFile(entry.names, node)
+        }
+      }
+      for (const { names, node } of unnamed) await listing.addFile(names(), node)
+      const root = await listing.builder.finish()
+      const outcome = await this.#finish(staged, requester, options, { type: 'directory', node: root })
+      return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
+    })
+  }
+
+  /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
+  async #staging<T>(
+    options: UploadOptions,
+    isDirectory: boolean,
+    run: (upload: { staged: StagedDag; budget: UploadBudget; requester: Requester }) => Promise<T>,
+  ): Promise<T> {
+    const requester = this.#commit.requester(options.account)
+    this.#commit.decide(requester, options)
+    const accountId = requester.account.id
+    const { storedBytes } = this.#records.usage(accountId, this.#now())
+    const reservations = this.#reservations
+    const budget = new UploadBudget({ plan: requester.plan, accountId, storedBytes, reservations, isDirectory })
+    budget.expect(options.expectedBytes)
+    const staged = await this.#clusters.defaultBackend.stage()
+    try {
+      return await run({ staged, budget, requester })
+    } catch (error) {
+      await staged.abandon()
+      if (options.signal?.aborted === true) {
+        throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
+      }
+      throw error
+    } finally {
+      budget.release()
+    }
+  }
+
+  async #finish(
+    staged: StagedDag,
+    requester: Requester,
+    options: UploadOptions,
+    { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
+  ): Promise<PinOutcome> {
+    const settings = { ...options, ...definedOnly(await options.late?.()) }
+    const target = this.#commit.decide(requester, settings)
+    options.signal?.throwIfAborted()
+    await staged.settle()
+    return this.#commit.commit({
+      ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
+      ...{ backend: this.#clusters.defaultBackend, contentSize: node.size },
+      ...{ dagSize: staged.dagSize, fileCount: staged.fileCount },
+    })
+  }
+
+  #importOptions(options: UploadOptions, budget: UploadBudget) {
+    const { signal, onProgress } = options
+    return {
+      signal,
+      onBytes: (length: number) => {
+        budget.take(length)
+        onProgress?.(budget.total)
+      },
+    }
+  }
+}
+
+/** The directory being built and what the answer tells of it. */
+class DirectoryListing {
+  readonly builder: DirectoryBuilder
+  readonly files: DagFile[] = []
+  totalFiles = 0
+  readonly #staged: StagedDag
+
+  constructor(staged: StagedDag) {
+    this.#staged = staged
+    this.builder = new DirectoryBuilder(staged)
+  }
+
+  async addFile(names: string[], node: ImportedNode): Promise<void> {
+    this.builder.addNode(names, node)
+    const path = names.join('/')
+    this.totalFiles++
+    if (this.files.length < LISTED_FILES) this.files.push({ path, cid: node.cid.toString(), size: node.size })
+    await this.#staged.addFile(path, node.cid, node.size)
+  }
+}
+
+async function* checkedEntries(entries: AsyncIterable<DirectoryEntry>): AsyncGenerator<StoredEntry> {
+  let isEmpty = true
+  for await (const entry of entries) {
+    isEmpty = false
+    if (entry.kind !== 'file') {
+      yield { ...entry, names: splitEntryPath(entry.path) }
+      continue
+    }
+    const { kind, path, content } = entry
+    const names = typeof path === 'string' ? splitEntryPath(path) : () => splitEntryPath(path())
+    yield { kind, names, content }
+  }
+  if (isEmpty) throw new HoldfastError('VALIDATION', 'files: at least one file is needed')
+}
+
+/** What a form did not send must not hide what came with the request. */
+function definedOnly<T extends object>(values: T | undefined): Partial<T> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
+}

@@ -1,0 +1,139 @@
+import type { Database, Statement } from './database.ts'
+
+export type BlockState = 'writing' | 'durable' | 'deleting'
+
+export interface BlockRow {
+  id: number
+  /** Bytes. */
+  size: number
+  state: BlockState
+  /** 1 if the bytes are a row of the database, 0 if they are a file. */
+  inline: 0 | 1
+}
+
+/** A block that is held for someone: where it is, and until when. */
+export interface HeldBlock extends BlockRow {
+  backendId: number
+  rootId: number
+}
+
+export interface GarbageBlock extends BlockRow {
+  backendId: number
+  multihash: Uint8Array
+}
+
+const COLUMNS = 'b.id, b.size, b.state, b.inline'
+
+/** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
+export class BlockTable {
+  readonly #find: Statement<[Uint8Array, number], BlockRow>
+  readonly #findLive: Statement<[Uint8Array, number], HeldBlock>
+  readonly #bytes: Statement<[number], { bytes: Uint8Array }>
+  readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
+  readonly #putBytes: Statement<[number, Uint8Array], unknown>
+  readonly #setState: Statement<[BlockState, number], unknown>
+  readonly #delete: Statement<[number], unknown>
+  readonly #deleteBytes: Statement<[number], unknown>
+  readonly #need: Statement<[number, number], unknown>
+  readonly #isNeeded: Statement<[number], unknown>
+  readonly #neededBy: Statement<[number, number], { blockId: number }>
+  readonly #release: Statement<[number, number], unknown>
+  readonly #addGarbage: Statement<[number, number], unknown>
+  readonly #dropGarbage: Statement<[number], unknown>
+  readonly #garbage: Statement<[number, number], GarbageBlock>
+  readonly #deleting: Statement<[], GarbageBlock>
+
+  constructor(db: Database) {
+    this.#find = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`)
+    this.#findLive = db.prepare(`
+      SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId
+      FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
+      WHERE b.multihash = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
+      LIMIT 1`)
+    this.#bytes = db.prepare('SELECT bytes FROM small_blocks WHERE block_id = ?')
+    this.#insert = db.prepare('INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)')
+    this.#putBytes = db.prepare('INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)')
+    this.#setState = db.prepare('UPDATE blocks SET state = ? WHERE id = ?')
+    this.#delete = db.prepare('DELETE FROM blocks WHERE id = ?')
+    this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
+    this.#need = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)')
+    this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
+    this.#neededBy = db.prepare('SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?')
+    this.#release = db.prepare('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
+    this.#addGarbage = db.prepare('INSERT OR REPLACE INTO garbage (block_id, freed_at) VALUES (?, ?)')
+    this.#dropGarbage = db.prepare('DELETE FROM garbage WHERE block_id = ?')
+    const garbageColumns = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
+    this.#garbage = db.prepare(`
+      SELECT ${garbageColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
+      WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
+    this.#deleting = db.prepare(`SELECT ${garbageColumns} FROM blocks b WHERE b.state = 'deleting'`)
+  }
+
+  find(backendId: number, multihash: Uint8Array): BlockRow | undefined {
+    return this.#find.get(multihash, backendId)
+  }
+
+  /** The block as some record that is live at `now` needs it, on whichever backend. */
+  findLive(multihash: Uint8Array, now: number): HeldBlock | undefined {
+    return this.#findLive.get(multihash, now)
+  }
+
+  /** The bytes of an inline block. */
+  bytes(blockId: number): Uint8Array | undefined {
+    return this.#bytes.get(blockId)?.bytes
+  }
+
+  /** Returns the new block's id. */
+  insert(backendId: number, multihash: Uint8Array, size: number, state: BlockState, inline: 0 | 1): number {
+    return Number(this.#insert.run(backendId, multihash, size, state, inline).lastInsertRowid)
+  }
+
+  putBytes(blockId: number, bytes: Uint8Array): void {
+    this.#putBytes.run(blockId, bytes)
+  }
+
+  setState(blockId: number, state: BlockState): void {
+    this.#setState.run(state, blockId)
+  }
+
+  delete(blockId: number): void {
+    this.#deleteBytes.run(blockId)
+    this.#delete.run(blockId)
+  }
+
+  /** Notes that a root needs a block. False if that was known. */
+  need(rootId: number, blockId: number): boolean {
+    return this.#need.run(rootId, blockId).changes === 1
+  }
+
+  isNeeded(blockId: number): boolean {
+    return this.#isNeeded.get(blockId) !== undefined
+  }
+
+  /** Some of the blocks that a root needs, at most `limit`. */
+  neededBy(rootId: number, limit: number): number[] {
+    return this.#neededBy.all(rootId, limit).map(row => row.blockId)
+  }
+
+  release(rootId: number, blockId: number): void {
+    this.#release.run(rootId, blockId)
+  }
+
+  addGarbage(blockId: number, freedAt: number): void {
+    this.#addGarbage.run(blockId, freedAt)
+  }
+
+  dropGarbage(blockId: number): void {
+    this.#dropGarbage.run(blockId)
+  }
+
+  /** The longest freed blocks first, of those freed at or before `freedBy`. */
+  garbage(freedBy: number, limit: number): GarbageBlock[] {
+    return this.#garbage.all(freedBy, limit)
+  }
+
+  /** Blocks whose deletion a crash may have interrupted. */
+  deleting(): GarbageBlock[] {
+    return this.#deleting.all()
+  }
+}

@@ -1,0 +1,101 @@
+import type { DagIdentity } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RecordRow, RecordTable } from './record-table.ts'
+import type { RootTable, WholeDag } from './root-table.ts'
+
+/** A record about to be made: all of a row but what the transaction finds out. */
+export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize'>
+
+export interface Completion {
+  backendId: number
+  /** The staged root that holds the DAG, or null if a complete one must be there already. */
+  stagedRootId: number | null
+  dag: WholeDag
+  record: NewRecord
+  /** The plan's limits; null for none. */
+  limits: { maxPins: number | null; maxStorageBytes: number | null }
+  now: number
+}
+
+/**
+ * The transactions in which a record and its root change together: after each, a root is complete exactly as long
+ * as a record needs it. Each method is one transaction's work, run by the caller.
+ */
+export class PinStore {
+  readonly #roots: RootTable
+  readonly #records: RecordTable
+
+  constructor(roots: RootTable, records: RecordTable) {
+    this.#roots = roots
+    this.#records = records
+  }
+
+  /**
+   * Turns a staged root complete and writes its record, or returns the identical record that is there already.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED`; `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile.
+   */
+  complete(input: Completion): { record: RecordRow; created: boolean } {
+    const existing = this.#records.identical(input.record, input.now)
+    if (existing !== undefined) {
+      if (input.stagedRootId !== null) this.#roots.drop(input.stagedRootId)
+      return { record: existing, created: false }
+    }
+    this.#checkQuota(input)
+    const rootId = this.#completeRoot(input)
+    const record: RecordRow = { ...input.record, rootId, dagSize: this.#roots.get(rootId)?.dagSize ?? 0 }
+    this.#records.insert(record)
+    this.#follow(rootId)
+    return { record, created: true }
+  }
+
+  /** Removes an account's records of a DAG, in one cluster or all. Returns them. */
+  remove(accountId: string, dag: DagIdentity, clusterId: string | null, now: number): RecordRow[] {
+    const records = this.#records
+      .ofDag(accountId, dag, now)
+      .filter(record => clusterId === null || record.clusterId === clusterId)
+    for (const record of records) this.#removeRecord(record)
+    return records
+  }
+
+  /** Removes records that have expired, the earliest first. Returns them. */
+  expire(now: number, limit: number): RecordRow[] {
+    const records = this.#records.expired(now, limit)
+    for (const record of records) this.#removeRecord(record)
+    return records
+  }
+
+  #removeRecord(record: RecordRow): void {
+    this.#records.delete(record)
+    if (record.rootId !== null) this.#follow(record.rootId)
+  }
+
+  /** Has a root live as long as its records need it. */
+  #follow(rootId: number): void {
+    const liveUntil = this.#records.liveUntil(rootId)
+    if (liveUntil === undefined) this.#roots.drop(rootId)
+    else this.#roots.setLiveUntil(rootId, liveUntil)
+  }
+
+  #completeRoot({ backendId, stagedRootId, dag }: Completion): number {
+    const complete = this.#roots.find(backendId, dag)
+    if (complete !== undefined) {
+      if (stagedRootId !== null) this.#roots.drop(stagedRootId)
+      return complete.id
+    }
+    if (stagedRootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    this.#roots.complete(stagedRootId, dag)
+    return stagedRootId
+  }
+
+  #checkQuota({ record, dag, limits, now }: Completion): void {
+    const usage = this.#records.usage(record.accountId, now)
+    if (limits.maxPins !== null && usage.pins + 1 > limits.maxPins) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxPins} pins`)
+    }
+    if (limits.maxStorageBytes === null || this.#records.has(record.accountId, dag)) return
+    if (usage.storedBytes + dag.dagSize > limits.maxStorageBytes) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+    }
+  }
+}

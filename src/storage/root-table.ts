@@ -1,0 +1,154 @@
+import type { DagIdentity } from '../domain/cid.ts'
+import type { Database, Statement } from './database.ts'
+
+/** A DAG that is held whole. */
+export interface RootRow {
+  id: number
+  backendId: number
+  codec: number
+  multihash: Uint8Array
+  /** Bytes of the files in it. */
+  contentSize: number
+  /** Bytes of its distinct blocks. */
+  dagSize: number
+  fileCount: number
+  /** When the last record that needs it expires; null for never. */
+  liveUntil: number | null
+}
+
+export interface RootFile {
+  path: string
+  codec: number
+  multihash: Uint8Array
+  size: number
+}
+
+/** What is known of a DAG once all of it is stored. */
+export interface WholeDag extends DagIdentity {
+  contentSize: number
+  dagSize: number
+  fileCount: number
+}
+
+const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS contentSize, dag_size AS dagSize,
+  file_count AS fileCount, live_until AS liveUntil`
+
+/** The rows of `roots` and `root_files`. */
+export class RootTable {
+  readonly #stage: Statement<[number, number], unknown>
+  readonly #complete: Statement<[number, Uint8Array, number, number, number, number], unknown>
+  readonly #drop: Statement<[number], unknown>
+  readonly #abandon: Statement<[number], unknown>
+  readonly #dropStaging: Statement<[], unknown>
+  readonly #delete: Statement<[number], unknown>
+  readonly #get: Statement<[number], RootRow>
+  readonly #find: Statement<[Uint8Array, number, number], RootRow>
+  readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
+  readonly #dropped: Statement<[number], { id: number }>
+  readonly #setLiveUntil: Statement<[number | null, number], unknown>
+  readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
+  readonly #files: Statement<[number, number, number], RootFile>
+  readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
+  readonly #countFilesOf: Statement<[number, Uint8Array], { count: number }>
+  readonly #deleteFiles: Statement<[number, number], unknown>
+
+  constructor(db: Database) {
+    this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
+    this.#complete = db.prepare(`
+      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, content_size = ?, dag_size = ?, file_count = ?
+      WHERE id = ? AND state = 'staging'`)
+    this.#drop = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
+    this.#abandon = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
+    this.#dropStaging = db.prepare(`UPDATE roots SET state = 'dropped' WHERE state = 'staging'`)
+    this.#delete = db.prepare('DELETE FROM roots WHERE id = ?')
+    this.#get = db.prepare(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
+    const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
+    this.#find = db.prepare(`${complete} AND backend_id = ?`)
+    this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
+    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' LIMIT ?`)
+    this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
+    this.#addFile = db.prepare(
+      'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    const files = 'SELECT path, codec, multihash, size FROM root_files WHERE root_id = ?'
+    this.#files = db.prepare(`${files} AND position >= ? ORDER BY position LIMIT ?`)
+    this.#filesOf = db.prepare(`${files} AND multihash = ? ORDER BY position LIMIT ? OFFSET ?`)
+    this.#countFilesOf = db.prepare('SELECT COUNT(*) AS count FROM root_files WHERE root_id = ? AND multihash = ?')
+    this.#deleteFiles = db.prepare(`
+      DELETE FROM root_files WHERE root_id = ?1 AND position IN
+        (SELECT position FROM root_files WHERE root_id = ?1 LIMIT ?2)`)
+  }
+
+  /** Starts a root that nothing shows yet. Returns its id. */
+  stage(backendId: number, now: number): number {
+    return Number(this.#stage.run(backendId, now).lastInsertRowid)
+  }
+
+  complete(rootId: number, dag: WholeDag): void {
+    this.#complete.run(dag.codec, dag.multihash, dag.contentSize, dag.dagSize, dag.fileCount, rootId)
+  }
+
+  /** Gives the root up; the collector frees what only it needed. */
+  drop(rootId: number): void {
+    this.#drop.run(rootId)
+  }
+
+  /** Gives up a root that was not completed; does nothing to one that was. */
+  abandon(rootId: number): void {
+    this.#abandon.run(rootId)
+  }
+
+  /** Gives up what an earlier process had not completed. */
+  dropStaging(): void {
+    this.#dropStaging.run()
+  }
+
+  delete(rootId: number): void {
+    this.#delete.run(rootId)
+  }
+
+  get(rootId: number): RootRow | undefined {
+    return this.#get.get(rootId)
+  }
+
+  /** The complete root of a DAG on a backend. */
+  find(backendId: number, dag: DagIdentity): RootRow | undefined {
+    return this.#find.get(dag.multihash, dag.codec, backendId)
+  }
+
+  /** The complete root of a DAG on any backend. */
+  findAnywhere(dag: DagIdentity): RootRow | undefined {
+    return this.#findAnywhere.get(dag.multihash, dag.codec)
+  }
+
+  dropped(limit: number): number[] {
+    return this.#dropped.all(limit).map(row => row.id)
+  }
+
+  setLiveUntil(rootId: number, liveUntil: number | null): void {
+    this.#setLiveUntil.run(liveUntil, rootId)
+  }
+
+  addFile(rootId: number, position: number, file: RootFile): void {
+    this.#addFile.run(rootId, position, file.path, file.codec, file.multihash, file.size)
+  }
+
+  /** A page of a root's files; positions have no gaps, so any page costs the same. */
+  files(rootId: number, offset: number, limit: number): RootFile[] {
+    return this.#files.all(rootId, offset, limit)
+  }
+
+  /** A page of those files of a root that have one content. */
+  filesOf(rootId: number, multihash: Uint8Array, offset: number, limit: number): RootFile[] {
+    return this.#filesOf.all(rootId, multihash, limit, offset)
+  }
+
+  countFilesOf(rootId: number, multihash: Uint8Array): number {
+    return this.#countFilesOf.get(rootId, multihash)?.count ?? 0
+  }
+
+  /** Deletes at most `limit` file rows. Returns how many there were. */
+  deleteFiles(rootId: number, limit: number): number {
+    return this.#deleteFiles.run(rootId, limit).changes
+  }
+}
