@@ -1,0 +1,91 @@
+import { jsonResponse } from '../http/json-response.ts'
+import type { AuthenticatedContext } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
+import type { PinTarget, UploadOptions } from '../pins/types.ts'
+import { DirectoryForm } from './directory-form.ts'
+import { FileForm } from './file-form.ts'
+import type { FormFields } from './form-fields.ts'
+import { presentDirectory, presentUpload } from './presenters.ts'
+import { present, RequestTarget } from './request-target.ts'
+import { readDirectoryBody } from './schemas.ts'
+import type { Pins } from './services.ts'
+import { announcedBytes, formOverhead } from './size-limits.ts'
+
+/** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
+export class FileRoutes {
+  readonly #pins: Pins
+
+  constructor(pins: Pins) {
+    this.#pins = pins
+  }
+
+  /** POST /files. The fields behind the file decide as well as those before it. */
+  upload = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { request, principal } = context
+    const target = new RequestTarget(context)
+    target.check(this.#pins, principal.account.id)
+    const expectedBytes = announcedBytes(request, {
+      bytes: principal.plan.maxFileBytes,
+      overhead: formOverhead(0),
+      code: 'FILE_TOO_LARGE',
+      what: 'file',
+    })
+    const form = new FileForm(request)
+    try {
+      const file = await form.file()
+      const { record, created } = await this.#pins.upload(file.content, {
+        ...commonOptions(context, expectedBytes),
+        ...targetOf(target, form.fields),
+        name: present(file.filename),
+        late: async () => {
+          await form.rest()
+          return targetOf(target, form.fields)
+        },
+      })
+      return jsonResponse(created ? 201 : 200, presentUpload(record))
+    } finally {
+      await form.close()
+    }
+  }
+
+  /** POST /files/directory-dag. */
+  uploadDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { request, principal } = context
+    const target = new RequestTarget(context)
+    target.check(this.#pins, principal.account.id)
+    const expectedBytes = announcedBytes(request, {
+      bytes: principal.plan.maxDirectoryBytes,
+      overhead: formOverhead(principal.plan.maxDirectoryFiles),
+      code: 'DIRECTORY_TOO_LARGE',
+      what: 'directory',
+    })
+    const form = new DirectoryForm(request)
+    const outcome = await this.#pins.uploadDirectory(form.entries(), {
+      ...commonOptions(context, expectedBytes),
+      cluster: target.cluster(),
+      late: async () => ({ ...targetOf(target, form.fields), name: present(form.fields.get('dirName')) }),
+    })
+    return jsonResponse(outcome.created ? 201 : 200, presentDirectory(outcome))
+  }
+
+  /** POST /files/directory: a directory that the node itself can read. */
+  importDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const target = new RequestTarget(context)
+    target.check(this.#pins, context.principal.account.id)
+    const body = await readDirectoryBody(context.request)
+    const { record, created } = await this.#pins.importDirectory(body.dirPath, {
+      ...commonOptions(context, undefined),
+      cluster: target.cluster(body.cl),
+      timelock: present(body.timelock),
+    })
+    return jsonResponse(created ? 201 : 200, presentUpload(record))
+  }
+}
+
+function commonOptions(context: AuthenticatedContext, expectedBytes: number | undefined): UploadOptions {
+  return { account: context.principal.account.id, signal: context.request.signal, expectedBytes }
+}
+
+function targetOf(target: RequestTarget, fields: FormFields): PinTarget {
+  return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')) }
+}

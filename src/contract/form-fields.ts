@@ -1,0 +1,29 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { type FormPart, quoted, readPartText } from '../http/multipart.ts'
+
+const MAX_FIELD_BYTES = 64 * 1024
+const MAX_FIELDS = 1_000
+
+/** The text fields of a form. Unknown ones are read past; of a repeated one the last holds. */
+export class FormFields {
+  readonly #known: ReadonlySet<string>
+  readonly #values = new Map<string, string>()
+  #count = 0
+
+  constructor(known: readonly string[]) {
+    this.#known = new Set(known)
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name)
+  }
+
+  /** Throws `VALIDATION` for a field that is too long, for too many fields, and for a file where none belongs. */
+  async take(part: FormPart): Promise<void> {
+    if (part.isFile) throw new HoldfastError('VALIDATION', `field ${quoted(part.name)} must not be a file`)
+    this.#count += 1
+    if (this.#count > MAX_FIELDS) throw new HoldfastError('VALIDATION', `the form has over ${MAX_FIELDS} text fields`)
+    const text = await readPartText(part, MAX_FIELD_BYTES)
+    if (this.#known.has(part.name)) this.#values.set(part.name, text)
+  }
+}

@@ -1,0 +1,50 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { jsonResponse } from '../http/json-response.ts'
+import type { AuthenticatedContext } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
+import { presentPin } from './presenters.ts'
+import { present, RequestTarget } from './request-target.ts'
+import { readPinBody } from './schemas.ts'
+import type { Pins } from './services.ts'
+
+/** Pinning by CID, and the removal of pins. */
+export class PinRoutes {
+  readonly #pins: Pins
+
+  constructor(pins: Pins) {
+    this.#pins = pins
+  }
+
+  /** POST /files/pin/:cid. */
+  pin = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { principal, request } = context
+    const target = new RequestTarget(context)
+    target.check(this.#pins, principal.account.id)
+    const body = await readPinBody(request)
+    const { record, created } = await this.#pins.pin({
+      account: principal.account.id,
+      cid: context.param('cid').trim(),
+      cluster: target.cluster(body.cl),
+      timelock: present(body.timelock),
+      originalName: body.originalName,
+      customName: body.customName ?? body.filename,
+      signal: request.signal,
+    })
+    return jsonResponse(created ? 201 : 200, presentPin(record))
+  }
+
+  /** DELETE /files/remove/:cid. Nobody has a pin under a malformed CID, so that is not found like any other. */
+  remove = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const cid = context.param('cid').trim()
+    const cluster = new RequestTarget(context).cluster()
+    try {
+      await this.#pins.remove({ account: context.principal.account.id, cid, cluster })
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === 'INVALID_CID') {
+        throw new HoldfastError('PIN_NOT_FOUND', 'there is no pin for this CID', { cause: error })
+      }
+      throw error
+    }
+    return jsonResponse(200, { cid, removed: true, success: true })
+  }
+}

@@ -1,0 +1,115 @@
+import type { Principal, Scope } from '../access/principal.ts'
+import type { Cluster } from '../clusters/cluster-registry.ts'
+import type { DirectoryOutcome, ListItem, ListPage, PinRecord, Usage } from '../pins/types.ts'
+import type { KeySummary } from './services.ts'
+
+/** UTC with milliseconds, or null. */
+function iso(ms: number): string
+function iso(ms: number | null): string | null
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
+
+/** The answer to an upload; the contract's fields come first here and below. */
+export function presentUpload(record: PinRecord): object {
+  return {
+    cid: record.cid,
+    clusterId: record.clusterId,
+    expiresAt: iso(record.expiresAt),
+    createdAt: iso(record.createdAt),
+    status: record.status,
+    uploadId: record.uploadId,
+    name: record.name,
+    size: record.size,
+    type: record.type,
+  }
+}
+
+export function presentDirectory(outcome: DirectoryOutcome): object {
+  const { record, files, totalFiles } = outcome
+  return {
+    message: outcome.created ? 'directory uploaded' : 'directory was there already',
+    ...presentUpload(record),
+    dagCid: record.cid,
+    filename: record.name ?? record.cid,
+    files: files.map(({ cid, path, size }) => ({ cid, filename: path.slice(path.lastIndexOf('/') + 1), size, path })),
+    total_files: totalFiles,
+    total_size: record.size,
+  }
+}
+
+export function presentPin(record: PinRecord): object {
+  return {
+    ...presentUpload(record),
+    pinned: record.status === 'pinned',
+    originalName: record.originalName,
+    customName: record.customName,
+  }
+}
+
+export function presentList(page: ListPage): object {
+  const { total, page: number, limit, totalPages } = page
+  return { uploads: page.items.map(presentItem), total, pagination: { page: number, limit, total, totalPages } }
+}
+
+function presentItem(item: ListItem): object {
+  return {
+    ...presentUpload(item),
+    uploadedAt: iso(item.createdAt),
+    originalName: item.originalName,
+    customName: item.customName,
+    dagSize: item.dagSize,
+    parentCid: item.parentCid,
+    path: item.path,
+  }
+}
+
+export function presentCluster(cluster: Cluster): object {
+  const { id, label, region, country, gateways } = cluster
+  return { clusterId: id, gateways, id, label, region, country }
+}
+
+export function presentUser(principal: Principal, clusters: number, usage: Usage): object {
+  const { account, plan } = principal
+  return {
+    id: account.id,
+    email: account.email,
+    username: account.email,
+    name: account.name,
+    role: account.role,
+    plan: plan.name,
+    planDetails: { ...plan },
+    clusters,
+    usage,
+    createdAt: iso(account.createdAt),
+  }
+}
+
+export function presentNewKey(secret: string, key: KeySummary): object {
+  const { name, label, scopes } = key
+  return { token: secret, name, label, scopes, expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
+}
+
+export function presentKey(key: KeySummary): object {
+  return {
+    name: key.name,
+    label: key.label,
+    prefix: key.prefix,
+    scopes: key.scopes,
+    permissions: permissionsOf(key.scopes),
+    ipAllowlist: key.ipAllowlist,
+    createdAt: iso(key.createdAt),
+    lastUsed: iso(key.lastUsedAt),
+    expiresAt: iso(key.expiresAt),
+  }
+}
+
+/** Scopes in the words of older clients. */
+function permissionsOf(scopes: readonly Scope[]): string[] {
+  const has = (...wanted: Scope[]): boolean => wanted.every(scope => scopes.includes(scope))
+  const permissions: string[] = []
+  if (has('files:read', 'cluster:read')) permissions.push('read')
+  if (has('files:write')) permissions.push('write')
+  if (has('files:read', 'files:write', 'files:delete', 'cluster:read')) permissions.push('admin')
+  return permissions
+}

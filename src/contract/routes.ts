@@ -1,0 +1,50 @@
+import type { Route } from '../http/route.ts'
+import { ClusterRoutes } from './clusters.ts'
+import { FileRoutes } from './files.ts'
+import { MetaRoutes } from './meta.ts'
+import { PinRoutes } from './pins.ts'
+import type { ContractServices } from './services.ts'
+import { TokenRoutes } from './tokens.ts'
+import { UploadRoutes } from './uploads.ts'
+import { UserRoutes } from './users.ts'
+
+/** Where the contract's version 3 lives. */
+export const BASE_PATH = '/api/v3'
+
+/** The contract as a table: who may call what, and which handler answers. */
+export function createRoutes(services: ContractServices): Route[] {
+  const files = new FileRoutes(services.pins)
+  const pins = new PinRoutes(services.pins)
+  const uploads = new UploadRoutes(services.pins)
+  const clusters = new ClusterRoutes(services.clusters)
+  const users = new UserRoutes(services.pins, services.clusters)
+  const tokens = new TokenRoutes(services.keys)
+  const meta = new MetaRoutes(services.version)
+
+  const base: Route[] = [
+    { method: 'GET', path: '', access: 'public', handler: meta.about },
+    { method: 'GET', path: '/health', access: 'public', handler: meta.health },
+
+    { method: 'POST', path: '/files', access: 'files:write', handler: files.upload },
+    { method: 'POST', path: '/files/directory', access: 'files:write', handler: files.importDirectory },
+    { method: 'POST', path: '/files/directory-dag', access: 'files:write', handler: files.uploadDirectory },
+    { method: 'POST', path: '/files/pin/*cid', access: 'files:write', handler: pins.pin },
+    { method: 'DELETE', path: '/files/remove/*cid', access: 'files:delete', handler: pins.remove },
+
+    { method: 'GET', path: '/users/me', access: 'authenticated', handler: users.show },
+    { method: 'GET', path: '/users/me/uploads', access: 'files:read', handler: uploads.list },
+    { method: 'DELETE', path: '/users/me/uploads/:cid', access: 'files:delete', handler: pins.remove },
+    { method: 'GET', path: '/users/me/clusters', access: 'cluster:read', handler: clusters.list },
+
+    { method: 'POST', path: '/tokens/generate', access: 'authenticated', handler: tokens.generate },
+    { method: 'GET', path: '/tokens/list', access: 'authenticated', handler: tokens.list },
+    { method: 'DELETE', path: '/tokens/revoke/:name', access: 'authenticated', handler: tokens.revoke },
+    { method: 'POST', path: '/tokens/revoke', access: 'authenticated', handler: tokens.revokeByBody },
+  ]
+  return [
+    ...base.map(route => ({ ...route, path: `${BASE_PATH}${route.path}` })),
+    { method: 'GET', path: '/health', access: 'public', handler: meta.health },
+    { method: '*', path: '/api/v1/*rest', access: 'public', handler: meta.gone },
+    { method: '*', path: '/api/v2/*rest', access: 'public', handler: meta.gone },
+  ]
+}

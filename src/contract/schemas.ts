@@ -1,0 +1,58 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { SCOPES } from '../access/principal.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { readJsonBody } from '../http/json-body.ts'
+import type { ApiRequest } from '../http/types.ts'
+
+const text = Type.Optional(Type.String())
+
+/** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
+export type BodyReader<T> = (request: ApiRequest) => Promise<T>
+
+export const readDirectoryBody = bodyReader(Type.Object({ dirPath: Type.String(), cl: text, timelock: text }))
+
+export const readPinBody = bodyReader(
+  Type.Object({ originalName: text, customName: text, filename: text, cl: text, timelock: text }),
+)
+
+export const readKeyBody = bodyReader(
+  Type.Object({
+    name: Type.String(),
+    label: text,
+    scopes: Type.Optional(Type.Array(Type.Enum([...SCOPES]), { maxItems: 100 })),
+    permissions: Type.Optional(Type.Array(Type.Enum(['read', 'write', 'admin']), { maxItems: 100 })),
+    expiresInDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500 })),
+    ipAllowlist: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
+  }),
+)
+
+export const readRevokeBody = bodyReader(Type.Object({ name: Type.String() }))
+
+/** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
+function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
+  const validator = Compile(schema)
+  return async request => {
+    const body = withoutNulls((await readJsonBody(request)) ?? {})
+    if (validator.Check(body)) return body as Static<Schema>
+    const [first] = validator.Errors(body)
+    throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first))
+  }
+}
+
+function withoutNulls(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+}
+
+function describe(error: { keyword: string; instancePath: string; message: string; params: object }): string {
+  const field = error.instancePath.slice(1).replaceAll('/', '.')
+  const { requiredProperties, allowedValues } = error.params as {
+    requiredProperties?: string[]
+    allowedValues?: unknown[]
+  }
+  if (error.keyword === 'required') return `${requiredProperties?.[0] ?? 'a field'} is missing`
+  const subject = field === '' ? 'the body' : field
+  if (allowedValues !== undefined) return `${subject} must be one of ${allowedValues.join(', ')}`
+  return `${subject} ${error.message}`
+}
