@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiHandler } from '../../src/http/types.ts'
+import { splitTarget, toApiRequest } from './request.ts'
+import { sendResponse } from './response.ts'
+
+/** The two faces of an engine that this adapter serves. */
+export interface ServedEngine {
+  readonly api: ApiHandler
+  readonly gateway: ApiHandler
+}
+
+export interface HandlerOptions {
+  /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
+  prefix?: string
+}
+
+export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
+
+/**
+ * A request listener for a Node server: `<prefix>/ipfs/…` is the gateway, everything else below the prefix the API.
+ * It answers every request and never throws.
+ */
+export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
+  return createExchange(engine, options)
+}
+
+/**
+ * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, and is called
+ * only when the body is wanted.
+ */
+export function createExchange(
+  engine: ServedEngine,
+  { prefix = '' }: HandlerOptions,
+): (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void {
+  const mount = prefix.replace(/\/+$/, '')
+  return (incoming, outgoing, invite) => {
+    serve(engine, mount, incoming, outgoing, invite).catch(() => outgoing.destroy())
+  }
+}
+
+async function serve(
+  engine: ServedEngine,
+  mount: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  invite: (() => void) | undefined,
+): Promise<void> {
+  let invited = invite === undefined
+  const path = pathBelow(mount, splitTarget(incoming)[0])
+  const request = toApiRequest(incoming, outgoing, path, () => {
+    if (!invited) invite?.()
+    invited = true
+  })
+  const answer = path === '/ipfs' || path.startsWith('/ipfs/') ? engine.gateway : engine.api
+  await sendResponse(incoming, outgoing, await answer(request), () => invited)
+}
+
+/** What lies outside the mount becomes the root, where the API has nothing. */
+function pathBelow(mount: string, path: string): string {
+  if (mount === '') return path
+  return path.startsWith(`${mount}/`) ? path.slice(mount.length) : '/'
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiRequest } from '../../src/http/types.ts'
+
+/** A client that sends nothing for this long while its body is waited for is gone. */
+export const IDLE_MS = 120_000
+
+/**
+ * The border's request for Node's own. `path` is the path below the mount prefix. `invite` is called before the first
+ * byte of the body is read, for clients that wait for `100 Continue`.
+ */
+export function toApiRequest(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  path: string,
+  invite: () => void,
+): ApiRequest {
+  const gone = new AbortController()
+  const abort = (): void => {
+    if (!outgoing.writableFinished) gone.abort()
+  }
+  incoming.on('error', abort)
+  outgoing.on('error', abort)
+  outgoing.on('close', abort)
+  const [, query = ''] = splitTarget(incoming)
+  return {
+    method: incoming.method ?? 'GET',
+    path,
+    query,
+    header: name => headerOf(incoming, name),
+    body: bodyOf(incoming, invite, abort),
+    signal: gone.signal,
+    remoteAddress: incoming.socket.remoteAddress,
+  }
+}
+
+/** Path and query of the request target, percent-encoding kept; proxies may send it as an absolute URL. */
+export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
+  const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
+  const mark = target.indexOf('?')
+  return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)]
+}
+
+function headerOf(incoming: IncomingMessage, name: string): string | undefined {
+  const value = incoming.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** Stays open when it is read only in part: what is left is drained after the answer. */
+async function* bodyOf(
+  incoming: IncomingMessage,
+  invite: () => void,
+  abort: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { socket } = incoming
+  const timeout = socket.timeout ?? 0
+  invite()
+  socket.setTimeout(IDLE_MS)
+  try {
+    yield* incoming.iterator({ destroyOnReturn: false })
+  } catch (error) {
+    abort()
+    throw error
+  } finally {
+    socket.setTimeout(timeout)
+  }
+}

@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiResponse } from '../../src/http/types.ts'
+import { IDLE_MS } from './request.ts'
+
+/** How much of an unwanted body is read so that its sender gets to see the answer. */
+const DRAIN_BYTES = 64 * 1024 * 1024
+const DRAIN_IDLE_MS = 10_000
+/** The status that stands for a client that went away; it is never sent. */
+const CLIENT_GONE = 499
+
+/**
+ * Sends an answer with backpressure. If the request's body has not arrived whole by then, the answer goes out at
+ * once, the rest of the body is read past, and the connection closes: closing earlier would reset the connection
+ * under the client before it could read the answer. With `invited` false no body comes and nothing is waited for.
+ */
+export async function sendResponse(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: ApiResponse,
+  invited: () => boolean,
+): Promise<void> {
+  if (outgoing.destroyed || response.status === CLIENT_GONE) {
+    outgoing.destroy()
+    await closeBody(response)
+    return
+  }
+  const { body } = response
+  const early = !incoming.complete
+  if (early) outgoing.setHeader('connection', 'close')
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  if (bytes instanceof Uint8Array) outgoing.setHeader('content-length', bytes.byteLength)
+  outgoing.writeHead(response.status, response.headers)
+  if (bytes instanceof Uint8Array) outgoing.write(bytes)
+  else if (bytes !== null) await pump(outgoing, bytes)
+  else outgoing.flushHeaders()
+  if (early && invited()) await drain(incoming)
+  outgoing.end()
+}
+
+async function pump(outgoing: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { socket } = outgoing
+  const timeout = socket?.timeout ?? 0
+  socket?.setTimeout(IDLE_MS)
+  try {
+    for await (const chunk of body) {
+      if (outgoing.destroyed) return
+      if (!outgoing.write(chunk)) await writable(outgoing)
+    }
+  } catch {
+    // The status is out already; a cut connection is the only way left to say that this is not all.
+    outgoing.destroy()
+  } finally {
+    socket?.setTimeout(timeout)
+  }
+}
+
+async function writable(outgoing: ServerResponse): Promise<void> {
+  if (outgoing.destroyed) return
+  const settled = new AbortController()
+  const { signal } = settled
+  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).catch(() => {})
+  settled.abort()
+}
+
+/** Reads past the rest of a body, up to a limit. */
+function drain(incoming: IncomingMessage): Promise<void> {
+  return new Promise(resolve => {
+    let left = DRAIN_BYTES
+    const idle = setTimeout(resolve, DRAIN_IDLE_MS).unref()
+    const finish = (): void => {
+      clearTimeout(idle)
+      resolve()
+    }
+    incoming.on('end', finish)
+    incoming.on('close', finish)
+    incoming.on('data', (chunk: Uint8Array) => {
+      left -= chunk.length
+      if (left < 0) finish()
+      else idle.refresh()
+    })
+    incoming.resume()
+    if (incoming.destroyed || incoming.readableEnded) finish()
+  })
+}
+
+async function closeBody({ body }: ApiResponse): Promise<void> {
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return
+  await body[Symbol.asyncIterator]().return?.()
+}
