@@ -4,6 +4,10 @@ import type { Plan } from '../domain/plan.ts'
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
 export type Scope = (typeof SCOPES)[number]
 
+export function isScope(text: unknown): text is Scope {
+  return SCOPES.some(scope => scope === text)
+}
+
 export interface Account {
   id: string
   email: string

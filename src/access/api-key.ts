@@ -1,0 +1,31 @@
+import type { KeyRow } from '../storage/key-table.ts'
+import { isScope, type Scope } from './principal.ts'
+
+/** A credential for programs. Times are milliseconds since the epoch. */
+export interface ApiKey {
+  id: string
+  accountId: string
+  /** Unique within the account. */
+  name: string
+  /** A note of the holder's own. */
+  label: string | null
+  /** The first characters of the secret, to recognise it by; empty for a secret that was chosen by hand. */
+  prefix: string
+  scopes: Scope[]
+  /** Addresses and networks that it may be used from; empty for anywhere. */
+  ipAllowlist: string[]
+  createdAt: number
+  /** Kept to the minute. */
+  lastUsedAt: number | null
+  /** The key stops working at this instant; null for never. */
+  expiresAt: number | null
+}
+
+export function toApiKey(row: KeyRow): ApiKey {
+  const { hash: _, ...rest } = row
+  return { ...rest, scopes: row.scopes.filter(isScope) }
+}
+
+export function isLive(key: { expiresAt: number | null }, now: number): boolean {
+  return key.expiresAt === null || now < key.expiresAt
+}

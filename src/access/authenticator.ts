@@ -1,0 +1,93 @@
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { AccountTable } from '../storage/account-table.ts'
+import { isLive } from './api-key.ts'
+import { hashSecret } from './api-key-secret.ts'
+import type { CredentialCache, KnownCredential } from './credential-cache.ts'
+import type { CredentialVerifier } from './credential-verifier.ts'
+import type { PlanCatalogue } from './plan-catalogue.ts'
+import type { Principal } from './principal.ts'
+
+/** The part of a request that says who is asking. */
+export interface AuthenticationRequest {
+  /** A header by lower-case name. */
+  header(name: string): string | undefined
+  readonly remoteAddress: string | undefined
+}
+
+export interface AuthenticatorOptions {
+  accounts: AccountTable
+  plans: PlanCatalogue
+  cache: CredentialCache
+  clock: Clock
+  /** Tried in turn on each secret. */
+  verifiers: readonly CredentialVerifier[]
+}
+
+/** Finds out who is asking, by the `Authorization` or the `X-API-Key` header; either may carry any credential. */
+export class Authenticator {
+  readonly #accounts: AccountTable
+  readonly #plans: PlanCatalogue
+  readonly #cache: CredentialCache
+  readonly #clock: Clock
+  readonly #verifiers: readonly CredentialVerifier[]
+
+  constructor(options: AuthenticatorOptions) {
+    this.#accounts = options.accounts
+    this.#plans = options.plans
+    this.#cache = options.cache
+    this.#clock = options.clock
+    this.#verifiers = options.verifiers
+  }
+
+  /**
+   * The first header with a valid credential decides.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` if there is none, `account_disabled`, or `IP_NOT_ALLOWED`.
+   */
+  authenticate(request: AuthenticationRequest): Principal {
+    const secrets = [bearerToken(request.header('authorization')), request.header('x-api-key')?.trim()]
+    const now = this.#clock.now()
+    for (const secret of secrets) {
+      const known = secret ? this.#find(secret, now) : null
+      if (known !== null) return this.#admit(known, request.remoteAddress, now)
+    }
+    const given = secrets.some(secret => secret !== undefined && secret !== '')
+    throw new HoldfastError(
+      'INVALID_API_KEY',
+      given
+        ? 'the API key or token is not valid'
+        : 'a credential is needed: send Authorization: Bearer <key>, or X-API-Key: <key>',
+    )
+  }
+
+  #find(secret: string, now: number): KnownCredential | null {
+    const hash = Buffer.from(hashSecret(secret)).toString('base64')
+    const cached = this.#cache.get(hash)
+    if (cached !== undefined) return isLive(cached.credential, now) ? cached : null
+    for (const verifier of this.#verifiers) {
+      const verified = verifier.verify(secret)
+      if (verified === null) continue
+      const account = this.#accounts.get(verified.accountId)
+      if (account === undefined) return null
+      const known = { ...verified, account }
+      this.#cache.set(hash, known)
+      return known
+    }
+    return null
+  }
+
+  #admit(known: KnownCredential, remoteAddress: string | undefined, now: number): Principal {
+    const { account, credential, allowedFrom } = known
+    if (account.disabled) throw new HoldfastError('account_disabled', 'this account is disabled')
+    if (allowedFrom !== null && (remoteAddress === undefined || !allowedFrom.has(remoteAddress))) {
+      throw new HoldfastError('IP_NOT_ALLOWED', 'this API key may not be used from your address')
+    }
+    known.used(now)
+    return { account, plan: this.#plans.get(account.plan), credential }
+  }
+}
+
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^\s*Bearer\s+(\S.*?)\s*$/i.exec(header)?.[1]
+}

@@ -1,0 +1,136 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { AddressList } from './network-address.ts'
+import { isScope, SCOPES, type Scope } from './principal.ts'
+
+/** What a new API key is to be, as clients ask for it. Absent and null mean the default. */
+export interface KeyInput {
+  /** 1 to 64 printable characters, none of `/ \ ? # %`, since it is also a segment of a URL. */
+  name: string
+  /** Default `files:read`, `files:write` and `cluster:read`. */
+  scopes?: readonly string[] | null | undefined
+  /** The older way to say it: `read`, `write`, `admin`. Ignored beside `scopes`. */
+  permissions?: readonly string[] | null | undefined
+  /** Whole days. 0 and the default: never. */
+  expiresInDays?: number | null | undefined
+  /** IP addresses and networks in CIDR notation. Empty and the default: anywhere. */
+  ipAllowlist?: readonly string[] | null | undefined
+  label?: string | null | undefined
+}
+
+/** A {@link KeyInput} whose every field has been checked. */
+export interface KeyWish {
+  name: string
+  scopes: Scope[]
+  expiresAt: number | null
+  ipAllowlist: string[]
+  label: string | null
+}
+
+const MAX_NAME = 64
+const MAX_LABEL = 255
+const MAX_DAYS = 36_500
+const MAX_ALLOWLIST = 100
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+const DEFAULT_SCOPES: readonly Scope[] = ['files:read', 'files:write', 'cluster:read']
+const PERMISSIONS = new Map<string, readonly Scope[]>([
+  ['read', ['files:read', 'cluster:read']],
+  ['write', ['files:write']],
+  ['admin', SCOPES],
+])
+
+/**
+ * Checks what a client sent, types included: the fields come from JSON.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field.
+ */
+export function parseKeyInput(input: KeyInput, now: number): KeyWish {
+  return {
+    name: parseName(input.name),
+    scopes: parseScopes(input),
+    expiresAt: parseExpiry(input.expiresInDays, now),
+    ipAllowlist: parseAllowlist(input.ipAllowlist),
+    label: parseLabel(input.label),
+  }
+}
+
+function parseName(value: unknown): string {
+  if (typeof value !== 'string') throw invalid('name must be a string')
+  const name = value.trim()
+  const length = [...name].length
+  if (length < 1 || length > MAX_NAME) throw invalid(`name must have 1 to ${MAX_NAME} characters`)
+  if (!isPrintable(name)) throw invalid('name must be printable characters only')
+  if (/[/\\?#%]/.test(name)) throw invalid('name must not contain any of / \\ ? # %')
+  // As segments of a URL these two mean a directory, so such a key could not be revoked by its name.
+  if (name === '.' || name === '..') throw invalid(`name must not be ${name}`)
+  return name
+}
+
+function parseScopes(input: KeyInput): Scope[] {
+  const wanted = new Set<Scope>()
+  if (isGiven(input.scopes)) {
+    for (const scope of parseStrings('scopes', input.scopes)) {
+      if (!isScope(scope)) throw invalid(`scopes must be some of ${SCOPES.join(', ')}`)
+      wanted.add(scope)
+    }
+    if (wanted.size === 0) throw invalid('scopes must name at least one scope')
+  } else if (isGiven(input.permissions)) {
+    for (const permission of parseStrings('permissions', input.permissions)) {
+      const scopes = PERMISSIONS.get(permission)
+      if (scopes === undefined) throw invalid(`permissions must be some of ${[...PERMISSIONS.keys()].join(', ')}`)
+      for (const scope of scopes) wanted.add(scope)
+    }
+    if (wanted.size === 0) throw invalid('permissions must name at least one permission')
+  } else {
+    return [...DEFAULT_SCOPES]
+  }
+  return SCOPES.filter(scope => wanted.has(scope))
+}
+
+function parseExpiry(value: unknown, now: number): number | null {
+  if (!isGiven(value) || value === 0) return null
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DAYS) {
+    throw invalid(`expiresInDays must be a whole number from 0 (never) to ${MAX_DAYS}`)
+  }
+  return now + value * DAY_MS
+}
+
+function parseAllowlist(value: unknown): string[] {
+  if (!isGiven(value)) return []
+  const entries = parseStrings('ipAllowlist', value).map(entry => entry.trim())
+  if (entries.length > MAX_ALLOWLIST) throw invalid(`ipAllowlist must have at most ${MAX_ALLOWLIST} entries`)
+  try {
+    new AddressList(entries)
+  } catch (cause) {
+    throw invalid(`ipAllowlist: ${cause instanceof RangeError ? cause.message : 'invalid entry'}`)
+  }
+  return [...new Set(entries)]
+}
+
+function parseLabel(value: unknown): string | null {
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string') throw invalid('label must be a string')
+  const label = value.trim()
+  if ([...label].length > MAX_LABEL) throw invalid(`label must have at most ${MAX_LABEL} characters`)
+  if (label !== '' && !isPrintable(label)) throw invalid('label must be printable characters only')
+  return label === '' ? null : label
+}
+
+function parseStrings(field: string, value: unknown): string[] {
+  if (!Array.isArray(value) || !value.every(item => typeof item === 'string')) {
+    throw invalid(`${field} must be an array of strings`)
+  }
+  return value
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null
+}
+
+function isPrintable(text: string): boolean {
+  return /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text)
+}
+
+function invalid(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}

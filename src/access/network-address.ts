@@ -1,0 +1,80 @@
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+/** An address as sockets give it: without zone, and IPv4 as such where it comes mapped into IPv6. */
+export function plainAddress(address: string): string {
+  const withoutZone = address.split('%', 1)[0] ?? ''
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
+  return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone
+}
+
+/** What stands for one client: the address itself, or the /64 network of an IPv6 address, which one host can own. */
+export function clientOf(address: string): string {
+  const plain = plainAddress(address)
+  if (isIP(plain) !== 6) return plain
+  const [head = '', tail] = plain.toLowerCase().split('::')
+  const groups = groupsOf(head)
+  if (tail !== undefined) {
+    const after = groupsOf(tail)
+    // An IPv4 tail is written as one group and takes the room of two.
+    const missing = 8 - groups.length - after.length - (tail.includes('.') ? 1 : 0)
+    groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...after)
+  }
+  return `${groups
+    .slice(0, 4)
+    .map(group => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
+}
+
+/** A list of addresses and networks in CIDR notation, such as `192.0.2.7` and `2001:db8::/32`. */
+export class AddressList {
+  readonly #entries: readonly Network[]
+  readonly #list = new BlockList()
+
+  /** @throws RangeError naming the first entry that is neither an address nor a network. */
+  constructor(entries: readonly string[]) {
+    this.#entries = entries.map(parseNetwork)
+    for (const { address, prefix, family } of this.#entries) this.#list.addSubnet(address, prefix, family)
+  }
+
+  /** False for what is not an address. */
+  has(address: string): boolean {
+    const plain = plainAddress(address)
+    const version = isIP(plain)
+    return version !== 0 && this.#list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
+  }
+
+  /** Whether everything in the other list is in this one too, each of its entries within a single one of ours. */
+  covers(other: AddressList): boolean {
+    return other.#entries.every(inner =>
+      this.#entries.some(outer => {
+        if (outer.family !== inner.family || outer.prefix > inner.prefix) return false
+        const network = new BlockList()
+        network.addSubnet(outer.address, outer.prefix, outer.family)
+        return network.check(inner.address, inner.family)
+      }),
+    )
+  }
+}
+
+interface Network {
+  address: string
+  prefix: number
+  family: 'ipv4' | 'ipv6'
+}
+
+function parseNetwork(entry: string): Network {
+  const [address = '', length, ...rest] = entry.split('/')
+  const version = address.includes('%') ? 0 : isIP(address)
+  const bits = version === 4 ? 32 : 128
+  const prefix = length === undefined ? bits : /^\d{1,3}$/.test(length) ? Number(length) : Number.NaN
+  if (version === 0 || rest.length > 0 || !(prefix <= bits)) {
+    throw new RangeError(`${JSON.stringify(entry)} is neither an IP address nor a network such as 192.0.2.0/24`)
+  }
+  const plain = plainAddress(address)
+  if (version === 6 && isIPv4(plain) && prefix >= 96) return { address: plain, prefix: prefix - 96, family: 'ipv4' }
+  return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
+}
+
+function groupsOf(part: string): string[] {
+  return part === '' ? [] : part.split(':')
+}

@@ -1,0 +1,96 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RateLimit } from '../domain/plan.ts'
+import { clientOf } from './network-address.ts'
+import type { Principal } from './principal.ts'
+import { type RateDecision, RateLimiter, type RateWindow } from './rate-limiter.ts'
+
+/** What a client is told of the window that it is in. */
+export interface RateStatus {
+  limit: number
+  remaining: number
+  /** Milliseconds since the epoch. */
+  resetAt: number
+}
+
+export interface RequestLimitsOptions {
+  clock: Clock
+  /** Requests of one address with a missing or bad credential. Default 300 a minute. */
+  failures?: RateLimit
+}
+
+/** High enough for clients that share an address behind a proxy: keys of 256 bits are not guessed anyway. */
+const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
+
+/** Windows kept at a time; what has not been used for longest is forgotten first. */
+const MAX_WINDOWS = 50_000
+
+type Bucket = { key: string; limit: RateLimit }
+type Taken = Bucket & { decision: RateDecision }
+
+/** The running windows of all credentials, accounts and addresses, in memory. */
+export class RequestLimits {
+  readonly #limiter = new RateLimiter()
+  readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
+  readonly #clock: Clock
+  readonly #failures: RateLimit
+
+  constructor(options: RequestLimitsOptions) {
+    this.#clock = options.clock
+    this.#failures = options.failures ?? DEFAULT_FAILURES
+  }
+
+  /**
+   * Counts one request against the limits of the credential and of its account. Returns the tighter of the two, or
+   * null if the plan has neither.
+   *
+   * @throws HoldfastError `RATE_LIMIT` if either is used up; then neither has counted the request.
+   */
+  take(principal: Principal): RateStatus | null {
+    const { plan, credential, account } = principal
+    const buckets: Bucket[] = []
+    if (plan.rateLimit) buckets.push({ key: `credential ${credential.id}`, limit: plan.rateLimit })
+    if (plan.accountRateLimit) buckets.push({ key: `account ${account.id}`, limit: plan.accountRateLimit })
+    return this.#take(buckets)
+  }
+
+  /**
+   * Counts a request whose credential is missing or bad. An address that is not known is not limited: nothing
+   * would tell one client from another.
+   *
+   * @throws HoldfastError `RATE_LIMIT` once the address has had too many.
+   */
+  takeFailure(remoteAddress: string | undefined): void {
+    if (remoteAddress === undefined) return
+    this.#take([{ key: `address ${clientOf(remoteAddress)}`, limit: this.#failures }])
+  }
+
+  #take(buckets: readonly Bucket[]): RateStatus | null {
+    const now = this.#clock.now()
+    const taken = buckets.map((bucket): Taken => {
+      const state = this.#windows.get(bucket.key) ?? null
+      return { ...bucket, decision: this.#limiter.decide(state, bucket.limit, now) }
+    })
+    const refusing = taken.filter(({ decision }) => !decision.allowed).sort(byTightness)[0]
+    if (refusing !== undefined) throw rateLimitError(refusing)
+    for (const { key, decision } of taken) this.#windows.set(key, decision.state)
+    const tightest = [...taken].sort(byTightness)[0]
+    if (tightest === undefined) return null
+    const { limit, decision } = tightest
+    return { limit: limit.requests, remaining: decision.remaining, resetAt: decision.resetAt }
+  }
+}
+
+/** Fewest requests left first, then the longest wait. */
+function byTightness(a: Taken, b: Taken): number {
+  return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
+}
+
+function rateLimitError({ limit, decision }: Taken): HoldfastError {
+  const { retryAfter, resetAt } = decision
+  const unit = retryAfter === 1 ? 'second' : 'seconds'
+  return new HoldfastError('RATE_LIMIT', `too many requests, try again in ${retryAfter} ${unit}`, {
+    details: { retryAfter, limit: limit.requests, remaining: 0, resetTime: new Date(resetAt).toISOString() },
+  })
+}

@@ -1,0 +1,23 @@
+import { HoldfastError } from '../domain/errors.ts'
+import type { Principal, Scope } from './principal.ts'
+
+export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
+
+/** Whether what a credential may do covers what is asked of it. */
+export class ScopePolicy {
+  /** Names the first scope of `wanted` that is not held. */
+  decide(held: readonly Scope[], wanted: readonly Scope[]): ScopeDecision {
+    const required = wanted.find(scope => !held.includes(scope))
+    return required === undefined ? { allowed: true } : { allowed: false, required }
+  }
+
+  /** @throws HoldfastError `missing_scope`, with the scope as `required` in its details. */
+  check(principal: Principal, ...wanted: readonly Scope[]): void {
+    const decision = this.decide(principal.credential.scopes, wanted)
+    if (decision.allowed) return
+    const { required } = decision
+    throw new HoldfastError('missing_scope', `this needs the scope ${required}, which the credential lacks`, {
+      details: { required },
+    })
+  }
+}
