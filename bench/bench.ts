@@ -1,0 +1,39 @@
+/** How a run is asked for. */
+export interface RunOptions {
+  /** An existing empty directory, for everything that is written. The caller removes it. */
+  dir: string
+  scale: Scale
+  rounds: number
+  /** Told in a few words what is going on; for a person who waits. */
+  progress: (text: string) => void
+  signal: AbortSignal
+}
+
+/** `tiny` is for warming up and for tests, whose figures mean nothing. */
+export type Scale = 'full' | 'quick' | 'tiny'
+
+/** The values that one subject reached, one a round. */
+export interface Measurement {
+  subject: string
+  metric: string
+  unit: string
+  better: 'higher' | 'lower'
+  values: number[]
+}
+
+/** What a bench promises: the ratio of two medians of the same run, better being higher. */
+export interface Target {
+  subject: string
+  metric: string
+  against: string
+  atLeast: number
+}
+
+/** Something that can be asked for by name on the command line. */
+export interface Bench {
+  readonly name: string
+  /** What is measured at that scale, in one line. */
+  describe(scale: Scale): string
+  readonly targets: readonly Target[]
+  run(options: RunOptions): Promise<Measurement[]>
+}

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Measurement, RunOptions, Scale } from './bench.ts'
+
+/** What is to be done in a round, the same for every subject. */
+export interface Work {
+  /** Makes the content new, so that no store can have it already. */
+  refill(): void
+}
+
+export interface Subject<W extends Work> {
+  readonly name: string
+  /** Starts it with an empty directory of its own, which it keeps over all rounds. */
+  start(dir: string): Promise<RunningSubject<W>>
+}
+
+export interface RunningSubject<W extends Work> {
+  /** The timed part. Resolves with the CID of what was stored, if the subject makes one. */
+  run(work: W): Promise<string | undefined>
+  /** What has to happen between rounds and is not timed. */
+  tidy?(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Subjects that do the same work in the same rounds and are compared by one figure. */
+export interface Contest<W extends Work> {
+  readonly metric: string
+  readonly unit: string
+  readonly better: 'higher' | 'lower'
+  readonly subjects: ReadonlyArray<Subject<W>>
+  createWork(scale: Scale): W
+  /** The figure that a subject reached with this work in that time. */
+  value(work: W, seconds: number): number
+}
+
+/**
+ * Runs a contest: after a tiny warm-up, each round gives the same fresh content to every subject, in an order that
+ * moves on by one each round. Subjects that make a CID have to agree on it.
+ */
+export async function runContest<W extends Work>(contest: Contest<W>, options: RunOptions): Promise<Measurement[]> {
+  const racers: Racer<W>[] = []
+  try {
+    for (const subject of contest.subjects) {
+      options.signal.throwIfAborted()
+      const dir = join(options.dir, subject.name)
+      await mkdir(dir)
+      racers.push({ name: subject.name, running: await subject.start(dir), values: [] })
+    }
+    await runRound(contest, racers, contest.createWork('tiny'), options, 'warm-up')
+    for (const racer of racers) racer.values.length = 0
+    const work = contest.createWork(options.scale)
+    for (let round = 0; round < options.rounds; round++) {
+      await runRound(contest, rotated(racers, round), work, options, `round ${round + 1} of ${options.rounds}`)
+    }
+  } finally {
+    for (const { running } of racers.toReversed()) await running.stop()
+  }
+  const { metric, unit, better } = contest
+  return racers.map(({ name, values }) => ({ subject: name, metric, unit, better, values }))
+}
+
+interface Racer<W extends Work> {
+  name: string
+  running: RunningSubject<W>
+  values: number[]
+}
+
+async function runRound<W extends Work>(
+  contest: Contest<W>,
+  racers: ReadonlyArray<Racer<W>>,
+  work: W,
+  options: RunOptions,
+  label: string,
+): Promise<void> {
+  work.refill()
+  const cids = new Map<string, string>()
+  for (const { name, running, values } of racers) {
+    await settleDisk()
+    options.signal.throwIfAborted()
+    options.progress(`${label}: ${name}`)
+    const started = performance.now()
+    const cid = await running.run(work)
+    values.push(contest.value(work, (performance.now() - started) / 1_000))
+    if (cid !== undefined) cids.set(name, cid)
+    await running.tidy?.()
+  }
+  if (new Set(cids.values()).size > 1) {
+    throw new Error(
+      `the subjects disagree about the CID: ${[...cids].map(([name, cid]) => `${name} ${cid}`).join(', ')}`,
+    )
+  }
+}
+
+export function rotated<T>(items: readonly T[], by: number): T[] {
+  const start = items.length === 0 ? 0 : by % items.length
+  return [...items.slice(start), ...items.slice(0, start)]
+}
+
+/** Has pending writes flushed, so that a subject that does not wait for the disk leaves no work to the next one. */
+async function settleDisk(): Promise<void> {
+  if (process.platform === 'win32') return
+  await promisify(execFile)('sync').catch(() => undefined)
+}

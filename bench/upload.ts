@@ -1,0 +1,33 @@
+import type { Bench, Scale } from './bench.ts'
+import { FileContent } from './content.ts'
+import { type Contest, runContest } from './contest.ts'
+import { engineUpload } from './subjects/engine.ts'
+import { heliaUpload } from './subjects/helia.ts'
+import { httpUpload } from './subjects/http.ts'
+import { limit } from './subjects/limit.ts'
+import { limitHttp } from './subjects/limit-http.ts'
+
+const MIB = 1024 * 1024
+const FILE_BYTES: Readonly<Record<Scale, number>> = { full: 512 * MIB, quick: 128 * MIB, tiny: 8 * MIB }
+const METRIC = 'throughput'
+
+const contest: Contest<FileContent> = {
+  metric: METRIC,
+  unit: 'MB/s',
+  better: 'higher',
+  subjects: [engineUpload, httpUpload, limit, limitHttp, heliaUpload],
+  createWork: scale => new FileContent(FILE_BYTES[scale]),
+  value: (content, seconds) => content.bytes.length / 1e6 / seconds,
+}
+
+/** One large file, stored and pinned. */
+export const upload: Bench = {
+  name: 'upload',
+  describe: scale => `one file of ${FILE_BYTES[scale] / MIB} MiB`,
+  targets: [
+    { subject: 'engine', metric: METRIC, against: 'helia', atLeast: 4 },
+    { subject: 'engine', metric: METRIC, against: 'limit', atLeast: 0.7 },
+    { subject: 'http', metric: METRIC, against: 'limit-http', atLeast: 0.7 },
+  ],
+  run: options => runContest(contest, options),
+}
