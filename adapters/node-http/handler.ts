@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiHandler } from '../../src/http/types.ts'
+import type { ApiHandler } from '../../src/index.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiRequest } from '../../src/http/types.ts'
+import type { ApiRequest } from '../../src/index.ts'
 
 /** A client that sends nothing for this long while its body is waited for is gone. */
 export const IDLE_MS = 120_000

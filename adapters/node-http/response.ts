@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiResponse } from '../../src/http/types.ts'
+import type { ApiResponse } from '../../src/index.ts'
 import { IDLE_MS } from './request.ts'
 
 /** How much of an unwanted body is read so that its sender gets to see the answer. */

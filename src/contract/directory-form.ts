@@ -5,6 +5,8 @@ import type { DirectoryEntry } from '../pins/types.ts'
 import { FormFields } from './form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
+/** Paths are kept until their content has come, so together they are limited too. */
+const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
 const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 
 /**
@@ -19,8 +21,7 @@ export class DirectoryForm {
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
   readonly #paths = new Map<number, string>()
   readonly #contents = new Set<number>()
-  /** A part read ahead of its turn. */
-  #ahead: FormPart | undefined
+  #pathBytes = 0
 
   constructor(request: ApiRequest) {
     this.#parts = readForm(request)
@@ -28,16 +29,12 @@ export class DirectoryForm {
 
   /** The files in the order of the form. The text fields are complete once it has ended. */
   async *entries(): AsyncGenerator<DirectoryEntry, void, undefined> {
-    try {
-      for (let part = await this.#next(); part !== undefined; part = await this.#next()) {
-        const entry = await this.#entry(part)
-        if (entry !== undefined) yield entry
-      }
-      for (const index of this.#paths.keys()) {
-        if (!this.#contents.has(index)) throw missing(index, 'content')
-      }
-    } finally {
-      await this.#parts.return()
+    for await (const part of this.#parts) {
+      const entry = await this.#entry(part)
+      if (entry !== undefined) yield entry
+    }
+    for (const index of this.#paths.keys()) {
+      if (!this.#contents.has(index)) throw missing(index, 'content')
     }
   }
 
@@ -61,36 +58,23 @@ export class DirectoryForm {
 
   async #path(index: number, part: FormPart): Promise<void> {
     if (this.#paths.has(index)) throw twice(part)
-    this.#paths.set(index, await readPartText(part, MAX_PATH_BYTES))
+    const path = await readPartText(part, MAX_PATH_BYTES)
+    this.#pathBytes += path.length
+    if (this.#pathBytes > MAX_ALL_PATHS_BYTES) {
+      throw new HoldfastError('VALIDATION', `the paths of the form exceed ${MAX_ALL_PATHS_BYTES} bytes`)
+    }
+    this.#paths.set(index, path)
   }
 
   #content(index: number, part: FormPart): DirectoryEntry {
     if (this.#contents.has(index)) throw twice(part)
     this.#contents.add(index)
-    const known = this.#paths.get(index)
-    if (known !== undefined) return { kind: 'file', path: known, content: part.content }
     const path = (): string => {
-      const later = this.#paths.get(index)
-      if (later === undefined) throw missing(index, 'path')
-      return later
+      const known = this.#paths.get(index)
+      if (known === undefined) throw missing(index, 'path')
+      return known
     }
-    return { kind: 'file', path, content: this.#thenPath(index, part) }
-  }
-
-  /** Content whose path has not come yet: it usually stands right behind, so that is looked at before the end. */
-  async *#thenPath(index: number, part: FormPart): AsyncGenerator<Uint8Array, void, undefined> {
-    yield* part.content
-    const next = await this.#next()
-    if (next?.name === `files[${index}][path]`) await this.#path(index, next)
-    else this.#ahead = next
-  }
-
-  async #next(): Promise<FormPart | undefined> {
-    const ahead = this.#ahead
-    this.#ahead = undefined
-    if (ahead !== undefined) return ahead
-    const next = await this.#parts.next()
-    return next.done === true ? undefined : next.value
+    return { kind: 'file', path: this.#paths.get(index) ?? path, content: part.content }
   }
 }
 

@@ -9,7 +9,7 @@ import { presentDirectory, presentUpload } from './presenters.ts'
 import { present, RequestTarget } from './request-target.ts'
 import { readDirectoryBody } from './schemas.ts'
 import type { Pins } from './services.ts'
-import { announcedBytes, formOverhead } from './size-limits.ts'
+import { checkAnnounced, formOverhead } from './size-limits.ts'
 
 /** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
 export class FileRoutes {
@@ -24,7 +24,7 @@ export class FileRoutes {
     const { request, principal } = context
     const target = new RequestTarget(context)
     target.check(this.#pins, principal.account.id)
-    const expectedBytes = announcedBytes(request, {
+    const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxFileBytes,
       overhead: formOverhead(0),
       code: 'FILE_TOO_LARGE',
@@ -53,7 +53,7 @@ export class FileRoutes {
     const { request, principal } = context
     const target = new RequestTarget(context)
     target.check(this.#pins, principal.account.id)
-    const expectedBytes = announcedBytes(request, {
+    const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxDirectoryBytes,
       overhead: formOverhead(principal.plan.maxDirectoryFiles),
       code: 'DIRECTORY_TOO_LARGE',

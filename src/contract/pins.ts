@@ -1,4 +1,3 @@
-import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
@@ -33,18 +32,11 @@ export class PinRoutes {
     return jsonResponse(created ? 201 : 200, presentPin(record))
   }
 
-  /** DELETE /files/remove/:cid. Nobody has a pin under a malformed CID, so that is not found like any other. */
+  /** DELETE /files/remove/:cid. */
   remove = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const cid = context.param('cid').trim()
     const cluster = new RequestTarget(context).cluster()
-    try {
-      await this.#pins.remove({ account: context.principal.account.id, cid, cluster })
-    } catch (error) {
-      if (error instanceof HoldfastError && error.code === 'INVALID_CID') {
-        throw new HoldfastError('PIN_NOT_FOUND', 'there is no pin for this CID', { cause: error })
-      }
-      throw error
-    }
+    await this.#pins.remove({ account: context.principal.account.id, cid, cluster })
     return jsonResponse(200, { cid, removed: true, success: true })
   }
 }

@@ -1,7 +1,7 @@
+import type { ApiKey } from '../access/api-key.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
 import type { DirectoryOutcome, ListItem, ListPage, PinRecord, Usage } from '../pins/types.ts'
-import type { KeySummary } from './services.ts'
 
 /** UTC with milliseconds, or null. */
 function iso(ms: number): string
@@ -85,12 +85,12 @@ export function presentUser(principal: Principal, clusters: number, usage: Usage
   }
 }
 
-export function presentNewKey(secret: string, key: KeySummary): object {
+export function presentNewKey(secret: string, key: ApiKey): object {
   const { name, label, scopes } = key
   return { token: secret, name, label, scopes, expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
 }
 
-export function presentKey(key: KeySummary): object {
+export function presentKey(key: ApiKey): object {
   return {
     name: key.name,
     label: key.label,

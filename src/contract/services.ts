@@ -1,64 +1,15 @@
-import type { Principal, Scope } from '../access/principal.ts'
-import type { Cluster } from '../clusters/cluster-registry.ts'
-import type { Plan } from '../domain/plan.ts'
-import type {
-  ByteSource,
-  DirectoryEntry,
-  DirectoryOutcome,
-  ListPage,
-  ListQuery,
-  PinOutcome,
-  PinRequest,
-  PinTarget,
-  UploadOptions,
-  Usage,
-} from '../pins/types.ts'
+import type { KeyService } from '../access/key-service.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { PinService } from '../pins/pin-service.ts'
 
-/** What the contract asks of the pins; errors as `PinService` documents them. */
-export interface Pins {
-  upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome>
-  uploadDirectory(entries: AsyncIterable<DirectoryEntry>, options: UploadOptions): Promise<DirectoryOutcome>
-  importDirectory(path: string, options: UploadOptions): Promise<PinOutcome>
-  pin(request: PinRequest): Promise<PinOutcome>
-  remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<void>
-  list(query: ListQuery): ListPage
-  usage(accountId: string): Usage
-  checkTarget(account: string, target: PinTarget): void
-}
+export type Pins = Pick<
+  PinService,
+  'upload' | 'uploadDirectory' | 'importDirectory' | 'pin' | 'remove' | 'list' | 'usage' | 'checkTarget'
+>
+export type Clusters = Pick<ClusterRegistry, 'allowed'>
+export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
 
-export interface Clusters {
-  allowed(plan: Plan): readonly Cluster[]
-}
-
-/** An API key as its owner may see it. Times are milliseconds since the epoch, null for never. */
-export interface KeySummary {
-  name: string
-  label: string | null
-  prefix: string
-  scopes: readonly Scope[]
-  ipAllowlist: readonly string[]
-  createdAt: number
-  lastUsedAt: number | null
-  expiresAt: number | null
-}
-
-export interface KeyRequest {
-  name: string
-  label?: string | undefined
-  scopes?: readonly Scope[] | undefined
-  /** Words of older clients: `read`, `write`, `admin`. */
-  permissions?: readonly string[] | undefined
-  /** 0 for no expiry. */
-  expiresInDays?: number | undefined
-  ipAllowlist?: readonly string[] | undefined
-}
-
-export interface Keys {
-  generate(principal: Principal, request: KeyRequest): Promise<{ secret: string; key: KeySummary }>
-  list(accountId: string): readonly KeySummary[]
-  revoke(principal: Principal, name: string): Promise<void>
-}
-
+/** What the contract's handlers are made of. */
 export interface ContractServices {
   pins: Pins
   clusters: Clusters

@@ -16,19 +16,17 @@ export function formOverhead(files: number | null): number {
 }
 
 /**
- * The content bytes that a form is sure to hold, from its announced length; undefined without one. Refuses, before
- * the body is read, a form that is over the limit whatever its overhead: a file of exactly the limit passes here,
- * and what is over by less is noticed while it streams.
+ * Refuses, before the body is read, a form that is over the limit whatever its overhead: a file of exactly the limit
+ * passes here, and what is over by less is noticed while it streams. Returns the announced length of the body, or
+ * undefined without one.
  */
-export function announcedBytes(
+export function checkAnnounced(
   request: ApiRequest,
   limit: { bytes: number | null; overhead: number; code: ErrorCode; what: string },
 ): number | undefined {
   const length = contentLength(request)
-  if (length === undefined) return undefined
-  const least = Math.max(0, length - limit.overhead)
-  if (limit.bytes !== null && least > limit.bytes) {
+  if (length !== undefined && limit.bytes !== null && length - limit.overhead > limit.bytes) {
     throw new HoldfastError(limit.code, `${limit.what} is larger than the plan's limit of ${limit.bytes} bytes`)
   }
-  return least
+  return length
 }

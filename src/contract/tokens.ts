@@ -2,7 +2,6 @@ import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
 import { presentKey, presentNewKey } from './presenters.ts'
-import { present } from './request-target.ts'
 import { readKeyBody, readRevokeBody } from './schemas.ts'
 import type { Keys } from './services.ts'
 
@@ -16,9 +15,7 @@ export class TokenRoutes {
 
   /** POST /tokens/generate. The only answer that ever holds the secret. */
   generate = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { name, label, scopes, permissions, expiresInDays, ipAllowlist } = await readKeyBody(context.request)
-    const request = { name, label: present(label), scopes, permissions, expiresInDays, ipAllowlist }
-    const { secret, key } = await this.#keys.generate(context.principal, request)
+    const { secret, key } = await this.#keys.generate(context.principal, await readKeyBody(context.request))
     return jsonResponse(201, presentNewKey(secret, key))
   }
 

@@ -1,4 +1,7 @@
-import type { Principal, Scope } from '../access/principal.ts'
+import type { Authenticator } from '../access/authenticator.ts'
+import type { Principal } from '../access/principal.ts'
+import type { RateStatus, RequestLimits } from '../access/request-limits.ts'
+import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -9,35 +12,11 @@ import type { AuthenticatedContext, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 
-export interface Authentication {
-  /** Throws `INVALID_API_KEY`, `account_disabled` or `IP_NOT_ALLOWED`. */
-  authenticate(request: Pick<ApiRequest, 'header' | 'remoteAddress'>): Principal | Promise<Principal>
-}
-
-export interface Authorization {
-  /** Throws `missing_scope`. */
-  check(principal: Principal, scope: Scope): void
-}
-
-export interface RateLimitState {
-  limit: number
-  remaining: number
-  /** Milliseconds since the epoch. */
-  resetAt: number
-}
-
-export interface RateLimits {
-  /** Counts a request. Null for a plan without limits. Throws `RATE_LIMIT`. */
-  take(principal: Principal): RateLimitState | null
-  /** Counts a request without a valid credential. Throws `RATE_LIMIT`. */
-  takeFailure(remoteAddress: string | undefined): void
-}
-
 export interface ApiDependencies {
   routes: readonly Route[]
-  authentication: Authentication
-  authorization: Authorization
-  limits: RateLimits
+  authentication: Pick<Authenticator, 'authenticate'>
+  authorization: Pick<ScopePolicy, 'check'>
+  limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
   clock: Clock
   /** Random, printable. */
@@ -50,7 +29,7 @@ interface Exchange {
   readonly body: CountedBody
   route: string | null
   credential: 'key' | 'session' | null
-  rate: RateLimitState | null
+  rate: RateStatus | null
 }
 
 /**
@@ -88,7 +67,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     exchange.route = match.route.path
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
-    const principal = await authenticate(request)
+    const principal = authenticate(request)
     exchange.credential = principal.credential.kind
     exchange.rate = dependencies.limits.take(principal)
     if (match.route.access !== 'authenticated') dependencies.authorization.check(principal, match.route.access)
@@ -96,9 +75,9 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return match.route.handler(authenticated)
   }
 
-  async function authenticate(request: ApiRequest): Promise<Principal> {
+  function authenticate(request: ApiRequest): Principal {
     try {
-      return await dependencies.authentication.authenticate(request)
+      return dependencies.authentication.authenticate(request)
     } catch (error) {
       if (isHoldfastError(error, 'INVALID_API_KEY')) dependencies.limits.takeFailure(request.remoteAddress)
       throw error
