@@ -1,0 +1,205 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { HoldfastError } from './errors.ts'
+import type { EngineConfig } from './options.ts'
+
+const closed = { additionalProperties: false }
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const text = Type.String({ minLength: 1 })
+const count = Type.Integer({ minimum: 1 })
+/** Absent is null: no limit. */
+const limit = Type.Optional(orNull(Type.Integer({ minimum: 0 })))
+const rateLimit = Type.Optional(
+  orNull(Type.Object({ requests: count, windowSeconds: Type.Number({ exclusiveMinimum: 0 }) }, closed)),
+)
+
+const planSchema = Type.Object(
+  {
+    timelock: Type.Boolean(),
+    clusters: Type.Union([Type.Literal('*'), Type.Array(text)]),
+    maxFileBytes: limit,
+    maxDirectoryBytes: limit,
+    maxDirectoryFiles: limit,
+    maxStorageBytes: limit,
+    maxPins: limit,
+    pageLimit: Type.Optional(Type.Object({ default: count, max: count }, closed)),
+    rateLimit,
+    accountRateLimit: rateLimit,
+  },
+  closed,
+)
+
+const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text, url: Type.Optional(text) }, closed)
+
+const clusterSchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
+    label: Type.Optional(Type.String()),
+    region: Type.Optional(Type.String()),
+    country: Type.Optional(orNull(Type.String())),
+    gateways: Type.Optional(Type.Array(gatewaySchema)),
+    dataDir: Type.Optional(text),
+  },
+  closed,
+)
+
+/** The config file, which is also JSON Schema. */
+export const configSchema = Type.Object(
+  {
+    publicUrl: Type.Optional(text),
+    importRoots: Type.Optional(Type.Array(text)),
+    clusters: Type.Optional(Type.Array(clusterSchema, { minItems: 1 })),
+    defaultCluster: Type.Optional(text),
+    plans: Type.Optional(Type.Record(Type.String(), planSchema)),
+    gc: Type.Optional(
+      Type.Object(
+        {
+          graceSeconds: Type.Optional(Type.Number({ minimum: 0 })),
+          intervalSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+
+type RawConfig = Static<typeof configSchema>
+type RawPlan = Static<typeof planSchema>
+type Plans = NonNullable<EngineConfig['plans']>
+
+const DEFAULT_PAGE_LIMIT = { default: 20, max: 100 }
+
+/**
+ * Checks a configuration, from a file or from code, and fills in what the parts of it leave out.
+ *
+ * @param source what the value is, to begin the message with: a file name, say
+ * @throws HoldfastError `CONFIG_INVALID` naming the field, such as `plans.team.pageLimit.max`, and unknown keys
+ */
+export function parseConfig(value: unknown, source: string): EngineConfig {
+  const fail = (path: string, problem: string): never => {
+    throw new HoldfastError('CONFIG_INVALID', [source, path, problem].filter(part => part !== '').join(': '))
+  }
+  if (!Value.Check(configSchema, value)) {
+    const { path, problem } = firstProblem(value)
+    return fail(path, problem)
+  }
+  const { clusters: _, plans: __, ...rest } = value
+  const config: EngineConfig = { ...rest, ...completeClusters(value), ...completePlans(value) }
+  checkUrls(config, fail)
+  checkClusters(config, fail)
+  checkPlans(config, fail)
+  if (config.publicUrl !== undefined) config.publicUrl = config.publicUrl.replace(/\/+$/, '')
+  return config
+}
+
+type Fail = (path: string, problem: string) => never
+
+function completeClusters({ clusters }: RawConfig): Pick<EngineConfig, 'clusters'> {
+  if (clusters === undefined) return {}
+  return { clusters: clusters.map(given => ({ label: given.id, region: '', country: null, gateways: [], ...given })) }
+}
+
+function completePlans({ plans }: RawConfig): Pick<EngineConfig, 'plans'> {
+  if (plans === undefined) return {}
+  return { plans: Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, completePlan(plan)])) }
+}
+
+function completePlan(plan: RawPlan): Plans[string] {
+  return {
+    timelock: plan.timelock,
+    clusters: plan.clusters,
+    maxFileBytes: plan.maxFileBytes ?? null,
+    maxDirectoryBytes: plan.maxDirectoryBytes ?? null,
+    maxDirectoryFiles: plan.maxDirectoryFiles ?? null,
+    maxStorageBytes: plan.maxStorageBytes ?? null,
+    maxPins: plan.maxPins ?? null,
+    pageLimit: plan.pageLimit ?? DEFAULT_PAGE_LIMIT,
+    rateLimit: plan.rateLimit ?? null,
+    accountRateLimit: plan.accountRateLimit ?? null,
+  }
+}
+
+function checkUrls(config: EngineConfig, fail: Fail): void {
+  const check = (path: string, value: string | undefined): void => {
+    if (value === undefined) return
+    const url = URL.canParse(value) ? new URL(value) : null
+    if (url === null || !/^https?:$/.test(url.protocol)) fail(path, 'must be an http or https URL')
+    else if (/[?#]/.test(value) || url.username !== '' || url.password !== '') {
+      fail(path, 'must be a URL without query, fragment or credentials')
+    }
+  }
+  check('publicUrl', config.publicUrl)
+  config.clusters?.forEach((cluster, i) => {
+    cluster.gateways.forEach((gateway, j) => {
+      check(`clusters.${i}.gateways.${j}.publicUrl`, gateway.publicUrl)
+      check(`clusters.${i}.gateways.${j}.url`, gateway.url)
+    })
+  })
+}
+
+function checkClusters(config: EngineConfig, fail: Fail): void {
+  const ids = clusterIds(config)
+  ids.forEach((id, i) => {
+    if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
+  })
+  const fallback = config.defaultCluster ?? DEFAULT_CLUSTER
+  if (ids.includes(fallback)) return
+  if (config.defaultCluster !== undefined) fail('defaultCluster', `${fallback} is not among the clusters`)
+  fail('defaultCluster', `is needed, because ${fallback} is not among the clusters`)
+}
+
+function checkPlans(config: EngineConfig, fail: Fail): void {
+  const ids = clusterIds(config)
+  for (const [name, plan] of Object.entries(config.plans ?? {})) {
+    const path = `plans.${name}`
+    if (!/^[\w.-]{1,64}$/.test(name)) fail(path, 'a plan is named with up to 64 of the characters A-Z a-z 0-9 _ . -')
+    const { clusters, pageLimit } = plan
+    const unknown = clusters === '*' ? undefined : clusters.find(id => !ids.includes(id))
+    if (unknown !== undefined) fail(`${path}.clusters`, `${unknown} is not among the clusters`)
+    if (pageLimit.default > pageLimit.max) fail(`${path}.pageLimit.default`, `must not be over max, ${pageLimit.max}`)
+  }
+}
+
+function clusterIds(config: EngineConfig): string[] {
+  return (config.clusters ?? knownClusters).map(cluster => cluster.id)
+}
+
+/** The first thing that is wrong, the deepest where a choice of shapes failed as a whole. */
+function firstProblem(value: unknown): { path: string; problem: string } {
+  const errors = Value.Errors(configSchema, value)
+  const unknown = errors.find(error => error.keyword === 'additionalProperties')
+  if (unknown?.keyword === 'additionalProperties') {
+    const keys = unknown.params.additionalProperties
+    return {
+      path: dotted(unknown.instancePath),
+      problem: `unknown ${keys.length > 1 ? 'keys' : 'key'} ${keys.join(', ')}`,
+    }
+  }
+  const missing = errors.find(error => error.keyword === 'required')
+  if (missing?.keyword === 'required') {
+    return { path: dotted(missing.instancePath), problem: `${missing.params.requiredProperties.join(', ')} missing` }
+  }
+  const deepest = [...errors].sort((a, b) => depth(b.instancePath) - depth(a.instancePath))[0]
+  if (deepest === undefined) return { path: '', problem: 'is not a valid configuration' }
+  const here = errors.filter(error => error.instancePath === deepest.instancePath)
+  const constant = here.find(error => error.keyword === 'const')
+  const alternatives = here
+    .filter(error => error.keyword !== 'anyOf' && error.schemaPath !== constant?.schemaPath)
+    .map(error => error.message)
+  if (constant?.keyword === 'const') alternatives.unshift(`must be ${JSON.stringify(constant.params.allowedValue)}`)
+  return { path: dotted(deepest.instancePath), problem: [...new Set(alternatives)].join(' or ') || deepest.message }
+}
+
+function depth(instancePath: string): number {
+  return instancePath.split('/').length
+}
+
+function dotted(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.')
+}

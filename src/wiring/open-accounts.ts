@@ -1,0 +1,64 @@
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { AccountService } from '../access/account-service.ts'
+import { CredentialCache } from '../access/credential-cache.ts'
+import { KeyService } from '../access/key-service.ts'
+import { PlanCatalogue } from '../access/plan-catalogue.ts'
+import { ScopePolicy } from '../access/scope-policy.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { parseConfig } from '../domain/config.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import { AccountTable } from '../storage/account-table.ts'
+import { Database } from '../storage/database.ts'
+import { KeyTable } from '../storage/key-table.ts'
+import { WriteQueue } from '../storage/write-queue.ts'
+
+export interface AccountsOptions {
+  /** The data directory of an engine, which may be running; created if missing. */
+  dataDir: string
+  /** That of the engine: it says which plans there are. */
+  config?: EngineConfig
+  clock?: Clock
+}
+
+/** The accounts and keys of a data directory, without its engine. */
+export interface AccountsHandle {
+  accounts: AccountService
+  keys: KeyService
+  /** To be called once everything asked for is done. */
+  close(): void
+}
+
+/**
+ * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
+ * changes within a second. The caller closes the handle.
+ *
+ * @throws HoldfastError `CONFIG_INVALID`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`.
+ */
+export function openAccounts(options: AccountsOptions): AccountsHandle {
+  const clock = options.clock ?? systemClock
+  const config = parseConfig(options.config ?? {}, 'config')
+  const db = openDatabase(options.dataDir)
+  const table = new AccountTable(db)
+  const writes = new WriteQueue(db)
+  const plans = new PlanCatalogue(config.plans)
+  const cache = new CredentialCache(clock, () => db.dataVersion())
+  const scopes = new ScopePolicy()
+  return {
+    accounts: new AccountService({ table, writes, plans, cache, clock }),
+    keys: new KeyService({ table: new KeyTable(db), accounts: table, writes, scopes, cache, clock }),
+    close: () => db.close(),
+  }
+}
+
+function openDatabase(dataDir: string): Database {
+  const directory = resolve(dataDir)
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
+  }
+  return new Database(join(directory, 'holdfast.db'))
+}
