@@ -1,11 +1,12 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { platform } from 'node:os'
 
 /**
  * What differs between platforms stands here and nowhere else. Windows is best effort: it cannot sync a directory,
  * so there a power cut may lose the newest directory entries, and it cannot refuse to follow a symbolic link.
  */
-const WINDOWS = process.platform === 'win32'
+const WINDOWS = platform() === 'win32'
 
 /** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {

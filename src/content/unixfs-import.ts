@@ -1,5 +1,5 @@
 import { unixfs } from '@helia/unixfs'
-import type { BufferImporter, ImportResult } from 'ipfs-unixfs-importer'
+import type { BufferImporter, BufferImporterResult, ImportResult, WritableStorage } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
@@ -19,8 +19,8 @@ export interface ImportedNode {
   tsize: bigint
 }
 
-/** Chunks hashed at a time. */
-const HASHES_AT_ONCE = 4
+/** Chunks of one file that are being hashed or wait for room among the blocks on their way to the disk. */
+const CHUNKS_AT_ONCE = 8
 
 /**
  * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
@@ -41,8 +41,7 @@ export async function importFile(
   options: ImportFileOptions = {},
 ): Promise<ImportedNode> {
   let size = 0
-  const pieces = counted(content, length => {
-    options.signal?.throwIfAborted()
+  const pieces = watched(content, options.signal, length => {
     options.onBytes?.(length)
     size += length
   })
@@ -50,7 +49,7 @@ export async function importFile(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: pieces }], {
       ...PROFILE,
       bufferImporter: rawLeaves,
-      blockWriteConcurrency: HASHES_AT_ONCE,
+      blockWriteConcurrency: CHUNKS_AT_ONCE,
       fileImportConcurrency: 1,
     }),
   )
@@ -86,26 +85,67 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
   return { cid: link.cid, size: 0, tsize: link.size }
 }
 
-/** Leaves are raw blocks: hashed in the thread pool, then handed to the staged DAG, which does not make them wait. */
+/**
+ * Leaves are raw blocks, hashed in the thread pool and handed to the staged DAG, which does not make them wait.
+ * The importer calls what is yielded in groups, one group after the other; so that the pool works while the next
+ * chunks are still being read, the work starts before it is called for.
+ */
 const rawLeaves: BufferImporter = async function* (file, blockstore) {
   for await (const chunk of file.content) {
-    yield async () => {
-      const cid = CID.createV1(CODEC.raw, await sha256(chunk))
-      await blockstore.put(cid, chunk)
-      return { cid, size: BigInt(chunk.length), block: chunk }
-    }
+    const stored = storeLeaf(chunk, blockstore)
+    stored.catch(() => undefined)
+    yield () => stored
   }
+}
+
+async function storeLeaf(block: Uint8Array, blockstore: WritableStorage): Promise<BufferImporterResult> {
+  const cid = CID.createV1(CODEC.raw, await sha256(block))
+  await blockstore.put(cid, block)
+  return { cid, size: BigInt(block.length), block }
 }
 
 function* singly(content: Uint8Array): Iterable<Uint8Array> {
   yield content
 }
 
-async function* counted(content: ByteSource, count: (length: number) => void): AsyncGenerator<Uint8Array> {
-  for await (const piece of content instanceof Uint8Array ? singly(content) : content) {
-    count(piece.length)
-    yield piece
+/** Counts what passes, and ends with the signal even if the source has stalled. */
+async function* watched(
+  content: ByteSource,
+  signal: AbortSignal | undefined,
+  count: (length: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const source = content instanceof Uint8Array ? singly(content) : content
+  const pieces = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+  const aborted = signal === undefined ? null : rejectOnAbort(signal)
+  let ended = false
+  try {
+    for (;;) {
+      const next = pieces.next()
+      const { done, value } = await (aborted === null ? next : Promise.race([next, aborted.promise]))
+      if (done === true) {
+        ended = true
+        return
+      }
+      signal?.throwIfAborted()
+      count(value.length)
+      yield value
+    }
+  } finally {
+    aborted?.forget()
+    // A stalled source would not let go before its next piece, so its end is not waited for.
+    if (!ended) void Promise.resolve(pieces.return?.()).catch(() => undefined)
   }
+}
+
+function rejectOnAbort(signal: AbortSignal): { promise: Promise<never>; forget: () => void } {
+  let abort = (): void => undefined
+  const promise = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+  })
+  promise.catch(() => undefined)
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return { promise, forget: () => signal.removeEventListener('abort', abort) }
 }
 
 /** The last of what an import yields is its root. */

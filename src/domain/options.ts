@@ -27,4 +27,10 @@ export interface EngineOptions extends EngineConfig {
   dataDir: string
   logger?: Logger
   clock?: Clock
+  /**
+   * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take
+   * at most half of them, so that reads and hashes are not held up. Only the process can set the pool's size, by
+   * `UV_THREADPOOL_SIZE` before its first use.
+   */
+  threadPoolSize?: number
 }

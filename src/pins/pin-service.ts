@@ -1,4 +1,5 @@
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { Activity } from '../domain/activity.ts'
 import { type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
@@ -24,6 +25,7 @@ export class PinService {
   readonly #records: RecordTable
   readonly #store: PinStore
   readonly #queue: WriteQueue
+  readonly #activity: Activity
   readonly #clock: Clock
   readonly #events: Emitter<types.EngineEvents>
 
@@ -37,6 +39,7 @@ export class PinService {
     records: RecordTable
     store: PinStore
     queue: WriteQueue
+    activity: Activity
     clock: Clock
     events: Emitter<types.EngineEvents>
   }) {
@@ -49,6 +52,7 @@ export class PinService {
     this.#records = parts.records
     this.#store = parts.store
     this.#queue = parts.queue
+    this.#activity = parts.activity
     this.#clock = parts.clock
     this.#events = parts.events
   }
@@ -60,7 +64,7 @@ export class PinService {
    * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `ABORTED`; and what the source throws.
    */
   upload(content: types.ByteSource, options: types.UploadOptions): Promise<types.PinOutcome> {
-    return this.#making(() => this.#uploader.upload(content, options))
+    return this.#making(options, own => this.#uploader.upload(content, own))
   }
 
   /**
@@ -72,7 +76,7 @@ export class PinService {
     entries: AsyncIterable<types.DirectoryEntry>,
     options: types.UploadOptions,
   ): Promise<types.DirectoryOutcome> {
-    return this.#making(() => this.#uploader.uploadDirectory(entries, options))
+    return this.#making(options, own => this.#uploader.uploadDirectory(entries, own))
   }
 
   /**
@@ -81,7 +85,7 @@ export class PinService {
    * @throws HoldfastError what {@link uploadDirectory} throws
    */
   importDirectory(dirPath: string, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
-    return this.#making(() => this.#uploader.importDirectory(dirPath, options))
+    return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
   }
 
   /**
@@ -90,7 +94,7 @@ export class PinService {
    * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`, and those of target and names.
    */
   pin(request: types.PinRequest): Promise<types.PinOutcome> {
-    return this.#making(() => this.#pinner.pin(request))
+    return this.#making(request, own => this.#pinner.pin(own))
   }
 
   /**
@@ -134,9 +138,12 @@ export class PinService {
     this.#commit.decide(this.#commit.requester(account), target)
   }
 
-  /** Makes a record; the sweeper has to know of every expiry. */
-  async #making<T extends types.PinOutcome>(make: () => Promise<T>): Promise<T> {
-    const outcome = await make()
+  /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */
+  async #making<R extends { signal?: AbortSignal | undefined }, T extends types.PinOutcome>(
+    request: R,
+    make: (request: R) => Promise<T>,
+  ): Promise<T> {
+    const outcome = await this.#activity.run(request.signal, signal => make({ ...request, signal }))
     if (outcome.created && outcome.record.expiresAt !== null) this.#sweeper.wake()
     return outcome
   }

@@ -15,6 +15,8 @@ export interface BlockRow {
 export interface HeldBlock extends BlockRow {
   backendId: number
   rootId: number
+  /** When the root's last record expires, in milliseconds since the epoch; null for never. */
+  liveUntil: number | null
 }
 
 export interface GarbageBlock extends BlockRow {
@@ -46,7 +48,7 @@ export class BlockTable {
   constructor(db: Database) {
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`)
     this.#findLive = db.prepare(`
-      SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId
+      SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil
       FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
       WHERE b.multihash = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
       LIMIT 1`)

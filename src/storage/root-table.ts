@@ -50,7 +50,7 @@ export class RootTable {
   readonly #files: Statement<[number, number, number], RootFile>
   readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
   readonly #countFilesOf: Statement<[number, Uint8Array], { count: number }>
-  readonly #deleteFiles: Statement<[number, number], unknown>
+  readonly #deleteFiles: Statement<[number, number, number], unknown>
 
   constructor(db: Database) {
     this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
@@ -75,8 +75,8 @@ export class RootTable {
     this.#filesOf = db.prepare(`${files} AND multihash = ? ORDER BY position LIMIT ? OFFSET ?`)
     this.#countFilesOf = db.prepare('SELECT COUNT(*) AS count FROM root_files WHERE root_id = ? AND multihash = ?')
     this.#deleteFiles = db.prepare(`
-      DELETE FROM root_files WHERE root_id = ?1 AND position IN
-        (SELECT position FROM root_files WHERE root_id = ?1 LIMIT ?2)`)
+      DELETE FROM root_files WHERE root_id = ? AND position IN
+        (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
   }
 
   /** Starts a root that nothing shows yet. Returns its id. */
@@ -149,6 +149,6 @@ export class RootTable {
 
   /** Deletes at most `limit` file rows. Returns how many there were. */
   deleteFiles(rootId: number, limit: number): number {
-    return this.#deleteFiles.run(rootId, limit).changes
+    return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
 }

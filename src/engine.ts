@@ -1,0 +1,121 @@
+import { resolve } from 'node:path'
+import type { AccountService } from './access/account-service.ts'
+import type { KeyService } from './access/key-service.ts'
+import type { ClusterRegistry } from './clusters/cluster-registry.ts'
+import type { Collected } from './content/collector.ts'
+import { Activity } from './domain/activity.ts'
+import { systemClock } from './domain/clock.ts'
+import { knownClusters } from './domain/cluster.ts'
+import { parseConfig } from './domain/config.ts'
+import { Emitter } from './domain/emitter.ts'
+import { silentLogger } from './domain/logger.ts'
+import type { EngineConfig, EngineOptions } from './domain/options.ts'
+import type { ApiHandler } from './http/types.ts'
+import type { PinService } from './pins/pin-service.ts'
+import type { EngineEvents } from './pins/types.ts'
+import { WriteQueue } from './storage/write-queue.ts'
+import { Parts } from './wiring/container.ts'
+import { provideAccess } from './wiring/provide-access.ts'
+import { provideContent } from './wiring/provide-content.ts'
+import { provideHttp } from './wiring/provide-http.ts'
+import { providePins } from './wiring/provide-pins.ts'
+import { openStores, type Stores } from './wiring/stores.ts'
+import { T } from './wiring/tokens.ts'
+
+/** A started engine. Everything below it is its own: two engines in one process do not see each other. */
+export interface Engine extends AsyncDisposable {
+  readonly pins: PinService
+  readonly clusters: ClusterRegistry
+  readonly accounts: AccountService
+  readonly keys: KeyService
+  readonly events: Pick<Emitter<EngineEvents>, 'on'>
+  /** The v3 contract, without a socket. */
+  readonly api: ApiHandler
+  /** `/ipfs/<cid>/<path>`, without a socket. */
+  readonly gateway: ApiHandler
+  /** Absolute. */
+  readonly dataDir: string
+  /** Directories below which uploads by server path may read; absolute. */
+  readonly importRoots: readonly string[]
+  /** Tells where clients reach the node, where that is known only once it listens. */
+  setPublicUrl(url: string): void
+  /**
+   * Frees what no record needs any more, now. `graceSeconds` 0 also frees what was let go just before; the
+   * default is the configured grace.
+   */
+  collect(options?: { graceSeconds?: number }): Promise<Collected>
+  /** Ends what is under way, closes all stores. Safe to call more than once. */
+  stop(): Promise<void>
+}
+
+/** What the gateways of clusters are built on until the node knows where it is reached. */
+const LOCAL_URL = 'http://127.0.0.1:4100'
+
+/**
+ * Opens a data directory and starts an engine on it. The caller stops it.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` naming the option; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`,
+ * `DATA_DIR_NEWER` for the directory.
+ */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const { dataDir, logger = silentLogger, clock = systemClock, threadPoolSize, ...given } = options
+  const config: EngineConfig = parseConfig(given, 'options')
+  const clusters = config.clusters ?? knownClusters
+  const stores = await openStores({ dataDir, clusters, importRoots: config.importRoots })
+  try {
+    const parts = new Parts()
+    parts.add(T.clock, clock)
+    parts.add(T.logger, logger)
+    parts.add(T.activity, new Activity())
+    parts.add(T.events, new Emitter<EngineEvents>(logger))
+    parts.add(T.database, stores.database)
+    parts.provide(T.writes, p => new WriteQueue(p.get(T.database)))
+    const { importRoots, ownBackends, blockFiles } = stores
+    provideAccess(parts, config)
+    provideContent(parts, options, blockFiles)
+    providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
+    provideHttp(parts)
+    await parts.get(T.collector).start()
+    parts.get(T.sweeper).start()
+    return startedEngine(parts, stores, resolve(dataDir))
+  } catch (error) {
+    await stores.close()
+    throw error
+  }
+}
+
+function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
+  const clusters = parts.get(T.clusters)
+  const collector = parts.get(T.collector)
+  let stopping: Promise<void> | null = null
+  const stop = async (): Promise<void> => {
+    await parts.get(T.activity).stop()
+    await parts.get(T.sweeper).stop()
+    await collector.stop()
+    await parts.get(T.writes).settled()
+    await stores.close()
+  }
+  const engine: Engine = {
+    pins: parts.get(T.pins),
+    clusters,
+    accounts: parts.get(T.accounts),
+    keys: parts.get(T.keys),
+    events: parts.get(T.events),
+    api: parts.get(T.api),
+    gateway: parts.get(T.gateway),
+    dataDir,
+    importRoots: stores.importRoots,
+    setPublicUrl: url => clusters.setPublicUrl(url),
+    collect: async ({ graceSeconds } = {}) => {
+      const collected = await collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
+      parts.get(T.events).emit('collected', collected)
+      return collected
+    },
+    stop: () => {
+      stopping ??= stop()
+      return stopping
+    },
+    [Symbol.asyncDispose]: () => engine.stop(),
+  }
+  return engine
+}

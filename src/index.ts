@@ -1,0 +1,38 @@
+/** Everything that Holdfast offers to other programs. */
+
+export type { AccountService } from './access/account-service.ts'
+export type { ApiKey } from './access/api-key.ts'
+export type { KeyService } from './access/key-service.ts'
+export type { Account, Credential, Principal, Scope } from './access/principal.ts'
+export { SCOPES } from './access/principal.ts'
+export { RateLimiter } from './access/rate-limiter.ts'
+export { ScopePolicy } from './access/scope-policy.ts'
+export type { BlockSource, ClusterBackend } from './clusters/cluster-backend.ts'
+export { ClusterRegistry } from './clusters/cluster-registry.ts'
+export type { Collected } from './content/collector.ts'
+export type { Clock } from './domain/clock.ts'
+export { parseConfig } from './domain/config.ts'
+export type { ErrorCode } from './domain/errors.ts'
+export { HoldfastError, isHoldfastError } from './domain/errors.ts'
+export type { Logger } from './domain/logger.ts'
+export type { EngineConfig, EngineOptions } from './domain/options.ts'
+export type { Plan } from './domain/plan.ts'
+export { VERSION } from './domain/version.ts'
+export type { Engine } from './engine.ts'
+export { createEngine } from './engine.ts'
+export type { ApiHandler, ApiRequest, ApiResponse } from './http/types.ts'
+export { PinService } from './pins/pin-service.ts'
+export { Timelock } from './pins/timelock.ts'
+export type {
+  ByteSource,
+  DirectoryEntry,
+  DirectoryOutcome,
+  EngineEvents,
+  ListPage,
+  ListQuery,
+  PinOutcome,
+  PinRecord,
+  PinRequest,
+  UploadOptions,
+} from './pins/types.ts'
+export { openAccounts } from './wiring/open-accounts.ts'

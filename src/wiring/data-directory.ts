@@ -1,0 +1,49 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LevelDatastore } from 'datastore-level'
+import { HoldfastError } from '../domain/errors.ts'
+
+/** How long a new owner waits for the one before it to end. */
+const HANDOVER_MS = 5_000
+const RETRY_MS = 100
+
+/**
+ * Makes a data directory ours: LevelDB holds an operating-system lock on `datastore/` for as long as it is open,
+ * and the kernel gives it back however the process ends. The caller closes the datastore.
+ *
+ * @throws HoldfastError `DATA_DIR_IN_USE` if another process still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
+ * cannot be created or written.
+ */
+export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore> {
+  const path = join(dataDir, 'datastore')
+  try {
+    await mkdir(path, { recursive: true })
+  } catch (cause) {
+    throw unusable(dataDir, cause)
+  }
+  for (let waited = 0; ; waited += RETRY_MS) {
+    const datastore = new LevelDatastore(path)
+    try {
+      await datastore.db.open()
+      return datastore
+    } catch (cause) {
+      await datastore.close().catch(() => undefined)
+      if (!isLocked(cause)) throw unusable(dataDir, cause)
+      if (waited >= HANDOVER_MS) {
+        throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast`, { cause })
+      }
+    }
+    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED'
+}
+
+function unusable(dataDir: string, cause: unknown): HoldfastError {
+  const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const reason = deepest instanceof Error ? deepest.message : String(deepest)
+  return new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${dataDir} cannot be used: ${reason}`, { cause })
+}

@@ -1,0 +1,64 @@
+import type { BlockFiles } from '../content/block-files.ts'
+import { BlockStore } from '../content/block-store.ts'
+import { Collector } from '../content/collector.ts'
+import { Leases } from '../content/leases.ts'
+import { Ledger } from '../content/ledger.ts'
+import { LiveContent } from '../content/live-content.ts'
+import { Semaphore } from '../content/semaphore.ts'
+import type { EngineOptions } from '../domain/options.ts'
+import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
+import { BlockTable } from '../storage/block-table.ts'
+import { RootTable } from '../storage/root-table.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+/** Up to here a block is cheaper as a row than as a file, measured in docs/benchmarks.md. */
+const SMALL_BLOCK_BYTES = 32 * 1024
+/** libuv's own default. */
+const THREADS = 4
+
+/**
+ * Ledger, block stores and collector. Needs the clock, the logger, the events, the database and its write queue.
+ *
+ * @param files the opened directories, by backend
+ */
+export function provideContent(parts: Parts, options: EngineOptions, files: ReadonlyMap<number, BlockFiles>): void {
+  parts.provide(T.blockTable, p => new BlockTable(p.get(T.database)))
+  parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
+  parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.writes)))
+  parts.provide(T.leases, () => new Leases())
+  parts.provide(T.blockStores, p => {
+    const logger = p.get(T.logger)
+    const events = p.get(T.events)
+    const writes = new Semaphore(Math.max(2, Math.floor((options.threadPoolSize ?? THREADS) / 2)))
+    const storeOf = (backendId: number, blockFiles: BlockFiles): BlockStore =>
+      new BlockStore(p.get(T.ledger), p.get(T.blockTable), {
+        backendId,
+        files: blockFiles,
+        // Small blocks are rows of the engine's own database; a backend elsewhere keeps all of its bytes there.
+        smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
+        writes,
+        onHealed: cid => {
+          logger.warn({ cid: cid.toString() }, 'a damaged block has been put right by an upload of the same bytes')
+          events.emit('block:healed', { cid })
+        },
+        onDamaged: (cid, reason) => {
+          logger.error({ cid: cid.toString(), reason }, 'a block is damaged; uploading the same bytes puts it right')
+          events.emit('block:damaged', { cid, reason })
+        },
+      })
+    return new Map([...files].map(([backendId, blockFiles]) => [backendId, storeOf(backendId, blockFiles)]))
+  })
+  parts.provide(
+    T.collector,
+    p =>
+      new Collector(p.get(T.ledger), p.get(T.blockStores), p.get(T.leases), p.get(T.clock), p.get(T.logger), {
+        graceMs: (options.gc?.graceSeconds ?? 60) * 1_000,
+        intervalMs: (options.gc?.intervalSeconds ?? 30) * 1_000,
+      }),
+  )
+  parts.provide(
+    T.liveContent,
+    p => new LiveContent(p.get(T.blockTable), p.get(T.blockStores), p.get(T.leases), p.get(T.clock)),
+  )
+}

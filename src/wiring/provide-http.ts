@@ -1,0 +1,28 @@
+import { createRoutes } from '../contract/routes.ts'
+import { VERSION } from '../domain/version.ts'
+import { createGateway } from '../gateway/gateway.ts'
+import { createApi } from '../http/pipeline.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+/** The API and the gateway, as functions from request to response. Needs everything below. */
+export function provideHttp(parts: Parts): void {
+  parts.provide(T.api, p =>
+    createApi({
+      routes: createRoutes({
+        pins: p.get(T.pins),
+        clusters: p.get(T.clusters),
+        keys: p.get(T.keys),
+        version: VERSION,
+      }),
+      authentication: p.get(T.authenticator),
+      authorization: p.get(T.scopes),
+      limits: p.get(T.limits),
+      logger: p.get(T.logger),
+      clock: p.get(T.clock),
+    }),
+  )
+  parts.provide(T.gateway, p =>
+    createGateway({ content: p.get(T.liveContent), clock: p.get(T.clock), logger: p.get(T.logger) }),
+  )
+}

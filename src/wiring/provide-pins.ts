@@ -1,0 +1,109 @@
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
+import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import { ExpirySweeper } from '../pins/expiry-sweeper.ts'
+import { PinCommit } from '../pins/pin-commit.ts'
+import { PinList } from '../pins/pin-list.ts'
+import { PinService } from '../pins/pin-service.ts'
+import { Pinner } from '../pins/pinner.ts'
+import { Timelock } from '../pins/timelock.ts'
+import { Uploader } from '../pins/uploader.ts'
+import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
+import { PinStore } from '../storage/pin-store.ts'
+import { RecordTable } from '../storage/record-table.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+export interface PinParts {
+  config: EngineConfig
+  clusters: readonly ClusterDefinition[]
+  importRoots: readonly string[]
+  publicUrl: string
+  /** Backend ids of clusters that have one of their own. */
+  ownBackends: ReadonlyMap<string, number>
+}
+
+/** Clusters and pins. Needs what access and content provide. */
+export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
+  parts.provide(T.recordTable, p => new RecordTable(p.get(T.database)))
+  parts.provide(T.pinStore, p => new PinStore(p.get(T.rootTable), p.get(T.recordTable)))
+  parts.provide(T.backends, p => {
+    const tables = [p.get(T.ledger), p.get(T.rootTable), p.get(T.clock)] as const
+    return new Map([...p.get(T.blockStores)].map(([id, store]) => [id, new EmbeddedBackend(store, ...tables)]))
+  })
+  parts.provide(T.clusters, p => {
+    const backends = new Map([...ownBackends].map(([cluster, id]) => [cluster, backendOf(p, id)]))
+    return new ClusterRegistry({
+      clusters,
+      defaultCluster: config.defaultCluster ?? defaultOf(clusters),
+      defaultBackend: backendOf(p, DEFAULT_BACKEND_ID),
+      backends,
+      publicUrl,
+    })
+  })
+  parts.provide(T.timelock, () => new Timelock())
+  parts.provide(
+    T.pinCommit,
+    p =>
+      new PinCommit({
+        accounts: p.get(T.accounts),
+        plans: p.get(T.plans),
+        clusters: p.get(T.clusters),
+        timelock: p.get(T.timelock),
+        store: p.get(T.pinStore),
+        queue: p.get(T.writes),
+        clock: p.get(T.clock),
+        events: p.get(T.events),
+      }),
+  )
+  parts.provide(T.uploader, p => {
+    const { now } = nowOf(p)
+    return new Uploader(p.get(T.clusters), p.get(T.pinCommit), p.get(T.recordTable), importRoots, now)
+  })
+  parts.provide(T.pinner, p => {
+    const tables = { roots: p.get(T.rootTable), blocks: p.get(T.blockTable) }
+    return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, nowOf(p).now)
+  })
+  parts.provide(T.pinList, p => new PinList(p.get(T.pinCommit), p.get(T.recordTable), p.get(T.rootTable), nowOf(p).now))
+  const stored = (p: Parts) => ({
+    store: p.get(T.pinStore),
+    records: p.get(T.recordTable),
+    queue: p.get(T.writes),
+    clock: p.get(T.clock),
+    events: p.get(T.events),
+  })
+  parts.provide(T.sweeper, p => new ExpirySweeper({ ...stored(p), logger: p.get(T.logger) }))
+  parts.provide(
+    T.pins,
+    p =>
+      new PinService({
+        ...stored(p),
+        uploader: p.get(T.uploader),
+        pinner: p.get(T.pinner),
+        lists: p.get(T.pinList),
+        commit: p.get(T.pinCommit),
+        sweeper: p.get(T.sweeper),
+        clusters: p.get(T.clusters),
+        activity: p.get(T.activity),
+      }),
+  )
+}
+
+function nowOf(parts: Parts): { now: () => number } {
+  const clock = parts.get(T.clock)
+  return { now: () => clock.now() }
+}
+
+function defaultOf(clusters: readonly ClusterDefinition[]): string {
+  if (clusters.some(cluster => cluster.id === DEFAULT_CLUSTER)) return DEFAULT_CLUSTER
+  return clusters[0]?.id ?? DEFAULT_CLUSTER
+}
+
+function backendOf(parts: Parts, id: number): ClusterBackend {
+  const backend = parts.get(T.backends).get(id)
+  if (backend === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no backend ${id}`)
+  return backend
+}

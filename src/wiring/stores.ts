@@ -1,0 +1,93 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { LevelDatastore } from 'datastore-level'
+import { BlockFiles } from '../content/block-files.ts'
+import { isInside } from '../content/server-directory.ts'
+import type { ClusterDefinition } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { backendIdOf, DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
+import { Database } from '../storage/database.ts'
+import { ownDataDirectory } from './data-directory.ts'
+
+/** What an engine has open on disk. */
+export interface Stores {
+  database: Database
+  /** Of the engine's own data directory. */
+  datastore: LevelDatastore
+  /** By backend id. */
+  blockFiles: ReadonlyMap<number, BlockFiles>
+  /** Backend ids of clusters that have a data directory of their own. */
+  ownBackends: ReadonlyMap<string, number>
+  importRoots: string[]
+  close(): Promise<void>
+}
+
+/**
+ * Opens everything that an engine keeps on disk; on failure what was opened is closed again.
+ *
+ * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
+ */
+export async function openStores(options: {
+  dataDir: string
+  clusters: readonly ClusterDefinition[]
+  importRoots: readonly string[] | undefined
+}): Promise<Stores> {
+  const dataDir = resolve(options.dataDir)
+  const closers: Array<() => Promise<void> | void> = []
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const datastore = await ownDataDirectory(dataDir)
+    closers.push(() => datastore.close())
+    const importRoots = await openImportRoots(dataDir, options.importRoots)
+    const database = new Database(join(dataDir, 'holdfast.db'))
+    closers.push(() => database.close())
+    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
+    const ownBackends = new Map<string, number>()
+    for (const cluster of options.clusters) {
+      if (cluster.dataDir === undefined) continue
+      const clusterDir = resolve(cluster.dataDir)
+      if (clusterDir === dataDir)
+        throw new HoldfastError('CONFIG_INVALID', `clusters: ${cluster.id}.dataDir is the engine's own`)
+      const backendId = backendIdOf(database, clusterDir)
+      ownBackends.set(cluster.id, backendId)
+      if (blockFiles.has(backendId)) continue
+      const owned = await ownDataDirectory(clusterDir)
+      closers.push(() => owned.close())
+      blockFiles.set(backendId, await openBlockFiles(clusterDir))
+    }
+    return { database, datastore, blockFiles, ownBackends, importRoots, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openBlockFiles(dataDir: string): Promise<BlockFiles> {
+  const files = new BlockFiles(dataDir)
+  try {
+    await files.open()
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${dataDir} cannot be used: ${reason}`, { cause })
+  }
+  return files
+}
+
+/** Uploads by server path read below these; one that contains the stores would let them be read. */
+async function openImportRoots(dataDir: string, configured: readonly string[] | undefined): Promise<string[]> {
+  if (configured === undefined) {
+    const root = join(dataDir, 'import')
+    await mkdir(root, { recursive: true })
+    return [root]
+  }
+  const roots = configured.map(root => resolve(root))
+  for (const root of roots) {
+    const real = await realpath(root).catch(() => root)
+    if (isInside(real, await realpath(dataDir))) {
+      throw new HoldfastError('CONFIG_INVALID', `importRoots: ${root} contains the data directory`)
+    }
+  }
+  return roots
+}

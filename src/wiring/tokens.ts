@@ -1,0 +1,81 @@
+import type { AccountService } from '../access/account-service.ts'
+import type { Authenticator } from '../access/authenticator.ts'
+import type { CredentialCache } from '../access/credential-cache.ts'
+import type { KeyService } from '../access/key-service.ts'
+import type { PlanCatalogue } from '../access/plan-catalogue.ts'
+import type { RequestLimits } from '../access/request-limits.ts'
+import type { ScopePolicy } from '../access/scope-policy.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { BlockStore } from '../content/block-store.ts'
+import type { Collector } from '../content/collector.ts'
+import type { Leases } from '../content/leases.ts'
+import type { Ledger } from '../content/ledger.ts'
+import type { LiveContent } from '../content/live-content.ts'
+import type { Activity } from '../domain/activity.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Emitter } from '../domain/emitter.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { ApiHandler } from '../http/types.ts'
+import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
+import type { PinCommit } from '../pins/pin-commit.ts'
+import type { PinList } from '../pins/pin-list.ts'
+import type { PinService } from '../pins/pin-service.ts'
+import type { Pinner } from '../pins/pinner.ts'
+import type { Timelock } from '../pins/timelock.ts'
+import type { EngineEvents } from '../pins/types.ts'
+import type { Uploader } from '../pins/uploader.ts'
+import type { AccountTable } from '../storage/account-table.ts'
+import type { BlockTable } from '../storage/block-table.ts'
+import type { Database } from '../storage/database.ts'
+import type { KeyTable } from '../storage/key-table.ts'
+import type { PinStore } from '../storage/pin-store.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { RootTable } from '../storage/root-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import { token } from './container.ts'
+
+/** The names of all parts, in the order of the layers. */
+export const T = {
+  clock: token<Clock>('clock'),
+  logger: token<Logger>('logger'),
+  activity: token<Activity>('activity'),
+  events: token<Emitter<EngineEvents>>('events'),
+
+  database: token<Database>('database'),
+  writes: token<WriteQueue>('writes'),
+  accountTable: token<AccountTable>('accountTable'),
+  keyTable: token<KeyTable>('keyTable'),
+  blockTable: token<BlockTable>('blockTable'),
+  rootTable: token<RootTable>('rootTable'),
+  recordTable: token<RecordTable>('recordTable'),
+  pinStore: token<PinStore>('pinStore'),
+
+  ledger: token<Ledger>('ledger'),
+  leases: token<Leases>('leases'),
+  blockStores: token<ReadonlyMap<number, BlockStore>>('blockStores'),
+  collector: token<Collector>('collector'),
+  liveContent: token<LiveContent>('liveContent'),
+
+  plans: token<PlanCatalogue>('plans'),
+  credentialCache: token<CredentialCache>('credentialCache'),
+  scopes: token<ScopePolicy>('scopes'),
+  accounts: token<AccountService>('accounts'),
+  keys: token<KeyService>('keys'),
+  authenticator: token<Authenticator>('authenticator'),
+  limits: token<RequestLimits>('limits'),
+
+  backends: token<ReadonlyMap<number, ClusterBackend>>('backends'),
+  clusters: token<ClusterRegistry>('clusters'),
+
+  timelock: token<Timelock>('timelock'),
+  pinCommit: token<PinCommit>('pinCommit'),
+  uploader: token<Uploader>('uploader'),
+  pinner: token<Pinner>('pinner'),
+  pinList: token<PinList>('pinList'),
+  sweeper: token<ExpirySweeper>('sweeper'),
+  pins: token<PinService>('pins'),
+
+  api: token<ApiHandler>('api'),
+  gateway: token<ApiHandler>('gateway'),
+}
