@@ -1,0 +1,68 @@
+import { isHoldfastError } from '../../../src/index.ts'
+import { createAccount, listAccounts, setAccountPlan } from './account-commands.ts'
+import { usageError } from './arguments.ts'
+import { HELP, type HelpTopic } from './help.ts'
+import { createKey, listKeys, revokeKey } from './key-commands.ts'
+import { print } from './output.ts'
+import { serve } from './serve.ts'
+import type { Environment } from './settings.ts'
+
+/** Does one command and returns false if help was wanted instead. */
+type Command = (args: readonly string[], env: Environment) => Promise<boolean>
+
+const COMMANDS = new Map<HelpTopic, Command>([
+  ['serve', serve],
+  ['account create', createAccount],
+  ['account list', listAccounts],
+  ['account set-plan', setAccountPlan],
+  ['key create', createKey],
+  ['key list', listKeys],
+  ['key revoke', revokeKey],
+])
+
+/**
+ * Runs the command that the arguments name, to its end. Results go to standard output, what went wrong as one line to
+ * standard error.
+ *
+ * @returns the exit code: 0, 1 if the command failed, 2 if it was used wrongly
+ */
+export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
+  try {
+    const { topic, rest } = findTopic(args)
+    const command = COMMANDS.get(topic)
+    const done = command === undefined ? wantsHelp(topic, rest) : await command(rest, env)
+    if (!done) print(HELP[topic])
+    return 0
+  } catch (error) {
+    return report(error)
+  }
+}
+
+function findTopic(args: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
+  for (const length of [2, 1]) {
+    const name = args.slice(0, length).join(' ')
+    if (isTopic(name)) return { topic: name, rest: args.slice(length) }
+  }
+  return { topic: '', rest: args }
+}
+
+/** For what only groups commands; its one flag is `--help`. */
+function wantsHelp(topic: HelpTopic, [first]: readonly string[]): false {
+  if (first === '--help' || first === '-h') return false
+  const help = topic === '' ? 'holdfast --help' : `holdfast ${topic} --help`
+  const problem = first === undefined ? 'a command is needed' : `unknown command ${[topic, first].join(' ').trim()}`
+  throw usageError(`${problem}, see ${help}`)
+}
+
+function isTopic(name: string): name is HelpTopic {
+  return Object.hasOwn(HELP, name)
+}
+
+function report(error: unknown): number {
+  if (!isHoldfastError(error)) {
+    console.error('holdfast: unexpected failure:', error)
+    return 1
+  }
+  console.error(`holdfast: ${error.message}`)
+  return error.code === 'VALIDATION' || error.code === 'CONFIG_INVALID' ? 2 : 1
+}

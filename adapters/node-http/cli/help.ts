@@ -1,0 +1,89 @@
+const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, default ./data)
+  --config FILE    configuration, JSON (HOLDFAST_CONFIG)
+  --help           this text`
+
+/** What `--help` prints, by command; the empty one is the whole program's. */
+export const HELP = {
+  '': `Usage: holdfast <command> [flags]
+
+  serve              run the server
+  account create     make an account with a key of its own
+  account list       show all accounts
+  account set-plan   put an account on another plan
+  key create         make a key for an account
+  key revoke         take a key away
+  key list           show the keys of an account
+
+Each has its own --help. The account and key commands work beside a running server.`,
+
+  serve: `Usage: holdfast serve [flags]
+
+Runs the server until SIGTERM or SIGINT.
+
+  --host HOST      address to listen on (HOLDFAST_HOST, default 127.0.0.1)
+  --port PORT      port to listen on, 0 for any free one (HOLDFAST_PORT, default 4100)
+${COMMON}
+
+HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, is an API key of the owner.
+HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.`,
+
+  account: `Usage: holdfast account create|list|set-plan [flags]
+
+Each has its own --help.`,
+
+  'account create': `Usage: holdfast account create --email EMAIL --plan PLAN [flags]
+
+Makes an account and prints it as JSON with a key that has every scope, shown only this once.
+
+  --email EMAIL    of the new account
+  --plan PLAN      free, premium, unlimited, or a configured one
+  --name NAME      of its holder
+${COMMON}`,
+
+  'account list': `Usage: holdfast account list [flags]
+
+Prints all accounts as JSON, oldest first.
+
+${COMMON}`,
+
+  'account set-plan': `Usage: holdfast account set-plan --account ACCOUNT --plan PLAN [flags]
+
+Puts an account on another plan; a running server follows within a second.
+
+  --account ACCOUNT  email or id (--email is the same)
+  --plan PLAN        free, premium, unlimited, or a configured one
+${COMMON}`,
+
+  key: `Usage: holdfast key create|revoke|list [flags]
+
+Each has its own --help.`,
+
+  'key create': `Usage: holdfast key create --account ACCOUNT [flags]
+
+Makes an API key and prints it as JSON, shown only this once.
+
+  --account ACCOUNT        email or id
+  --scopes A,B             of files:read, files:write, files:delete, cluster:read (default all but files:delete)
+  --name NAME              unique in the account (default: a random one)
+  --label LABEL            a note
+  --expires-in-days DAYS   0 for never (the default)
+  --ip-allowlist A,B       addresses and networks it may be used from (default: anywhere)
+${COMMON}`,
+
+  'key revoke': `Usage: holdfast key revoke --account ACCOUNT --name NAME [flags]
+
+Takes an API key away; a running server follows within a second.
+
+  --account ACCOUNT  email or id
+  --name NAME        of the key
+${COMMON}`,
+
+  'key list': `Usage: holdfast key list --account ACCOUNT [flags]
+
+Prints the API keys of an account as JSON, oldest first, without their secrets.
+
+  --account ACCOUNT  email or id
+${COMMON}`,
+} as const
+
+export type HelpTopic = keyof typeof HELP

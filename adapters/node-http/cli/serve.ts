@@ -1,0 +1,90 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../../src/index.ts'
+import { createServer } from '../server.ts'
+import { readFlags } from './arguments.ts'
+import { drain } from './drain.ts'
+import { print } from './output.ts'
+import { type Environment, readServerSettings, type ServerSettings } from './settings.ts'
+import { untilSignalled } from './signals.ts'
+import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
+
+/** How long requests in flight may take to end once the server is told to stop. */
+const DRAIN_MS = 10_000
+const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
+
+/** `serve`: runs until a signal, and then until everything is closed. */
+export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
+  const flags = readFlags(args, ['host', 'port', 'data-dir', 'config'])
+  if (flags === null) return false
+  const settings = readServerSettings(flags, env)
+  const logger = pino({ level: settings.logLevel })
+  const stopped = untilSignalled()
+  const { dataDir, config, threadPoolSize } = settings
+  const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
+  const engine = await createEngine({ ...config, ...pool, dataDir, logger })
+  try {
+    const server = createServer(engine)
+    // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
+    const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
+    const addresses = await listen(server, engine, settings)
+    const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
+    print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
+    logger.info({ signal: await stopped }, 'stopping')
+    await drain(server, DRAIN_MS)
+  } finally {
+    await engine.stop()
+  }
+  return true
+}
+
+/** Makes the secret from the environment a key of the owner. Returns it only at the very first start. */
+async function bootstrap(engine: Engine, secret: string | undefined): Promise<OwnerKey | null> {
+  if (secret === undefined) return null
+  const { account, created } = await engine.accounts.ensureOwner()
+  try {
+    await engine.keys.adopt(account.id, 'bootstrap', secret)
+  } catch (error) {
+    if (!isHoldfastError(error)) throw error
+    throw new HoldfastError('CONFIG_INVALID', `${BOOTSTRAP_VARIABLE}: ${error.message}`, { cause: error })
+  }
+  return created ? { variable: BOOTSTRAP_VARIABLE } : null
+}
+
+/** Makes the owner and a key at the very first start, once the server listens: a key that is made is also shown. */
+async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promise<OwnerKey | null> {
+  if (bootstrapKey !== undefined) return null
+  const { account, created } = await engine.accounts.ensureOwner()
+  if (!created) return null
+  const { secret } = await engine.keys.create(account.id, { name: 'owner', scopes: SCOPES })
+  return { secret }
+}
+
+async function listen(server: Server, engine: Engine, { host, port, config }: ServerSettings): Promise<Addresses> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', cause => {
+      reject(new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port}: ${cause.message}`, { cause }))
+    })
+    server.listen(port, host, resolve)
+  })
+  const bound = (server.address() as AddressInfo).port
+  const local = `http://${urlHost(reachable(host))}:${bound}`
+  if (config.publicUrl === undefined) engine.setPublicUrl(local)
+  return {
+    listening: `http://${urlHost(host)}:${bound}`,
+    local,
+    public: config.publicUrl ?? local,
+    importRoots: engine.importRoots,
+  }
+}
+
+/** The addresses that mean every interface are none to connect to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  return host === '::' ? '::1' : host
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

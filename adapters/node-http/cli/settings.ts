@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type EngineConfig, HoldfastError, parseConfig } from '../../../src/index.ts'
+import { type CommonFlag, type Flags, usageError } from './arguments.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What every command needs to know. */
+export interface Settings {
+  /** Absolute. */
+  dataDir: string
+  config: EngineConfig
+}
+
+export interface ServerSettings extends Settings {
+  host: string
+  /** 0 for any free one. */
+  port: number
+  logLevel: string
+  bootstrapKey: string | undefined
+  /** Of libuv's pool, as the environment sets it. */
+  threadPoolSize: number | undefined
+}
+
+const DEFAULT_DATA_DIR = './data'
+const DEFAULT_HOST = '127.0.0.1'
+const DEFAULT_PORT = 4100
+const DEFAULT_LOG_LEVEL = 'info'
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
+/** Flags win over the environment. @throws HoldfastError `CONFIG_INVALID`. */
+export function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
+  const file = flags.config ?? given(env.HOLDFAST_CONFIG)
+  return {
+    dataDir: resolve(flags['data-dir'] ?? given(env.HOLDFAST_DATA_DIR) ?? DEFAULT_DATA_DIR),
+    config: file === undefined ? {} : readConfigFile(resolve(file)),
+  }
+}
+
+/** @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
+export function readServerSettings(flags: Flags<CommonFlag | 'host' | 'port'>, env: Environment): ServerSettings {
+  return {
+    ...readSettings(flags, env),
+    host: flags.host ?? given(env.HOLDFAST_HOST) ?? DEFAULT_HOST,
+    port: readPort(flags, env),
+    logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
+    bootstrapKey: given(env.HOLDFAST_BOOTSTRAP_KEY),
+    threadPoolSize: readThreadPoolSize(env.UV_THREADPOOL_SIZE),
+  }
+}
+
+function readPort(flags: Flags<'port'>, env: Environment): number {
+  const source = flags.port === undefined ? 'HOLDFAST_PORT' : '--port'
+  const text = flags.port ?? given(env.HOLDFAST_PORT)
+  if (text === undefined) return DEFAULT_PORT
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(port <= 65_535)) throw usageError(`${source} must be a port number from 0 (any free one) to 65535`)
+  return port
+}
+
+function readLogLevel(level: string): string {
+  if (!LOG_LEVELS.includes(level)) throw usageError(`HOLDFAST_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
+  return level
+}
+
+function readThreadPoolSize(text: string | undefined): number | undefined {
+  const size = Number(text)
+  return Number.isInteger(size) && size > 0 ? size : undefined
+}
+
+function readConfigFile(file: string): EngineConfig {
+  let value: unknown
+  try {
+    // Some editors begin a file with a byte order mark, which JSON does not know.
+    value = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.replaceAll('\n', ' ') : String(cause)
+    const problem = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    throw new HoldfastError('CONFIG_INVALID', `config file ${file} ${problem}: ${reason}`, { cause })
+  }
+  return besideFile(parseConfig(value, `config file ${file}`), dirname(file))
+}
+
+/** Relative paths in a config file mean from where the file is, wherever the command is run. */
+function besideFile(config: EngineConfig, directory: string): EngineConfig {
+  const { importRoots, clusters } = config
+  return {
+    ...config,
+    ...(importRoots && { importRoots: importRoots.map(root => resolve(directory, root)) }),
+    ...(clusters && {
+      clusters: clusters.map(cluster =>
+        cluster.dataDir === undefined ? cluster : { ...cluster, dataDir: resolve(directory, cluster.dataDir) },
+      ),
+    }),
+  }
+}
+
+/** An empty variable is one that is not set. */
+function given(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value
+}

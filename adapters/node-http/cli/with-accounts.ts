@@ -1,0 +1,32 @@
+import { type Account, HoldfastError, openAccounts } from '../../../src/index.ts'
+import type { CommonFlag, Flags } from './arguments.ts'
+import { type Environment, readSettings } from './settings.ts'
+
+export type Accounts = ReturnType<typeof openAccounts>
+
+/** Does some work on the accounts of the data directory that the flags name. */
+export async function withAccounts(
+  flags: Flags<CommonFlag>,
+  env: Environment,
+  work: (handle: Accounts) => Promise<void>,
+): Promise<true> {
+  const handle = openAccounts(readSettings(flags, env))
+  try {
+    await work(handle)
+    return true
+  } finally {
+    handle.close()
+  }
+}
+
+/** @throws HoldfastError `NOT_FOUND`. */
+export function findAccount({ accounts }: Accounts, idOrEmail: string): Account {
+  const account = accounts.find(idOrEmail)
+  if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${idOrEmail}`)
+  return account
+}
+
+/** An account as the commands print it. */
+export function presentAccount({ id, email, plan }: Account): Pick<Account, 'id' | 'email' | 'plan'> {
+  return { id, email, plan }
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// The command line. Before anything else is loaded: the natively built stores crash an older Node without a word,
+// and the size of the thread pool is read when it is first used.
+export {}
+
+const OLDEST_NODE = [22, 19] as const
+/** Hashing, syncs and reads share these; libuv's own 4 let a slow disk hold up everything else. */
+const THREAD_POOL_SIZE = 8
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
+  console.error(`holdfast: Node.js ${OLDEST_NODE.join('.')} or newer is needed, this is ${process.versions.node}`)
+  process.exit(1)
+}
+
+process.env.UV_THREADPOOL_SIZE ||= String(THREAD_POOL_SIZE)
+
+const { runCommandLine } = await import('./cli/command-line.ts')
+process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
