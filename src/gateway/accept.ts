@@ -1,0 +1,41 @@
+export interface AcceptedType {
+  /** Lower case, without parameters. */
+  type: string
+  parameters: ReadonlyMap<string, string>
+  quality: number
+}
+
+/** The types of an `Accept` header, the most wanted first; of equal ones the order is kept. */
+export function parseAccept(header: string | undefined): AcceptedType[] {
+  if (header === undefined) return []
+  return header
+    .split(',')
+    .map(parseType)
+    .filter(({ type, quality }) => type !== '' && quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+}
+
+/** Whether a browser asks: it names HTML itself. */
+export function wantsHtml(header: string | undefined): boolean {
+  return parseAccept(header).some(({ type }) => type === 'text/html')
+}
+
+/** Whether JSON is named, and no page is wanted as much. */
+export function wantsJson(header: string | undefined): boolean {
+  return (
+    parseAccept(header).find(({ type }) => type === 'application/json' || type === 'text/html')?.type ===
+    'application/json'
+  )
+}
+
+function parseType(text: string): AcceptedType {
+  const [type = '', ...rest] = text.split(';').map(part => part.trim())
+  const parameters = new Map(
+    rest.map(part => {
+      const [name = '', value = ''] = part.split('=').map(piece => piece.trim())
+      return [name.toLowerCase(), value.replace(/^"(.*)"$/, '$1')]
+    }),
+  )
+  const quality = Number(parameters.get('q') ?? 1)
+  return { type: type.toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 }
+}

@@ -1,0 +1,63 @@
+import mime from 'mime'
+
+const BINARY = 'application/octet-stream'
+/** How many first bytes {@link contentTypeOf} looks at. */
+export const SNIFFED_BYTES = 512
+
+/** The type that a name stands for; null if its ending says nothing. */
+export function typeOfName(name: string): string | null {
+  const type = mime.getType(name)
+  if (type === null) return null
+  return type.startsWith('text/') ? `${type}; charset=utf-8` : type
+}
+
+/**
+ * The type of unnamed bytes by their beginning. Never one that a browser would run: markup is plain text here.
+ *
+ * @param start the first {@link SNIFFED_BYTES} bytes, or all if there are fewer
+ */
+export function typeOfBytes(start: Uint8Array): string {
+  const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
+  const known = SIGNATURES.find(([offset, bytes]) => text.startsWith(bytes, offset))
+  if (known !== undefined) return known[2]
+  return isText(start) ? 'text/plain; charset=utf-8' : BINARY
+}
+
+/** What stands at which offset, one character a byte. The first that fits wins. */
+const SIGNATURES: ReadonlyArray<[offset: number, bytes: string, type: string]> = [
+  [0, '\x89PNG\r\n\x1a\n', 'image/png'],
+  [0, '\xff\xd8\xff', 'image/jpeg'],
+  [0, 'GIF87a', 'image/gif'],
+  [0, 'GIF89a', 'image/gif'],
+  [8, 'WEBP', 'image/webp'],
+  [8, 'WAVE', 'audio/wav'],
+  [4, 'ftypavif', 'image/avif'],
+  [4, 'ftypM4A ', 'audio/mp4'],
+  [4, 'ftypqt  ', 'video/quicktime'],
+  [4, 'ftyp', 'video/mp4'],
+  [0, '\x1aE\xdf\xa3', 'video/webm'],
+  [0, 'OggS', 'application/ogg'],
+  [0, 'fLaC', 'audio/flac'],
+  [0, 'ID3', 'audio/mpeg'],
+  [0, '%PDF-', 'application/pdf'],
+  [0, 'PK\x03\x04', 'application/zip'],
+  [0, '\x1f\x8b\x08', 'application/gzip'],
+  [0, '\x00asm', 'application/wasm'],
+  [0, 'wOF2', 'font/woff2'],
+]
+
+const CONTROL = new Set([...Array(32).keys()].filter(code => ![9, 10, 12, 13, 27].includes(code)))
+
+function isText(start: Uint8Array): boolean {
+  if (start.some(byte => CONTROL.has(byte))) return false
+  // A character may be cut at the end of what is looked at.
+  for (let cut = 0; cut < Math.min(4, start.length || 1); cut++) {
+    try {
+      new TextDecoder('utf-8', { fatal: true }).decode(start.subarray(0, start.length - cut))
+      return true
+    } catch {
+      if (start.length < SNIFFED_BYTES) return false
+    }
+  }
+  return false
+}

@@ -1,0 +1,19 @@
+import { errorResponse, publicError } from '../http/error-response.ts'
+import type { ApiRequest, ApiResponse } from '../http/types.ts'
+import { wantsHtml } from './accept.ts'
+import { escapeHtml, htmlPage, PAGE_POLICY } from './html.ts'
+
+/** The answer for an error: JSON, or a small page for a browser. */
+export function failureResponse(request: ApiRequest, thrown: unknown, requestId: string): ApiResponse {
+  const error = publicError(thrown)
+  const json = errorResponse(error, requestId)
+  const headers: Record<string, string> = { ...json.headers, 'cache-control': 'no-store', vary: 'Accept' }
+  if (error.code === 'RANGE_NOT_SATISFIABLE') headers['content-range'] = `bytes */${error.details.size}`
+  if (!wantsHtml(request.header('accept'))) return { ...json, headers }
+  const title = `${json.status} – ${error.code}`
+  return {
+    status: json.status,
+    headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },
+    body: htmlPage(title, `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(error.message)}</p>`),
+  }
+}

@@ -1,0 +1,14 @@
+import type { ApiRequest } from '../http/types.ts'
+import type { ContentPath } from './content-path.ts'
+import type { RequestBlocks } from './request-blocks.ts'
+import type { Resolved } from './resolver.ts'
+
+/** A request whose path has been resolved: what every kind of answer is made from. */
+export interface Lookup extends Resolved {
+  request: ApiRequest
+  path: ContentPath
+  query: URLSearchParams
+  blocks: RequestBlocks
+  /** Milliseconds since the epoch. */
+  now: number
+}

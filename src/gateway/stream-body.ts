@@ -1,0 +1,43 @@
+/**
+ * A response body that tells once when it is over: read to its end, closed early, or broken. Unlike a generator's
+ * `finally` this holds even if it is closed before it was ever read.
+ */
+export class StreamBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #source: AsyncIterator<Uint8Array, void, undefined>
+  readonly #end: (failure?: unknown) => void
+  #ended = false
+
+  /** @param end gets the error that broke the body, if that is how it ended */
+  constructor(source: AsyncIterator<Uint8Array, void, undefined>, end: (failure?: unknown) => void) {
+    this.#source = source
+    this.#end = end
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, void>> {
+    if (this.#ended) return { done: true, value: undefined }
+    try {
+      const result = await this.#source.next()
+      if (result.done === true) this.#finish()
+      return result
+    } catch (error) {
+      this.#finish(error)
+      throw error
+    }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array, void>> {
+    this.#finish()
+    await this.#source.return?.()
+    return { done: true, value: undefined }
+  }
+
+  #finish(failure?: unknown): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#end(failure)
+  }
+}
