@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type Actor,
+  type Answer,
+  type Audit,
+  assertError,
+  BASE,
+  cidOf,
+  directoryForm,
+  expectStatus,
+  form,
+  json,
+  type Part,
+  type RequestOptions,
+} from './world.ts'
+
+const FILES: Record<string, string> = { 'a.txt': 'first', 'sub/b.txt': 'second', 'sub/deep/né "c".txt': 'third' }
+
+function dag(account: Actor, options: RequestOptions): Promise<Answer> {
+  return account.request('POST', `${BASE}/files/directory-dag`, options)
+}
+
+function fromServer(account: Actor, body: unknown): Promise<Answer> {
+  return account.request('POST', `${BASE}/files/directory`, json(body))
+}
+
+/** `FILES` in each of the shapes that clients send. */
+function shapes(): Record<string, readonly Part[]> {
+  const entries = Object.entries(FILES)
+  const escaped = (path: string): string => path.replaceAll('"', '%22')
+  const indexed = (part: (path: string, content: string, index: number) => Part[]): Part[] =>
+    entries.flatMap(([path, content], index) => part(path, content, index))
+  const path = (index: number): string => `files[${index}][path]`
+  const content = (index: number): string => `files[${index}][content]`
+  return {
+    files: entries.map(([path, content]) => ({ name: 'files', filename: escaped(path), content })),
+    'files[]': entries.map(([path, content]) => ({ name: 'files[]', filename: escaped(path), content })),
+    'path and content, content as a file': indexed((p, c, i) => [
+      { name: path(i), content: p },
+      { name: content(i), filename: 'blob', content: c },
+    ]),
+    'path and content, both as text': indexed((p, c, i) => [
+      { name: path(i), content: p },
+      { name: content(i), content: c },
+    ]),
+    'path and content, both as files': indexed((p, c, i) => [
+      { name: path(i), filename: path(i), content: p },
+      { name: content(i), filename: 'b.bin', content: c, type: 'application/octet-stream' },
+    ]),
+    'content before its path': indexed((p, c, i) => [
+      { name: content(i), filename: 'blob', content: c },
+      { name: path(i), content: p },
+    ]),
+    'all contents, then all paths': [
+      ...indexed((_, c, i) => [{ name: content(i), filename: 'blob', content: c }]),
+      ...indexed((p, _, i) => [{ name: path(i), content: p }]),
+    ],
+    'backslashes, dots and double slashes': entries.map(([path, content]) => ({
+      name: 'files',
+      filename: `./${escaped(path).replace('/', '\\').replace('/', '//./')}`,
+      content,
+    })),
+    'any order': entries.toReversed().map(([path, content]) => ({ name: 'files', filename: escaped(path), content })),
+  }
+}
+
+/** POST /files/directory-dag and POST /files/directory. */
+export const directoryAudits: readonly Audit[] = [
+  {
+    id: 'directory-dag.shapes',
+    name: 'MUST give the same root for the same files in every shape that clients send',
+    async run({ client, actor }) {
+      const roots = new Set<string>()
+      for (const [shape, parts] of Object.entries(shapes())) {
+        const { json: made } = await expectStatus(dag(await actor(), form(parts)), 201)
+        assert.equal(made.total_files, 3, shape)
+        roots.add(made.cid)
+      }
+      assert.equal(roots.size, 1)
+      const [root] = roots
+      for (const [path, content] of Object.entries(FILES)) {
+        const answer = await expectStatus(client.request('GET', `/ipfs/${root}/${encodeURI(path)}`), 200)
+        assert.equal(answer.body.toString(), content)
+      }
+    },
+  },
+  {
+    id: 'directory-dag.answer',
+    name: 'MUST answer 201 with the fields that all clients read, and 200 to an identical repeat',
+    async run({ actor, now }) {
+      const account = await actor()
+      const options = directoryForm(FILES, { dirName: 'my tree', cl: 'cl1-eu' })
+      const { json: made } = await expectStatus(dag(account, options), 201)
+      assert.equal(typeof made.message, 'string')
+      assert.equal(made.dagCid, made.cid)
+      assert.equal(made.clusterId, 'cl1-eu')
+      assert.equal(made.expiresAt, null)
+      assert.equal(made.createdAt, new Date(now()).toISOString())
+      assert.equal(made.status, 'pinned')
+      assert.equal(made.type, 'directory')
+      assert.equal(made.name, 'my tree')
+      assert.equal(made.filename, 'my tree')
+      assert.equal(made.size, 16)
+      assert.equal(made.total_size, 16)
+      assert.equal(made.total_files, 3)
+      assert.deepEqual(
+        made.files.toSorted((a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)),
+        [
+          { cid: await cidOf('first'), filename: 'a.txt', size: 5, path: 'a.txt' },
+          { cid: await cidOf('second'), filename: 'b.txt', size: 6, path: 'sub/b.txt' },
+          { cid: await cidOf('third'), filename: 'né "c".txt', size: 5, path: 'sub/deep/né "c".txt' },
+        ],
+      )
+      const { json: same } = await expectStatus(dag(account, options), 200)
+      assert.equal(same.uploadId, made.uploadId)
+    },
+  },
+  {
+    id: 'directory-dag.dir-name',
+    name: 'MUST NOT wrap the files in dirName, and take dirName, cl and timelock behind the files too',
+    async run({ actor }) {
+      const account = await actor()
+      const plain = await expectStatus(dag(account, directoryForm(FILES)), 201)
+      const files = shapes().files ?? []
+      const fields = [
+        { name: 'dirName', content: 'wrapped?' },
+        { name: 'cl', content: 'cl2-us' },
+        { name: 'timelock', content: '2040-01-01T00:00:00Z' },
+      ]
+      const { json: named } = await expectStatus(dag(account, form([...files, ...fields])), 201)
+      assert.equal(named.cid, plain.json.cid)
+      assert.equal(named.name, 'wrapped?')
+      assert.equal(named.clusterId, 'cl2-us')
+      assert.equal(named.expiresAt, '2040-01-01T00:00:00.000Z')
+    },
+  },
+  {
+    id: 'directory-dag.invalid-paths',
+    name: 'MUST refuse paths that are empty, absolute, leave the directory, clash or cannot be stored, with 400',
+    async run({ actor }) {
+      const account = await actor()
+      const file = (filename: string): Part => ({ name: 'files', filename, content: 'x' })
+      const cases: Part[][] = [
+        [file('')],
+        [file('./')],
+        [file('/etc/passwd')],
+        [file('\\windows')],
+        [file('../up')],
+        [file('a/../b')],
+        [file('a\\..\\b')],
+        [file('x'.repeat(256))],
+        [file('a.txt'), file('a.txt')],
+        [file('a.txt'), file('./a.txt')],
+        [file('a'), file('a/b')],
+        [file('a/b'), file('a')],
+        [
+          { name: 'files[0][path]', content: 'nul\0byte' },
+          { name: 'files[0][content]', content: 'x' },
+        ],
+        [
+          { name: 'files[0][path]', content: 'line\r\nbreak' },
+          { name: 'files[0][content]', content: 'x' },
+        ],
+      ]
+      for (const [index, parts] of cases.entries()) {
+        const answer = await dag(account, form(parts))
+        assertError(answer, 400, 'INVALID_PATH')
+        assert.equal(answer.status, 400, `case ${index}`)
+      }
+      assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
+    },
+  },
+  {
+    id: 'directory-dag.invalid-forms',
+    name: 'MUST refuse a form without files, or with halves of files, with 400 naming the field',
+    async run({ actor }) {
+      const account = await actor()
+      const half = (name: string): Part => ({ name, content: 'x' })
+      const cases: [Part[], string][] = [
+        [[], 'files'],
+        [[half('dirName')], 'files'],
+        [[half('files')], 'files'],
+        [[half('files[0][path]')], 'files[0][content]'],
+        [[half('files[3][content]')], 'files[3][path]'],
+        [[half('files[0][path]'), half('files[0][path]'), half('files[0][content]')], 'files[0][path]'],
+        [[half('files[0][path]'), half('files[0][content]'), half('files[0][content]')], 'files[0][content]'],
+        [[{ ...half('files[0][path]'), content: 'p'.repeat(5_000) }, half('files[0][content]')], 'files[0][path]'],
+        [
+          [
+            { ...half('dirName'), filename: 'f' },
+            { ...half('files'), filename: 'f' },
+          ],
+          'dirName',
+        ],
+      ]
+      for (const [parts, field] of cases) assertError(await dag(account, form(parts)), 400, 'VALIDATION', field)
+      assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
+    },
+  },
+  {
+    id: 'directory-dag.limits',
+    name: 'MUST answer 413: FILE_TOO_LARGE for one file, DIRECTORY_TOO_LARGE for their sum and number',
+    async run({ actor }) {
+      const account = await actor('audit-small')
+      const big = new Uint8Array(100_000)
+      const cases: [Record<string, Uint8Array>, string][] = [
+        [{ a: new Uint8Array(100_001) }, 'FILE_TOO_LARGE'],
+        [{ a: big, b: big.slice().fill(1), c: new Uint8Array(1) }, 'DIRECTORY_TOO_LARGE'],
+        [Object.fromEntries([1, 2, 3, 4, 5, 6].map(n => [`f${n}`, new Uint8Array(n)])), 'DIRECTORY_TOO_LARGE'],
+      ]
+      for (const [files, code] of cases) {
+        for (const chunked of [false, true]) {
+          assertError(await dag(account, { ...directoryForm(files), chunked }), 413, code)
+        }
+      }
+      assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
+      await expectStatus(dag(account, directoryForm({ a: big, b: new Uint8Array(10) })), 201)
+    },
+  },
+  {
+    id: 'directory-dag.many',
+    name: 'MUST take ten thousand files, list at most 1,000 of them in the answer, and count them all',
+    async run({ actor }) {
+      const files = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`d${n % 100}/f${n}`, `${n % 7}`]))
+      const { json: made } = await expectStatus(dag(await actor(), directoryForm(files)), 201)
+      assert.equal(made.total_files, 10_000)
+      assert.equal(made.total_size, 10_000)
+      assert.equal(made.files.length, 1_000)
+    },
+  },
+  {
+    id: 'directory-dag.refused',
+    name: 'MUST refuse cluster and timelock as for a single file, and keep nothing',
+    async run({ actor }) {
+      const account = await actor('free')
+      const refuse = async (fields: Record<string, string>, status: number, code: string): Promise<void> => {
+        assertError(await dag(account, directoryForm(FILES, fields)), status, code)
+      }
+      await refuse({ cl: 'cl1-eu' }, 403, 'CLUSTER_NOT_ALLOWED')
+      await refuse({ timelock: '2040-01-01T00:00:00Z' }, 403, 'TIMELOCK_NOT_ALLOWED')
+      await refuse({ timelock: 'never' }, 400, 'INVALID_TIMELOCK')
+      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })
+    },
+  },
+  {
+    id: 'directory.same-root',
+    name: 'MUST give a directory on the server the root that its files have as a form, by relative or absolute path',
+    async run({ actor, importRoot }) {
+      for (const [path, content] of Object.entries(FILES)) {
+        const target = join(importRoot, 'same-root', path)
+        await mkdir(join(target, '..'), { recursive: true })
+        await writeFile(target, content)
+      }
+      const account = await actor()
+      const { json: sent } = await expectStatus(dag(account, directoryForm(FILES)), 201)
+      for (const dirPath of ['same-root', './same-root/', join(importRoot, 'same-root')]) {
+        const { json: made } = await expectStatus(fromServer(account, { dirPath }), 200, 201)
+        assert.equal(made.cid, sent.cid)
+        assert.equal(made.clusterId, 'cl0-global')
+        assert.equal(made.expiresAt, null)
+      }
+      const options = { dirPath: 'same-root', cl: 'cl2-de', timelock: '2040-01-01T00:00:00Z' }
+      const { json: elsewhere } = await expectStatus(fromServer(account, options), 201)
+      assert.equal(elsewhere.clusterId, 'cl2-de')
+      assert.equal(elsewhere.expiresAt, '2040-01-01T00:00:00.000Z')
+    },
+  },
+  {
+    id: 'directory.invalid-path',
+    name: 'MUST answer one and the same 400 INVALID_PATH to what is missing, outside or no directory',
+    async run({ actor, importRoot }) {
+      const account = await actor()
+      await writeFile(join(importRoot, 'plain-file'), 'x')
+      await symlink(tmpdir(), join(importRoot, 'way-out'))
+      const paths = ['missing', '..', '../..', '/etc', `${importRoot}-other`, 'plain-file', 'way-out', 'nul\0byte', '']
+      const messages = new Set<unknown>()
+      for (const dirPath of paths)
+        messages.add(assertError(await fromServer(account, { dirPath }), 400, 'INVALID_PATH').message)
+      assert.ok(messages.size <= 2, [...messages].join(' | '))
+      assert.ok(![...messages].join().includes(importRoot))
+    },
+  },
+  {
+    id: 'directory.invalid-body',
+    name: 'MUST refuse a body without dirPath, or with wrong types, with 400 naming the field',
+    async run({ actor }) {
+      const account = await actor()
+      const cases = [
+        [{}, 'dirPath'],
+        [{ dirPath: 5 }, 'dirPath'],
+        [{ dirPath: 'x', cl: ['cl0-global'] }, 'cl'],
+        [{ dirPath: 'x', timelock: 1893456000 }, 'timelock'],
+      ] as const
+      for (const [body, field] of cases) assertError(await fromServer(account, body), 400, 'VALIDATION', field)
+    },
+  },
+]

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { type Actor, type Answer, type Audit, assertError, BASE, DAY_MS, expectStatus, json } from './world.ts'
+
+function generate(account: Actor, body: unknown): Promise<Answer> {
+  return account.request('POST', `${BASE}/tokens/generate`, json(body))
+}
+
+/** Making, listing and revoking API keys. */
+export const keyAudits: readonly Audit[] = [
+  {
+    id: 'keys.generate',
+    name: 'MUST answer 201 with a secret that works at once, with the default scopes and without expiry',
+    async run({ client, actor }) {
+      const account = await actor()
+      const { json: made } = await expectStatus(generate(account, { name: 'ci', label: 'for CI' }), 201)
+      assert.deepEqual(Object.keys(made).toSorted(), ['createdAt', 'expiresAt', 'label', 'name', 'scopes', 'token'])
+      assert.equal(made.name, 'ci')
+      assert.equal(made.label, 'for CI')
+      assert.equal(made.expiresAt, null)
+      assert.deepEqual(made.scopes.toSorted(), ['cluster:read', 'files:read', 'files:write'])
+      assert.ok(!made.token.includes('.'))
+      await expectStatus(client.request('GET', `${BASE}/users/me`, { headers: { 'x-api-key': made.token } }), 200)
+    },
+  },
+  {
+    id: 'keys.scopes',
+    name: 'MUST give a key the scopes asked for, or those of the older permissions',
+    async run({ actor }) {
+      const account = await actor()
+      const all = ['cluster:read', 'files:delete', 'files:read', 'files:write']
+      const cases: [object, string[]][] = [
+        [{ scopes: ['files:delete'] }, ['files:delete']],
+        [{ scopes: ['files:read', 'files:read'] }, ['files:read']],
+        [{ permissions: ['read'] }, ['cluster:read', 'files:read']],
+        [{ permissions: ['write'] }, ['files:write']],
+        [{ permissions: ['admin'] }, all],
+        [{ scopes: ['files:read'], permissions: ['admin'] }, ['files:read']],
+      ]
+      for (const [index, [wish, scopes]] of cases.entries()) {
+        const { json: made } = await expectStatus(generate(account, { name: `key ${index}`, ...wish }), 201)
+        assert.deepEqual(made.scopes.toSorted(), scopes)
+      }
+    },
+  },
+  {
+    id: 'keys.expiry',
+    name: 'MUST take 0 days for no expiry and print the instant otherwise',
+    async run({ actor, now }) {
+      const account = await actor()
+      assert.equal((await generate(account, { name: 'zero', expiresInDays: 0 })).json.expiresAt, null)
+      const { json: made } = await generate(account, { name: 'thirty', expiresInDays: 30 })
+      assert.equal(made.expiresAt, new Date(now() + 30 * DAY_MS).toISOString())
+    },
+  },
+  {
+    id: 'keys.invalid',
+    name: 'MUST refuse what is wrong with 400 naming the field',
+    async run({ actor }) {
+      const account = await actor()
+      const cases: [unknown, string][] = [
+        [{}, 'name'],
+        [{ name: '' }, 'name'],
+        [{ name: 5 }, 'name'],
+        [{ name: 'a/b' }, 'name'],
+        [{ name: 'x'.repeat(65) }, 'name'],
+        [{ name: 'line\nbreak' }, 'name'],
+        [{ name: 'k', scopes: 'files:read' }, 'scopes'],
+        [{ name: 'k', scopes: ['files:everything'] }, 'scopes'],
+        [{ name: 'k', permissions: ['root'] }, 'permissions'],
+        [{ name: 'k', expiresInDays: -1 }, 'expiresInDays'],
+        [{ name: 'k', expiresInDays: '7' }, 'expiresInDays'],
+        [{ name: 'k', ipAllowlist: ['nowhere'] }, 'ipAllowlist'],
+        [{ name: 'k', label: {} }, 'label'],
+      ]
+      for (const [body, field] of cases) assertError(await generate(account, body), 400, 'VALIDATION', field)
+    },
+  },
+  {
+    id: 'keys.duplicate',
+    name: 'MUST refuse the name of a live key with 409, and take it again once that is revoked',
+    async run({ actor }) {
+      const account = await actor()
+      await expectStatus(generate(account, { name: 'twice' }), 201)
+      assertError(await generate(account, { name: 'twice' }), 409, 'CONFLICT', 'name')
+      await expectStatus(account.request('DELETE', `${BASE}/tokens/revoke/twice`), 200)
+      await expectStatus(generate(account, { name: 'twice' }), 201)
+    },
+  },
+  {
+    id: 'keys.subset',
+    name: 'MUST refuse with 403 missing_scope that a key mints more than it has',
+    async run({ client, actor }) {
+      const account = await actor()
+      const secret = await account.key({ name: 'lesser', scopes: ['files:read'] })
+      const headers = { 'x-api-key': secret, 'content-type': 'application/json' }
+      const attempt = (scopes: string[]) =>
+        client.request('POST', `${BASE}/tokens/generate`, { headers, body: JSON.stringify({ name: 'child', scopes }) })
+      const refused = assertError(await attempt(['files:read', 'files:delete']), 403, 'missing_scope')
+      assert.equal(refused.required, 'files:delete')
+      await expectStatus(attempt(['files:read']), 201)
+    },
+  },
+  {
+    id: 'keys.list',
+    name: 'MUST list the keys of the account alone as a bare array without secrets',
+    async run({ actor }) {
+      const account = await actor()
+      await (await actor()).key({ name: 'of somebody else' })
+      const { json: made } = await generate(account, { name: 'listed', permissions: ['read'] })
+      const answer = await expectStatus(account.request('GET', `${BASE}/tokens/list`), 200)
+      assert.ok(Array.isArray(answer.json))
+      assert.deepEqual(answer.json.map((key: { name: string }) => key.name).toSorted(), ['listed', 'main'])
+      const listed = answer.json.find((key: { name: string }) => key.name === 'listed')
+      const fields = [
+        'createdAt',
+        'expiresAt',
+        'ipAllowlist',
+        'label',
+        'lastUsed',
+        'name',
+        'permissions',
+        'prefix',
+        'scopes',
+      ]
+      assert.deepEqual(Object.keys(listed).toSorted(), fields)
+      assert.deepEqual(listed.permissions, ['read'])
+      assert.equal(listed.lastUsed, null)
+      const text = answer.body.toString()
+      assert.ok(!text.includes(made.token) && !text.includes(account.secret))
+    },
+  },
+  {
+    id: 'keys.revoke',
+    name: 'MUST revoke by DELETE or POST, whatever the body, and refuse the key from then on',
+    async run({ client, actor }) {
+      const account = await actor()
+      const ways = [
+        (name: string) => account.request('DELETE', `${BASE}/tokens/revoke/${encodeURIComponent(name)}`),
+        (name: string) => account.request('DELETE', `${BASE}/tokens/revoke/${encodeURIComponent(name)}/`, json({})),
+        (name: string) => account.request('POST', `${BASE}/tokens/revoke`, json({ name, totpCode: '000000' })),
+      ]
+      for (const [index, revoke] of ways.entries()) {
+        const { json: made } = await expectStatus(generate(account, { name: `to go, nº ${index}` }), 201)
+        const headers = { 'x-api-key': made.token }
+        await expectStatus(client.request('GET', `${BASE}/users/me`, { headers }), 200)
+        const answer = await expectStatus(revoke(made.name), 200)
+        assert.equal(answer.json.name, made.name)
+        assertError(await client.request('GET', `${BASE}/users/me`, { headers }), 401, 'INVALID_API_KEY')
+        assertError(await revoke(made.name), 404, 'NOT_FOUND')
+      }
+    },
+  },
+  {
+    id: 'keys.revoke-rights',
+    name: 'MUST let a key revoke itself and what it covers, nothing greater and nobody else’s',
+    async run({ client, actor }) {
+      const account = await actor()
+      const stranger = await actor()
+      const secret = await account.key({ name: 'small', scopes: ['files:read'] })
+      await account.key({ name: 'as-small', scopes: ['files:read'] })
+      const revoke = (name: string) =>
+        client.request('DELETE', `${BASE}/tokens/revoke/${name}`, { headers: { 'x-api-key': secret } })
+      assertError(await revoke('main'), 403, 'missing_scope')
+      assertError(await stranger.request('DELETE', `${BASE}/tokens/revoke/small`), 404, 'NOT_FOUND')
+      await expectStatus(revoke('as-small'), 200)
+      await expectStatus(revoke('small'), 200)
+      assertError(await revoke('small'), 401, 'INVALID_API_KEY')
+    },
+  },
+]

@@ -1,0 +1,21 @@
+import { accessAudits } from './audits-access.ts'
+import { directoryAudits } from './audits-directory.ts'
+import { keyAudits } from './audits-keys.ts'
+import { limitAudits } from './audits-limits.ts'
+import { listAudits } from './audits-lists.ts'
+import { mannerAudits } from './audits-manners.ts'
+import { pinAudits } from './audits-pins.ts'
+import { uploadAudits } from './audits-uploads.ts'
+import type { Audit } from './world.ts'
+
+/** The contract as data: what every way of serving an engine has to do. */
+export const audits: readonly Audit[] = [
+  ...mannerAudits,
+  ...accessAudits,
+  ...limitAudits,
+  ...keyAudits,
+  ...uploadAudits,
+  ...directoryAudits,
+  ...pinAudits,
+  ...listAudits,
+]

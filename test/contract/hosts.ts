@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer } from '../../adapters/node-http/index.ts'
+import { type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
+
+/** A way of serving an engine. The contract has to be the same on all of them. */
+export interface Host {
+  name: string
+  /** Serves the engine. `close` ends the serving, not the engine. */
+  serve(engine: Engine): Promise<{ client: AuditClient; close(): Promise<void> }>
+}
+
+export const hosts: readonly Host[] = [
+  {
+    name: 'in-process',
+    serve: async engine => ({
+      client: { request: (method, path, options = {}) => callEngine(engine, method, path, options) },
+      close: async () => {},
+    }),
+  },
+  {
+    name: 'node:http',
+    serve: async engine => {
+      const server = createServer(engine)
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const address = server.address()
+      assert.ok(address !== null && typeof address === 'object')
+      const agent = new http.Agent({ keepAlive: true })
+      return {
+        client: { request: (method, path, options = {}) => callServer(agent, address.port, method, path, options) },
+        close: async () => {
+          agent.destroy()
+          server.closeAllConnections()
+          server.close()
+          await once(server, 'close')
+        },
+      }
+    },
+  },
+]
+
+/** Starts an engine of its own behind a host. The caller closes it. */
+export async function openWorld(host: Host): Promise<World & { close(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
+  const clock = new ManualClock(Date.UTC(2026, 0, 15, 12))
+  const engine = await createEngine({ dataDir, clock, plans: auditPlans })
+  const { client, close } = await host.serve(engine)
+  const [importRoot = ''] = engine.importRoots
+  let actors = 0
+  return {
+    client,
+    importRoot,
+    now: () => clock.now(),
+    advance: ms => clock.advance(ms),
+    disable: async actor => {
+      await engine.accounts.setDisabled(actor.id, true)
+    },
+    actor: async (plan = 'unlimited') => {
+      actors += 1
+      const account = await engine.accounts.create({ email: `actor-${actors}@example.org`, plan })
+      const { secret } = await engine.keys.create(account.id, { name: 'main', scopes: SCOPES })
+      return actorOf(engine, client, account.id, secret)
+    },
+    close: async () => {
+      await close()
+      await engine.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+function actorOf(engine: Engine, client: AuditClient, id: string, secret: string): Actor {
+  const auth = { authorization: `Bearer ${secret}` }
+  return {
+    id,
+    secret,
+    auth,
+    request: (method, path, options = {}) =>
+      client.request(method, path, { ...options, headers: { ...auth, ...options.headers } }),
+    key: async input => (await engine.keys.create(id, input)).secret,
+  }
+}
+
+/** Stands still until it is moved, and then fires what is due. */
+class ManualClock implements Clock {
+  #now: number
+  #timers = new Set<{ at: number; callback: () => void }>()
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, ms), callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.#now += ms
+    for (const timer of [...this.#timers].filter(({ at }) => at <= this.#now)) {
+      this.#timers.delete(timer)
+      timer.callback()
+    }
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+async function callEngine(engine: Engine, method: string, path: string, options: RequestOptions): Promise<Answer> {
+  const headers = announced(options)
+  const [pathname = '', query = ''] = path.split('?', 2)
+  const request: ApiRequest = {
+    method,
+    path: pathname,
+    query,
+    header: name => headers[name],
+    body: chunksOf(options.body ?? ''),
+    signal: new AbortController().signal,
+    remoteAddress: '127.0.0.1',
+  }
+  const response = await (pathname.startsWith('/ipfs/') ? engine.gateway : engine.api)(request)
+  const chunks: Uint8Array[] = []
+  if (typeof response.body === 'string' || response.body instanceof Uint8Array) chunks.push(Buffer.from(response.body))
+  else if (response.body !== null) for await (const chunk of response.body) chunks.push(Buffer.from(chunk))
+  return answerOf(response.status, name => response.headers[name], Buffer.concat(chunks))
+}
+
+async function* chunksOf(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(body)
+  for (let at = 0; at < bytes.length; at += 16_384) yield bytes.subarray(at, at + 16_384)
+}
+
+function callServer(
+  agent: http.Agent,
+  port: number,
+  method: string,
+  path: string,
+  options: RequestOptions,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = http.request({ agent, host: '127.0.0.1', port, method, path, headers: announced(options) })
+    outgoing.on('error', reject)
+    outgoing.on('response', async incoming => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of incoming) chunks.push(chunk)
+      const header = (name: string): string | undefined => incoming.headers[name]?.toString()
+      resolve(answerOf(incoming.statusCode ?? 0, header, Buffer.concat(chunks)))
+    })
+    outgoing.end(options.body)
+  })
+}
+
+function announced({ headers = {}, body, chunked = false }: RequestOptions): Record<string, string> {
+  if (chunked) return { ...headers, 'transfer-encoding': 'chunked' }
+  return body === undefined ? headers : { 'content-length': String(Buffer.byteLength(body)), ...headers }
+}
+
+function answerOf(status: number, header: (name: string) => string | undefined, body: Buffer): Answer {
+  return {
+    status,
+    header,
+    body,
+    get json() {
+      assert.match(header('content-type') ?? '', /^application\/json\b/, `${status} ${body.toString()}`)
+      return JSON.parse(body.toString())
+    },
+  }
+}

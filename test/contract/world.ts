@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
+
+/** Anything that can carry a request to an engine and its answer back. */
+export interface AuditClient {
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+}
+
+export interface RequestOptions {
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  /** Send the body without announcing its length. */
+  chunked?: boolean
+}
+
+export interface Answer {
+  status: number
+  /** By lower-case name. */
+  header(name: string): string | undefined
+  body: Buffer
+  /** The body as JSON; fails unless that is what it claims to be. */
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, not typed
+  json: any
+}
+
+/** An account of its own, with a key that may do everything. */
+export interface Actor {
+  id: string
+  secret: string
+  /** Headers that carry the key. */
+  auth: Record<string, string>
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  /** A further key of the account. */
+  key(input: { name: string; scopes?: string[]; ipAllowlist?: string[] }): Promise<string>
+}
+
+/** What an audit has to work with: a running service with nobody else on it, and the hands of its operator. */
+export interface World {
+  client: AuditClient
+  actor(plan?: string): Promise<Actor>
+  disable(actor: Actor): Promise<void>
+  /** Moves the service's clock. */
+  advance(ms: number): Promise<void>
+  now(): number
+  /** A directory from which the service may import. */
+  importRoot: string
+}
+
+export interface Audit {
+  id: string
+  /** Begins with MUST or SHOULD. */
+  name: string
+  run(world: World): Promise<void>
+}
+
+/** Plans that the service under audit must have, beside the built-in ones. */
+export const auditPlans = {
+  'audit-small': {
+    timelock: true,
+    clusters: '*' as const,
+    maxFileBytes: 100_000,
+    maxDirectoryBytes: 200_000,
+    maxDirectoryFiles: 5,
+    maxStorageBytes: 150_000,
+    maxPins: 4,
+    pageLimit: { default: 2, max: 3 },
+    rateLimit: null,
+    accountRateLimit: null,
+  },
+  'audit-rate': {
+    timelock: false,
+    clusters: ['cl0-global', 'cl1-eu'],
+    maxFileBytes: null,
+    maxDirectoryBytes: null,
+    maxDirectoryFiles: null,
+    maxStorageBytes: null,
+    maxPins: null,
+    pageLimit: { default: 10, max: 10 },
+    rateLimit: { requests: 3, windowSeconds: 60 },
+    accountRateLimit: { requests: 4, windowSeconds: 60 },
+  },
+}
+
+export const BASE = '/api/v3'
+export const DAY_MS = 24 * 60 * 60 * 1000
+
+export function json(value: unknown): RequestOptions {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+export interface Part {
+  name: string
+  filename?: string
+  content: string | Uint8Array
+  type?: string
+}
+
+const BOUNDARY = 'audit-boundary-7f3a'
+export const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`
+
+export function form(parts: readonly Part[]): { headers: Record<string, string>; body: Buffer } {
+  const chunks = parts.flatMap(({ name, filename, content, type }) => {
+    const file = filename === undefined ? '' : `; filename="${filename}"`
+    const contentType = type === undefined ? '' : `Content-Type: ${type}\r\n`
+    const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n${contentType}\r\n`
+    return [Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')]
+  })
+  return {
+    headers: { 'content-type': FORM_TYPE },
+    body: Buffer.concat([...chunks, Buffer.from(`--${BOUNDARY}--\r\n`)]),
+  }
+}
+
+/** The form that browser-like clients send: the file first, then the fields. */
+export function fileForm(content: string | Uint8Array, fields: Record<string, string> = {}, filename = 'audit.txt') {
+  const texts = Object.entries(fields).map(([name, value]) => ({ name, content: value }))
+  return form([{ name: 'file', filename, content, type: 'application/octet-stream' }, ...texts])
+}
+
+export function directoryForm(files: Record<string, string | Uint8Array>, fields: Record<string, string> = {}) {
+  const texts = Object.entries(fields).map(([name, value]) => ({ name, content: value }))
+  return form([
+    ...texts,
+    ...Object.entries(files).map(([path, content]) => ({ name: 'files', filename: path, content })),
+  ])
+}
+
+/** The CID of a file of one chunk. */
+export async function cidOf(content: string | Uint8Array): Promise<string> {
+  return CID.createV1(0x55, await sha256.digest(Buffer.from(content))).toString()
+}
+
+/** Fails unless the answer is an error of this status and code, in the contract's shape. Returns its body. */
+export function assertError(
+  answer: Answer,
+  status: number,
+  code: string,
+  mentioning?: string,
+): Record<string, unknown> {
+  assert.equal(`${answer.status} ${answer.json.code}`, `${status} ${code}`, answer.json.message)
+  assert.equal(typeof answer.json.error, 'string')
+  assert.equal(typeof answer.json.message, 'string')
+  assert.match(answer.header('x-request-id') ?? '', /\S/)
+  if (mentioning !== undefined) assert.ok(answer.json.message.includes(mentioning), answer.json.message)
+  return answer.json
+}
+
+/** Fails unless the answer has this status. Returns it. */
+export async function expectStatus(answer: Promise<Answer>, ...statuses: number[]): Promise<Answer> {
+  const settled = await answer
+  assert.ok(statuses.includes(settled.status), `${settled.status} ${settled.body.toString()}`)
+  return settled
+}
