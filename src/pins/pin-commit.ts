@@ -115,7 +115,8 @@ export class PinCommit {
         dag: { ...dag, contentSize, dagSize, fileCount },
         record: {
           ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
-          ...{ cid: input.cidText, ...dag, type, status: 'pinned' as const, ...names },
+          ...{ cid: input.cidText, ...dag, type, ...names },
+          ...{ status: 'pinned' as const, statusAt: now, statusReason: null },
           ...{ size: contentSize, expiresAt: target.expiresAt, createdAt: now },
         },
         limits: requester.plan,

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
+import type { PinStatus } from '../domain/pin-status.ts'
 
-/** The states of a record (decisions, "Records and states"). A deleted or expired record is gone. */
-export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
+export type { PinStatus }
 export type PinType = 'file' | 'directory' | 'pin'
 
 /** One upload or pin request of an account. Times are milliseconds since the epoch, sizes bytes. */

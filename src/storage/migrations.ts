@@ -54,6 +54,8 @@ export const migrations: readonly string[] = [
     file_count INTEGER NOT NULL DEFAULT 0,
     -- the latest expiry of the root's records, null for none of them expiring
     live_until INTEGER,
+    -- when the network was last told who has it
+    announced_at INTEGER,
     created_at INTEGER NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id) WHERE state = 'complete';
@@ -102,6 +104,24 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX garbage_by_time ON garbage (freed_at);
 
+  -- A DAG that is being fetched from others into a staging root, for all records that wait for it.
+  CREATE TABLE fetches (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    backend_id INTEGER NOT NULL,
+    codec INTEGER NOT NULL,
+    multihash BLOB NOT NULL,
+    root_id INTEGER NOT NULL,
+    -- where to ask first: a JSON array of multiaddrs and gateway URLs
+    origins TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- null while it runs, and once nothing more is tried
+    next_attempt_at INTEGER,
+    last_error TEXT,
+    UNIQUE (multihash, codec, backend_id)
+  ) STRICT;
+  CREATE INDEX fetches_by_root ON fetches (root_id);
+  CREATE INDEX fetches_by_time ON fetches (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+
   -- One row per upload or pin request. "name" is what the upload was called, "cid" as it was sent.
   CREATE TABLE records (
     id TEXT PRIMARY KEY,
@@ -113,6 +133,11 @@ export const migrations: readonly string[] = [
     root_id INTEGER,
     type TEXT NOT NULL CHECK (type IN ('file', 'directory', 'pin')),
     status TEXT NOT NULL CHECK (status IN ('queued', 'pinning', 'pinned', 'failed')),
+    -- when and why the status became what it is
+    status_at INTEGER NOT NULL,
+    status_reason TEXT,
+    -- the fetch that is to bring the content; null once it is here
+    fetch_id INTEGER,
     name TEXT,
     original_name TEXT,
     custom_name TEXT,
@@ -124,6 +149,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_by_account ON records (account_id, created_at DESC, id DESC);
   CREATE INDEX records_by_content ON records (account_id, multihash);
   CREATE INDEX records_by_root ON records (root_id, expires_at);
+  CREATE INDEX records_by_fetch ON records (fetch_id) WHERE fetch_id IS NOT NULL;
   CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
   `,
 ]

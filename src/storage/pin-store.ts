@@ -4,7 +4,7 @@ import type { RecordRow, RecordTable } from './record-table.ts'
 import type { RootTable, WholeDag } from './root-table.ts'
 
 /** A record about to be made: all of a row but what the transaction finds out. */
-export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize'>
+export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'fetchId'>
 
 export interface Completion {
   backendId: number
@@ -43,7 +43,12 @@ export class PinStore {
     }
     this.#checkQuota(input)
     const rootId = this.#completeRoot(input)
-    const record: RecordRow = { ...input.record, rootId, dagSize: this.#roots.get(rootId)?.dagSize ?? 0 }
+    const record: RecordRow = {
+      ...input.record,
+      rootId,
+      dagSize: this.#roots.get(rootId)?.dagSize ?? 0,
+      fetchId: null,
+    }
     this.#records.insert(record)
     this.#follow(rootId)
     return { record, created: true }

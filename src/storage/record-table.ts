@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../domain/cid.ts'
+import type { PinStatus } from '../domain/pin-status.ts'
 import type { Database, Statement } from './database.ts'
 
 /** A row of `records`; see `PinRecord` for the meaning of each field. */
@@ -11,7 +12,10 @@ export interface RecordRow {
   multihash: Uint8Array
   rootId: number | null
   type: 'file' | 'directory' | 'pin'
-  status: 'queued' | 'pinning' | 'pinned' | 'failed'
+  status: PinStatus
+  statusAt: number
+  statusReason: string | null
+  fetchId: number | null
   name: string | null
   originalName: string | null
   customName: string | null
@@ -30,12 +34,13 @@ export interface RecordFilter {
 }
 
 const COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, codec, multihash, root_id AS rootId, type,
-  status, name, original_name AS originalName, custom_name AS customName, size, dag_size AS dagSize,
+  status, status_at AS statusAt, status_reason AS statusReason, fetch_id AS fetchId, name, original_name AS originalName, custom_name AS customName, size, dag_size AS dagSize,
   expires_at AS expiresAt, created_at AS createdAt`
 const LIVE = '(expires_at IS NULL OR expires_at > ?)'
 
 type InsertParams = [
-  ...[string, string, string, string, number, Uint8Array, number | null, string, string],
+  ...[string, string, string, string, number, Uint8Array, number | null, string],
+  ...[string, number, string | null, number | null],
   ...[string | null, string | null, string | null, number, number, number | null, number],
 ]
 
@@ -51,6 +56,12 @@ export class RecordTable {
   readonly #ofContent: Statement<[string, Uint8Array, number], RecordRow>
   readonly #hasDag: Statement<[string, Uint8Array, number], unknown>
   readonly #identical: Statement<IdenticalParams, RecordRow>
+  readonly #get: Statement<[string], RecordRow>
+  readonly #ofFetch: Statement<[number], RecordRow>
+  readonly #setStatus: Statement<[PinStatus, number, string | null, string], unknown>
+  readonly #setFetch: Statement<[number | null, string], unknown>
+  readonly #setContent: Statement<[number, number, number, string], unknown>
+  readonly #setName: Statement<[string, string, string], unknown>
   readonly #expired: Statement<[number, number], RecordRow>
   readonly #nextExpiry: Statement<[], { expiresAt: number | null }>
   readonly #liveUntil: Statement<[number], { count: number; forever: number; latest: number | null }>
@@ -64,13 +75,20 @@ export class RecordTable {
 
   constructor(db: Database) {
     this.#insert = db.prepare(`
-      INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, name,
-        original_name, custom_name, size, dag_size, expires_at, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
+        status_reason, fetch_id, name, original_name, custom_name, size, dag_size, expires_at, created_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     const ofContent = `SELECT ${COLUMNS} FROM records WHERE account_id = ? AND multihash = ?`
     this.#ofContent = db.prepare(`${ofContent} AND ${LIVE} ORDER BY created_at DESC, id DESC`)
-    this.#hasDag = db.prepare('SELECT 1 FROM records WHERE account_id = ? AND multihash = ? AND codec = ? LIMIT 1')
+    this.#hasDag = db.prepare(`
+      SELECT 1 FROM records WHERE account_id = ? AND multihash = ? AND codec = ? AND status = 'pinned' LIMIT 1`)
+    this.#get = db.prepare(`SELECT ${COLUMNS} FROM records WHERE id = ?`)
+    this.#ofFetch = db.prepare(`SELECT ${COLUMNS} FROM records WHERE fetch_id = ?`)
+    this.#setStatus = db.prepare('UPDATE records SET status = ?, status_at = ?, status_reason = ? WHERE id = ?')
+    this.#setFetch = db.prepare('UPDATE records SET fetch_id = ? WHERE id = ?')
+    this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ? WHERE id = ?')
+    this.#setName = db.prepare('UPDATE records SET name = ?, custom_name = ? WHERE id = ?')
     this.#identical = db.prepare(`${ofContent} AND ${LIVE} AND codec = ? AND cluster_id = ? AND expires_at IS ?
       AND name IS ? AND original_name IS ? AND custom_name IS ? LIMIT 1`)
     this.#expired = db.prepare(`
@@ -99,11 +117,13 @@ export class RecordTable {
   }
 
   insert(record: RecordRow): void {
-    const { id, accountId, clusterId, cid, codec, multihash, rootId, type, status } = record
+    const { id, accountId, clusterId, cid, codec, multihash, rootId, type } = record
+    const { status, statusAt, statusReason, fetchId } = record
     const { name, originalName, customName, size, dagSize, expiresAt, createdAt } = record
     const adds = !this.has(accountId, record)
     this.#insert.run(
-      ...([id, accountId, clusterId, cid, codec, multihash, rootId, type, status] as const),
+      ...([id, accountId, clusterId, cid, codec, multihash, rootId, type] as const),
+      ...([status, statusAt, statusReason, fetchId] as const),
       ...([name, originalName, customName, size, dagSize, expiresAt, createdAt] as const),
     )
     this.#count.run(1, expiresAt === null ? 0 : 1, adds ? dagSize : 0, accountId)
@@ -121,13 +141,41 @@ export class RecordTable {
     return this.#ofContent.all(accountId, dag.multihash, now).filter(record => record.codec === dag.codec)
   }
 
-  /** Whether the account has any record of the DAG, expired ones that are not yet removed included. */
+  get(id: string): RecordRow | undefined {
+    return this.#get.get(id)
+  }
+
+  /** The records that wait for a fetch. */
+  ofFetch(fetchId: number): RecordRow[] {
+    return this.#ofFetch.all(fetchId)
+  }
+
+  setStatus(id: string, status: PinStatus, at: number, reason: string | null): void {
+    this.#setStatus.run(status, at, reason, id)
+  }
+
+  setFetch(id: string, fetchId: number | null): void {
+    this.#setFetch.run(fetchId, id)
+  }
+
+  /** Gives a record the content that it has waited for. To be called before it is `pinned`. */
+  setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number }): void {
+    const adds = !this.has(record.accountId, record)
+    this.#setContent.run(root.id, root.contentSize, root.dagSize, record.id)
+    this.#count.run(0, 0, adds ? root.dagSize : 0, record.accountId)
+  }
+
+  rename(id: string, name: string): void {
+    this.#setName.run(name, name, id)
+  }
+
+  /** Whether the account has the DAG pinned; by a record that has expired but is not yet removed, too. */
   has(accountId: string, dag: DagIdentity): boolean {
     return this.#hasDag.get(accountId, dag.multihash, dag.codec) !== undefined
   }
 
   /** The live record that another of the same account, cluster, DAG, expiry and names would only repeat. */
-  identical(record: Omit<RecordRow, 'rootId' | 'dagSize'>, now: number): RecordRow | undefined {
+  identical(record: Omit<RecordRow, 'rootId' | 'dagSize' | 'fetchId'>, now: number): RecordRow | undefined {
     const { accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName } = record
     return this.#identical.get(
       ...([accountId, multihash, now, codec, clusterId, expiresAt, name, originalName, customName] as const),

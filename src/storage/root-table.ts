@@ -14,6 +14,8 @@ export interface RootRow {
   fileCount: number
   /** When the last record that needs it expires; null for never. */
   liveUntil: number | null
+  /** When the network was last told; null for never. */
+  announcedAt: number | null
 }
 
 export interface RootFile {
@@ -31,7 +33,8 @@ export interface WholeDag extends DagIdentity {
 }
 
 const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS contentSize, dag_size AS dagSize,
-  file_count AS fileCount, live_until AS liveUntil`
+  file_count AS fileCount, live_until AS liveUntil,
+  announced_at AS announcedAt`
 
 /** The rows of `roots` and `root_files`. */
 export class RootTable {
@@ -46,6 +49,7 @@ export class RootTable {
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #dropped: Statement<[number], { id: number }>
   readonly #setLiveUntil: Statement<[number | null, number], unknown>
+  readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
   readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
@@ -59,7 +63,8 @@ export class RootTable {
       WHERE id = ? AND state = 'staging'`)
     this.#drop = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
     this.#abandon = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
-    this.#dropStaging = db.prepare(`UPDATE roots SET state = 'dropped' WHERE state = 'staging'`)
+    this.#dropStaging = db.prepare(`
+      UPDATE roots SET state = 'dropped' WHERE state = 'staging' AND id NOT IN (SELECT root_id FROM fetches)`)
     this.#delete = db.prepare('DELETE FROM roots WHERE id = ?')
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
@@ -67,6 +72,7 @@ export class RootTable {
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' LIMIT ?`)
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
+    this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -98,7 +104,7 @@ export class RootTable {
     this.#abandon.run(rootId)
   }
 
-  /** Gives up what an earlier process had not completed. */
+  /** Gives up what an earlier process had not completed, except what it was fetching: that is resumed. */
   dropStaging(): void {
     this.#dropStaging.run()
   }
@@ -127,6 +133,10 @@ export class RootTable {
 
   setLiveUntil(rootId: number, liveUntil: number | null): void {
     this.#setLiveUntil.run(liveUntil, rootId)
+  }
+
+  setAnnounced(rootId: number, at: number): void {
+    this.#setAnnounced.run(at, rootId)
   }
 
   addFile(rootId: number, position: number, file: RootFile): void {

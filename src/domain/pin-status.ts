@@ -1,0 +1,20 @@
+import { HoldfastError } from './errors.ts'
+
+/** The states of a record, the same words on every surface. A deleted or expired record is gone. */
+export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
+
+/**
+ * What may become what. Uploads are born `pinned`. `failed` goes back to `queued` by back-off or by an identical
+ * request; `pinning` to `queued` when the process that was fetching has ended.
+ */
+const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
+  queued: ['pinning', 'pinned', 'failed'],
+  pinning: ['pinned', 'failed', 'queued'],
+  pinned: [],
+  failed: ['queued'],
+}
+
+/** @throws HoldfastError `INTERNAL_ERROR` if a record in state `from` can never come into state `to`. */
+export function checkTransition(from: PinStatus, to: PinStatus): void {
+  if (!TRANSITIONS[from].includes(to)) throw new HoldfastError('INTERNAL_ERROR', `a ${from} pin cannot become ${to}`)
+}
