@@ -25,7 +25,7 @@ async function startEngine<W extends Work>(
   dir: string,
   store: (engine: Engine, account: string, work: W) => Promise<string>,
 ): Promise<RunningSubject<W>> {
-  const engine = await createEngine({ dataDir: dir })
+  const engine = await createEngine({ dataDir: dir, threadPoolSize: Number(process.env.UV_THREADPOOL_SIZE ?? 4) })
   const account = await engine.accounts.create({ email: 'bench@example.org', plan: 'unlimited' })
   return {
     run: work => store(engine, account.id, work),
