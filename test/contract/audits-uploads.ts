@@ -300,10 +300,15 @@ export const uploadAudits: readonly Audit[] = [
     async run({ actor }) {
       const account = await actor('audit-small')
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1))), 201)
-      assertError(await upload(account, fileForm(new Uint8Array(60_000).fill(2))), 403, 'QUOTA_EXCEEDED')
-      assertError(await upload(account, fileForm(new Uint8Array(100_001).fill(3))), 413, 'FILE_TOO_LARGE')
       // The same content again takes no further room.
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1), { cl: 'cl1-eu' })), 201)
+      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 2, storedBytes: 100_000 })
+      await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(2))), 201)
+      for (const chunked of [false, true]) {
+        const options = { ...fileForm(new Uint8Array(60_000).fill(3)), chunked }
+        assertError(await upload(account, options), 403, 'QUOTA_EXCEEDED')
+      }
+      assertError(await upload(account, fileForm(new Uint8Array(500_000))), 413, 'FILE_TOO_LARGE')
       await expectStatus(upload(account, fileForm(new Uint8Array(50_000).fill(4))), 201)
     },
   },

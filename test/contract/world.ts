@@ -62,7 +62,7 @@ export const auditPlans = {
     maxFileBytes: 100_000,
     maxDirectoryBytes: 200_000,
     maxDirectoryFiles: 5,
-    maxStorageBytes: 150_000,
+    maxStorageBytes: 250_000,
     maxPins: 4,
     pageLimit: { default: 2, max: 3 },
     rateLimit: null,
@@ -91,6 +91,7 @@ export function json(value: unknown): RequestOptions {
 
 export interface Part {
   name: string
+  /** As on the wire, quotes encoded. */
   filename?: string
   content: string | Uint8Array
   type?: string
@@ -120,10 +121,10 @@ export function fileForm(content: string | Uint8Array, fields: Record<string, st
 
 export function directoryForm(files: Record<string, string | Uint8Array>, fields: Record<string, string> = {}) {
   const texts = Object.entries(fields).map(([name, value]) => ({ name, content: value }))
-  return form([
-    ...texts,
-    ...Object.entries(files).map(([path, content]) => ({ name: 'files', filename: path, content })),
-  ])
+  const parts = Object.entries(files).map(([path, content]) => {
+    return { name: 'files', filename: path.replaceAll('"', '%22'), content }
+  })
+  return form([...texts, ...parts])
 }
 
 /** The CID of a file of one chunk. */
