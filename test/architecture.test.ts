@@ -1,0 +1,248 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { parseAst } from 'vite'
+import { describe, expect, test } from 'vitest'
+import { VERSION } from '../src/domain/version.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** From the highest to the lowest: imports go down, or stay in their folder. */
+const LAYERS = [
+  'adapters',
+  'src/index.ts',
+  'src/engine.ts',
+  ...['src/wiring', 'src/contract', 'src/gateway', 'src/http', 'src/pins', 'src/clusters', 'src/access'],
+  ...['src/content', 'src/network', 'src/storage', 'src/domain'],
+]
+
+/** What only these places may import. */
+const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
+  [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
+  [/^better-sqlite3$/, 'src/storage/'],
+  [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
+  [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
+  [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],
+  [/^pino$/, 'adapters/'],
+]
+
+const LONGEST_FILE = 300
+const MOST_EXPORTS = 40
+
+interface Import {
+  specifier: string
+  line: number
+}
+
+interface SourceFile {
+  /** Relative to the repository, with `/`. */
+  path: string
+  text: string
+  imports: Import[]
+  /** Names of nodes and things that the rules speak of, with their lines. */
+  found: Array<{ what: string; line: number }>
+  exportedNames: string[]
+}
+
+type AstNode = { type: string; start: number; [key: string]: unknown }
+
+const files = ['src', 'adapters'].flatMap(sourceFiles)
+
+function sourceFiles(folder: string): SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort()
+    .map(path => readSource(path, readFileSync(join(ROOT, path), 'utf8')))
+}
+
+function readSource(path: string, text: string): SourceFile {
+  const file: SourceFile = { path, text, imports: [], found: [], exportedNames: [] }
+  const lineOf = (node: AstNode): number => text.slice(0, node.start).split('\n').length
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) {
+      for (const item of value) visit(item)
+    } else if (isNode(value)) {
+      note(value)
+      for (const child of Object.values(value)) visit(child)
+    }
+  }
+  const note = (node: AstNode): void => {
+    const specifier = specifierOf(node)
+    if (specifier !== null) file.imports.push({ specifier, line: lineOf(node) })
+    if (node.type === 'ExportSpecifier') file.exportedNames.push(nameOf(node.exported))
+    if (node.type === 'ExportAllDeclaration') file.exportedNames.push('*')
+    const what = whatIs(node)
+    if (what !== null) file.found.push({ what, line: lineOf(node) })
+  }
+  visit(parseAst(text, { lang: 'ts' }))
+  return file
+}
+
+function isNode(value: unknown): value is AstNode {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}
+
+function nameOf(node: unknown): string {
+  return isNode(node) ? String(node.name ?? node.value) : ''
+}
+
+function specifierOf(node: AstNode): string | null {
+  const holders = [
+    'ImportDeclaration',
+    'ExportNamedDeclaration',
+    'ExportAllDeclaration',
+    'ImportExpression',
+    'TSImportType',
+  ]
+  if (!holders.includes(node.type)) return null
+  const source = node.source ?? node.argument
+  if (source === null || source === undefined) return null
+  return isNode(source) && typeof source.value === 'string' ? source.value : '(computed)'
+}
+
+/** The name of a thing that the house rules forbid somewhere. */
+function whatIs(node: AstNode): string | null {
+  if (node.type === 'TSAnyKeyword') return 'any'
+  if (node.type === 'TSEnumDeclaration') return 'enum'
+  if (node.type === 'TSModuleDeclaration') return 'namespace'
+  if (node.type === 'TSParameterProperty') return 'parameter property'
+  if (node.type === 'TSNonNullExpression') return 'non-null assertion'
+  if (node.type === 'MemberExpression' && isNode(node.object) && node.object.type === 'Identifier') {
+    const name = nameOf(node.object)
+    if (name === 'process' || name === 'console') return `${name}.`
+  }
+  return null
+}
+
+function layerOf(path: string): number {
+  return LAYERS.findIndex(layer => path === layer || path.startsWith(`${layer}/`))
+}
+
+/** The file that a relative import means, or null for a package. */
+function targetOf(file: SourceFile, specifier: string): string | null {
+  return specifier.startsWith('.') ? join(dirname(file.path), specifier).replaceAll('\\', '/') : null
+}
+
+function importsWhere(
+  isWrong: (file: SourceFile, specifier: string, target: string | null) => string | null,
+): string[] {
+  return files.flatMap(file =>
+    file.imports.flatMap(({ specifier, line }) => {
+      const reason = isWrong(file, specifier, targetOf(file, specifier))
+      return reason === null ? [] : [`${file.path}:${line} ${reason}`]
+    }),
+  )
+}
+
+function findings(unwanted: (what: string, file: SourceFile) => boolean): string[] {
+  return files.flatMap(file =>
+    file.found.filter(({ what }) => unwanted(what, file)).map(({ what, line }) => `${file.path}:${line} has ${what}`),
+  )
+}
+
+/** Cycles among files, each told once. */
+function cycles(): string[] {
+  const graph = new Map(
+    files.map(file => [file.path, file.imports.flatMap(({ specifier }) => targetOf(file, specifier) ?? [])]),
+  )
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, way: string[]): void => {
+    const at = way.indexOf(path)
+    if (at !== -1) found.push([...way.slice(at), path].join(' > '))
+    if (at !== -1 || done.has(path)) return
+    for (const next of graph.get(path) ?? []) visit(next, [...way, path])
+    done.add(path)
+  }
+  for (const path of graph.keys()) visit(path, [])
+  return found
+}
+
+describe('architecture', () => {
+  test('the sources are there to be read', () => {
+    expect(files.length).toBeGreaterThan(80)
+    expect(files.flatMap(file => file.imports).length).toBeGreaterThan(300)
+  })
+
+  test('every file belongs to a layer', () => {
+    expect(files.filter(file => layerOf(file.path) === -1).map(file => file.path)).toEqual([])
+  })
+
+  test('imports go down the layers or stay in their folder', () => {
+    const wrong = importsWhere((file, _, target) => {
+      if (target === null) return null
+      const [from, to] = [layerOf(file.path), layerOf(target)]
+      return to < from ? `imports ${target}, which is above it` : null
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('adapters know src only by its index, and each other not at all', () => {
+    const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
+    const wrong = importsWhere((file, _, target) => {
+      if (target === null || !file.path.startsWith('adapters/') || target === 'src/index.ts') return null
+      return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('relative imports name a file that is there', () => {
+    const known = new Set(files.map(file => file.path))
+    const wrong = importsWhere((_, specifier, target) => {
+      if (specifier === '(computed)') return 'imports what is known only when it runs'
+      return target === null || known.has(target) ? null : `imports ${target}, which is not there`
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('no file imports itself by a detour', () => {
+    expect(cycles()).toEqual([])
+  })
+
+  test('only their own folders import what belongs to them', () => {
+    const wrong = importsWhere((file, specifier) => {
+      const rule = RESERVED.find(([packages]) => packages.test(specifier))
+      return rule === undefined || file.path.startsWith(rule[1]) ? null : `imports ${specifier}; only ${rule[1]} may`
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('inside src nothing knows a process or a console', () => {
+    const wrong = findings((what, file) => file.path.startsWith('src/') && /^(process|console)\.$/.test(what))
+    const imported = importsWhere((file, specifier) =>
+      file.path.startsWith('src/') && /^(node:)?(process|console)$/.test(specifier) ? `imports ${specifier}` : null,
+    )
+    expect([...wrong, ...imported]).toEqual([])
+  })
+
+  test('types are not switched off, and only types are stripped', () => {
+    const wrong = findings(what => !/^(process|console)\.$/.test(what))
+    const silenced = files
+      .filter(file => /@ts-(ignore|nocheck|expect-error)/.test(file.text))
+      .map(file => `${file.path} silences the compiler`)
+    expect([...wrong, ...silenced]).toEqual([])
+  })
+
+  test('files are short and named as kebab-case nouns', () => {
+    const long = files
+      .map(file => ({ path: file.path, lines: file.text.trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > LONGEST_FILE)
+      .map(({ path, lines }) => `${path} has ${lines} lines`)
+    const misnamed = files
+      .filter(file => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(file.path))
+      .map(file => `${file.path} is not kebab-case`)
+    expect([...long, ...misnamed]).toEqual([])
+  })
+
+  test('the public surface stays small', () => {
+    const names = files.find(file => file.path === 'src/index.ts')?.exportedNames ?? []
+    expect(names).toContain('createEngine')
+    expect(names).not.toContain('*')
+    expect(names.length).toBeLessThan(MOST_EXPORTS)
+  })
+
+  test('the version is that of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+    expect(VERSION).toBe(version)
+  })
+})

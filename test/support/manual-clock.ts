@@ -1,0 +1,55 @@
+import type { Clock } from '../../src/domain/clock.ts'
+
+interface Timer {
+  at: number
+  callback: () => void
+}
+
+/** The longest delay that a real timer takes; beyond it, it would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
+/** A clock that stands still until it is moved. */
+export class ManualClock implements Clock {
+  readonly #timers = new Set<Timer>()
+  #now: number
+
+  constructor(start: number | string = '2030-01-01T00:00:00.000Z') {
+    this.#now = typeof start === 'number' ? start : Date.parse(start)
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  /** Refuses what a real timer cannot do, so that no test passes that only this clock would pass. */
+  after(ms: number, callback: () => void): () => void {
+    if (!(ms <= LONGEST_DELAY_MS)) throw new RangeError(`a timer of ${ms} ms would fire at once`)
+    const timer = { at: this.#now + Math.max(0, ms), callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Timers that wait. */
+  get waiting(): number {
+    return this.#timers.size
+  }
+
+  /** Moves on, calling what falls due in order and at its time, timers set meanwhile included. */
+  advance(ms: number): void {
+    const end = this.#now + ms
+    for (;;) {
+      const due = [...this.#timers].filter(timer => timer.at <= end).sort((a, b) => a.at - b.at)[0]
+      if (due === undefined) break
+      this.#timers.delete(due)
+      this.#now = Math.max(this.#now, due.at)
+      due.callback()
+    }
+    this.#now = end
+  }
+
+  /** Jumps like a machine that has slept: what fell due in between is called late, at the new time. */
+  jump(ms: number): void {
+    this.#now += ms
+    this.advance(0)
+  }
+}

@@ -1,0 +1,84 @@
+import { exporter, type ReadableStorage } from 'ipfs-unixfs-exporter'
+import { CID } from 'multiformats/cid'
+import type { BlockSource } from '../../src/clusters/cluster-backend.ts'
+import { linksOf } from '../../src/content/dag-walk.ts'
+import type { Engine } from '../../src/index.ts'
+import { sha256Hex } from './bytes.ts'
+
+/** Blocks of a source for libraries that want a block store. Every block is checked by its hash. */
+export function storageOf(source: BlockSource): ReadableStorage {
+  return {
+    get: async function* (cid: CID) {
+      yield await source.read(cid)
+    },
+  } as ReadableStorage
+}
+
+export async function readFile(source: BlockSource, cid: string): Promise<Buffer> {
+  const node = await exporter(CID.parse(cid), storageOf(source))
+  if (node.type !== 'file' && node.type !== 'raw') throw new Error(`${cid} is a ${node.type}`)
+  const parts: Uint8Array[] = []
+  for await (const part of node.content({ blockReadConcurrency: 4 })) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+/** What is below a directory: files by hash, directories as `dir`, links as `-> target`. */
+export async function readTree(source: BlockSource, cid: string): Promise<Record<string, string>> {
+  const tree: Record<string, string> = {}
+  const visit = async (at: CID, path: string): Promise<void> => {
+    const node = await exporter(at, storageOf(source))
+    if (node.type === 'directory') {
+      if (path !== '') tree[path] = 'dir'
+      for await (const entry of node.entries()) {
+        await visit(entry.cid, path === '' ? entry.name : `${path}/${entry.name}`)
+      }
+    } else if (node.type === 'file' && node.unixfs.type === 'symlink') {
+      tree[path] = `-> ${Buffer.from(node.unixfs.data ?? []).toString()}`
+    } else {
+      tree[path] = sha256Hex(await readFile(source, at.toString()))
+    }
+  }
+  await visit(CID.parse(cid), '')
+  return tree
+}
+
+/** Reads every block of a DAG, each checked by its hash. Returns the bytes of the distinct ones. */
+export async function dagBytes(
+  source: BlockSource,
+  cid: string,
+): Promise<{ bytes: number; blocks: Map<string, number> }> {
+  const blocks = new Map<string, number>()
+  const visit = async (at: CID): Promise<void> => {
+    const key = Buffer.from(at.multihash.bytes).toString('hex')
+    if (blocks.has(key)) return
+    const block = await source.read(at)
+    blocks.set(key, block.length)
+    for (const link of linksOf(at, block)) await visit(link)
+  }
+  await visit(CID.parse(cid))
+  return { bytes: [...blocks.values()].reduce((sum, size) => sum + size, 0), blocks }
+}
+
+export interface GatewayAnswer {
+  status: number
+  bytes: Buffer
+}
+
+/** Asks the engine's own gateway. */
+export async function viaGateway(engine: Engine, path: string): Promise<GatewayAnswer> {
+  const { status, body } = await engine.gateway({
+    method: 'GET',
+    path,
+    query: '',
+    header: () => undefined,
+    body: (async function* () {})(),
+    signal: new AbortController().signal,
+    remoteAddress: '127.0.0.1',
+  })
+  if (body === null) return { status, bytes: Buffer.alloc(0) }
+  if (typeof body === 'string') return { status, bytes: Buffer.from(body) }
+  if (body instanceof Uint8Array) return { status, bytes: Buffer.from(body) }
+  const parts: Uint8Array[] = []
+  for await (const part of body) parts.push(part)
+  return { status, bytes: Buffer.concat(parts) }
+}

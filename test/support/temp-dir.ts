@@ -1,0 +1,22 @@
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+
+/** Runs with a fresh directory that is removed afterwards. */
+export async function withTempDir<T>(run: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-test-')))
+  try {
+    return await run(dir)
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** Every file below a directory, relative to it, sorted. */
+export async function filesIn(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  return entries
+    .filter(entry => !entry.isDirectory())
+    .map(entry => relative(dir, join(entry.parentPath, entry.name)))
+    .sort()
+}

@@ -1,0 +1,53 @@
+import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import { ManualClock } from './manual-clock.ts'
+import { withTempDir } from './temp-dir.ts'
+
+/** An engine in a directory of its own, with an account without limits, on a clock that the test moves. */
+export interface TestEngine {
+  engine: Engine
+  dataDir: string
+  clock: ManualClock
+  /** Id of an account on the plan `unlimited`. */
+  account: string
+  /** Makes another account. Returns its id. */
+  newAccount(plan?: string): Promise<string>
+  /** Stops the engine and starts another one on the same directory. */
+  restart(options?: Partial<EngineOptions>): Promise<Engine>
+}
+
+export type TestEngineOptions = Partial<Omit<EngineOptions, 'clock' | 'dataDir'>>
+
+/** Runs with a fresh engine, which is stopped and removed afterwards. */
+export function withEngine<T>(run: (test: TestEngine) => Promise<T>, options: TestEngineOptions = {}): Promise<T> {
+  return withTempDir(dataDir => runEngine(dataDir, options, run))
+}
+
+async function runEngine<T>(
+  dataDir: string,
+  options: TestEngineOptions,
+  run: (test: TestEngine) => Promise<T>,
+): Promise<T> {
+  const clock = new ManualClock()
+  let accounts = 0
+  const test: TestEngine = {
+    engine: await createEngine({ ...options, dataDir, clock }),
+    dataDir,
+    clock,
+    account: '',
+    newAccount: async (plan = 'unlimited') => {
+      accounts++
+      return (await test.engine.accounts.create({ email: `account${accounts}@example.org`, plan })).id
+    },
+    restart: async changed => {
+      await test.engine.stop()
+      test.engine = await createEngine({ ...options, ...changed, dataDir, clock })
+      return test.engine
+    },
+  }
+  try {
+    test.account = await test.newAccount()
+    return await run(test)
+  } finally {
+    await test.engine.stop()
+  }
+}
