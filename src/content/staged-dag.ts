@@ -45,11 +45,12 @@ export class StagedDag {
   }
 
   /**
-   * Takes a block in. `bytes` must not change afterwards. Waits while too much is on its way.
+   * Takes a block in. Waits while too much is on its way.
    *
+   * @param release called when `bytes`, which must not change until then, are no longer needed
    * @throws the error of this or an earlier block.
    */
-  async put(cid: CID, bytes: Uint8Array): Promise<CID> {
+  async put(cid: CID, bytes: Uint8Array, release?: () => void): Promise<CID> {
     if (cid.multihash.code === HASH.identity) return cid
     const weight = bytes.length + BLOCK_WEIGHT
     const wait = this.#window.acquire(weight)
@@ -58,7 +59,7 @@ export class StagedDag {
       this.#window.release(weight)
       throw this.#failure.error
     }
-    this.#track(this.#store(cid, bytes, weight))
+    this.#track(this.#store(cid, bytes, weight, release))
     return cid
   }
 
@@ -93,12 +94,13 @@ export class StagedDag {
     await this.#ledger.abandon(this.rootId)
   }
 
-  async #store(cid: CID, bytes: Uint8Array, weight: number): Promise<void> {
+  async #store(cid: CID, bytes: Uint8Array, weight: number, release?: () => void): Promise<void> {
     let durable: Promise<void>
     try {
       const progress = await this.store.put(this.rootId, cid, bytes)
       if (progress.added) this.#dagSize += bytes.length
       durable = progress.durable
+      release?.()
     } finally {
       this.#window.release(weight)
     }

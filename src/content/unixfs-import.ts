@@ -1,11 +1,11 @@
 import { unixfs } from '@helia/unixfs'
-import type { BufferImporter, BufferImporterResult, ImportResult, WritableStorage } from 'ipfs-unixfs-importer'
+import type { BufferImporter, BufferImporterResult, ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { sha256 } from './block-hash.ts'
-import { chunked } from './chunker.ts'
+import { Chunker } from './chunker.ts'
 import type { StagedDag } from './staged-dag.ts'
 
 export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -26,7 +26,9 @@ const CHUNKS_AT_ONCE = 8
  * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
  * directories is another (IPIP-499).
  */
-const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true, chunker: chunked } as const
+const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
+
+const NOTHING = new Uint8Array(0)
 
 export interface ImportFileOptions {
   signal?: AbortSignal | undefined
@@ -41,6 +43,7 @@ export async function importFile(
   options: ImportFileOptions = {},
 ): Promise<ImportedNode> {
   let size = 0
+  const chunker = new Chunker()
   const pieces = watched(content, options.signal, length => {
     options.onBytes?.(length)
     size += length
@@ -48,7 +51,8 @@ export async function importFile(
   const imported = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: pieces }], {
       ...PROFILE,
-      bufferImporter: rawLeaves,
+      chunker: source => chunker.chunks(source),
+      bufferImporter: rawLeaves(staged, chunker),
       blockWriteConcurrency: CHUNKS_AT_ONCE,
       fileImportConcurrency: 1,
     }),
@@ -90,18 +94,22 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
  * The importer calls what is yielded in groups, one group after the other; so that the pool works while the next
  * chunks are still being read, the work starts before it is called for.
  */
-const rawLeaves: BufferImporter = async function* (file, blockstore) {
-  for await (const chunk of file.content) {
-    const stored = storeLeaf(chunk, blockstore)
-    stored.catch(() => undefined)
-    yield () => stored
+function rawLeaves(staged: StagedDag, chunker: Chunker): BufferImporter {
+  return async function* (file) {
+    for await (const chunk of file.content) {
+      const stored = storeLeaf(staged, chunk, chunker)
+      stored.catch(() => undefined)
+      yield () => stored
+    }
   }
 }
 
-async function storeLeaf(block: Uint8Array, blockstore: WritableStorage): Promise<BufferImporterResult> {
-  const cid = CID.createV1(CODEC.raw, await sha256(block))
-  await blockstore.put(cid, block)
-  return { cid, size: BigInt(block.length), block }
+async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<BufferImporterResult> {
+  const cid = CID.createV1(CODEC.raw, await sha256(bytes))
+  const size = BigInt(bytes.length)
+  await staged.put(cid, bytes, () => chunker.release(bytes))
+  // The importer would need the bytes only to wrap a file's mode and time, which it is not given.
+  return { cid, size, block: NOTHING }
 }
 
 function* singly(content: Uint8Array): Iterable<Uint8Array> {
@@ -116,36 +124,30 @@ async function* watched(
 ): AsyncGenerator<Uint8Array> {
   const source = content instanceof Uint8Array ? singly(content) : content
   const pieces = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-  const aborted = signal === undefined ? null : rejectOnAbort(signal)
+  // Not Promise.race with one promise for the abort: that would keep every piece for as long as the signal lives.
+  let refuse: (reason: unknown) => void = () => undefined
+  const abort = (): void => refuse(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
   let ended = false
   try {
     for (;;) {
-      const next = pieces.next()
-      const { done, value } = await (aborted === null ? next : Promise.race([next, aborted.promise]))
+      signal?.throwIfAborted()
+      const { done, value } = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        refuse = reject
+        Promise.resolve(pieces.next()).then(resolve, reject)
+      })
       if (done === true) {
         ended = true
         return
       }
-      signal?.throwIfAborted()
       count(value.length)
       yield value
     }
   } finally {
-    aborted?.forget()
+    signal?.removeEventListener('abort', abort)
     // A stalled source would not let go before its next piece, so its end is not waited for.
     if (!ended) void Promise.resolve(pieces.return?.()).catch(() => undefined)
   }
-}
-
-function rejectOnAbort(signal: AbortSignal): { promise: Promise<never>; forget: () => void } {
-  let abort = (): void => undefined
-  const promise = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-  })
-  promise.catch(() => undefined)
-  if (signal.aborted) abort()
-  else signal.addEventListener('abort', abort, { once: true })
-  return { promise, forget: () => signal.removeEventListener('abort', abort) }
 }
 
 /** The last of what an import yields is its root. */
