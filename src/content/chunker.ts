@@ -12,6 +12,7 @@ export class Chunker {
   async *chunks(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let chunk: Buffer = Buffer.alloc(0)
     let filled = 0
+    let isEmpty = true
     for await (const bytes of source) {
       // A small file that comes in one piece is copied once, into a buffer of its own size.
       if (filled === 0 && bytes.length < CHUNK_BYTES) {
@@ -27,11 +28,13 @@ export class Chunker {
         filled += length
         if (filled < CHUNK_BYTES) continue
         yield chunk
+        isEmpty = false
         chunk = Buffer.alloc(0)
         filled = 0
       }
     }
-    if (filled === 0) return
+    // A file of no bytes is one chunk of none, or it would have no block at all.
+    if (filled === 0 && !isEmpty) return
     // The last chunk may wait for the disk among thousands of others, so it does not keep a whole buffer alive.
     yield filled === chunk.length ? chunk : Buffer.from(chunk.subarray(0, filled))
   }
