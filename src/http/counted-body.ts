@@ -3,13 +3,11 @@ import type { ApiRequest } from './types.ts'
 
 /** A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. */
 export class CountedBody implements AsyncIterable<Uint8Array> {
-  readonly #body: AsyncIterable<Uint8Array>
-  readonly #declared: number | undefined
+  readonly #request: ApiRequest
   #bytes = 0
 
   constructor(request: ApiRequest) {
-    this.#body = request.body
-    this.#declared = contentLength(request)
+    this.#request = request
   }
 
   /** Bytes read so far. */
@@ -18,17 +16,18 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const chunk of this.#body) {
+    const declared = contentLength(this.#request) ?? null
+    for await (const chunk of this.#request.body) {
       this.#bytes += chunk.length
-      if (this.#declared !== undefined && this.#bytes > this.#declared) this.#lied('longer')
+      if (declared !== null && this.#bytes > declared) throw mismatch('longer', declared)
       yield chunk
     }
-    if (this.#declared !== undefined && this.#bytes < this.#declared) this.#lied('shorter')
+    if (declared !== null && this.#bytes < declared) throw mismatch('shorter', declared)
   }
+}
 
-  #lied(how: string): never {
-    throw new HoldfastError('VALIDATION', `the body is ${how} than its Content-Length of ${this.#declared}`)
-  }
+function mismatch(how: 'longer' | 'shorter', declared: number): HoldfastError {
+  return new HoldfastError('VALIDATION', `the body is ${how} than its Content-Length of ${declared}`)
 }
 
 /** The length that the client announced, or undefined if it announced none. Throws `VALIDATION` if it is no number. */
