@@ -201,26 +201,6 @@ export const directoryAudits: readonly Audit[] = [
     },
   },
   {
-    id: 'directory-dag.limits',
-    name: 'MUST answer 413: FILE_TOO_LARGE for one file, DIRECTORY_TOO_LARGE for their sum and number',
-    async run({ actor }) {
-      const account = await actor('audit-small')
-      const big = new Uint8Array(100_000)
-      const cases: [Record<string, Uint8Array>, string][] = [
-        [{ a: new Uint8Array(100_001) }, 'FILE_TOO_LARGE'],
-        [{ a: big, b: big.slice().fill(1), c: new Uint8Array(1) }, 'DIRECTORY_TOO_LARGE'],
-        [Object.fromEntries([1, 2, 3, 4, 5, 6].map(n => [`f${n}`, new Uint8Array(n)])), 'DIRECTORY_TOO_LARGE'],
-      ]
-      for (const [files, code] of cases) {
-        for (const chunked of [false, true]) {
-          assertError(await dag(account, { ...directoryForm(files), chunked }), 413, code)
-        }
-      }
-      assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
-      await expectStatus(dag(account, directoryForm({ a: big, b: new Uint8Array(10) })), 201)
-    },
-  },
-  {
     id: 'directory-dag.many',
     name: 'MUST take ten thousand files, list at most 1,000 of them in the answer, and count them all',
     async run({ actor }) {

@@ -5,6 +5,7 @@ import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'
 import { mannerAudits } from './audits-manners.ts'
 import { pinAudits } from './audits-pins.ts'
+import { planAudits } from './audits-plans.ts'
 import { uploadAudits } from './audits-uploads.ts'
 import type { Audit } from './world.ts'
 
@@ -15,6 +16,7 @@ export const audits: readonly Audit[] = [
   ...limitAudits,
   ...keyAudits,
   ...uploadAudits,
+  ...planAudits,
   ...directoryAudits,
   ...pinAudits,
   ...listAudits,

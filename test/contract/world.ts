@@ -153,3 +153,9 @@ export async function expectStatus(answer: Promise<Answer>, ...statuses: number[
   assert.ok(statuses.includes(settled.status), `${settled.status} ${settled.body.toString()}`)
   return settled
 }
+
+/** Fails if the account has anything listed or counted. */
+export async function assertNothingKept(account: Actor): Promise<void> {
+  assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
+  assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })
+}
