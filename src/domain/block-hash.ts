@@ -1,8 +1,8 @@
 import { hash, webcrypto } from 'node:crypto'
 import type { MultihashDigest } from 'multiformats'
 import * as Digest from 'multiformats/hashes/digest'
-import { HASH } from '../domain/cid.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HASH } from './cid.ts'
+import { HoldfastError } from './errors.ts'
 
 /** Below this many bytes the hop to the thread pool costs more than the hash. */
 const INLINE_HASH_BYTES = 32 * 1024
@@ -22,7 +22,12 @@ export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise
   return Buffer.compare(expected.digest, await digestOf(expected.code, bytes)) === 0
 }
 
-async function digestOf(code: number, bytes: Uint8Array): Promise<Uint8Array> {
+/**
+ * The digest of `bytes` by the hash of this multihash code.
+ *
+ * @throws HoldfastError `INVALID_CID` for a hash that the node cannot check.
+ */
+export async function digestOf(code: number, bytes: Uint8Array): Promise<Uint8Array> {
   if (code === HASH.identity) return bytes
   if (code === HASH.sha2_256) return digest('sha256', 'SHA-256', bytes)
   if (code === HASH.sha2_512) return digest('sha512', 'SHA-512', bytes)
