@@ -71,7 +71,8 @@ export class BlockStore {
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
-        await this.#deleting.get(key)
+        // A deletion that has failed is nobody's any more until somebody needs it done.
+        await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
         continue
       }
       if (claim.outcome === 'absent') {
@@ -138,14 +139,18 @@ export class BlockStore {
     return bytes
   }
 
-  /** Removes the files of blocks that the ledger calls `deleting`, then has it forget them. */
+  /**
+   * Removes the files of blocks that the ledger calls `deleting`, then has it forget them; those that are being
+   * removed already are left to it.
+   */
   async delete(blocks: ReadonlyArray<{ id: number; multihash: Uint8Array }>): Promise<void> {
-    const done = this.#deleteFiles(blocks)
-    for (const block of blocks) this.#deleting.set(keyOf(block.multihash), done)
+    const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
+    const done = this.#deleteFiles(ours)
+    for (const block of ours) this.#deleting.set(keyOf(block.multihash), done)
     try {
       await done
     } finally {
-      for (const block of blocks) this.#deleting.delete(keyOf(block.multihash))
+      for (const block of ours) this.#deleting.delete(keyOf(block.multihash))
     }
   }
 

@@ -73,6 +73,8 @@ export class Collector {
 
   async #collect(graceMs: number): Promise<Collected> {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
+    // Deletions that failed before.
+    await this.#deleteFiles(this.#ledger.deleting())
     for (const rootId of this.#ledger.droppedRoots(this.#leases.held())) {
       while (!this.#stopped && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
       collected.roots++
@@ -97,7 +99,8 @@ export class Collector {
 
   async #deleteFiles(blocks: readonly GarbageBlock[]): Promise<void> {
     const byBackend = Map.groupBy(blocks, block => block.backendId)
-    for (const [backendId, group] of byBackend) await this.#stores.get(backendId)?.delete(group)
+    // All begin at once: a block that the ledger calls `deleting` is then known to its store as such.
+    await Promise.all([...byBackend].map(([backendId, group]) => this.#stores.get(backendId)?.delete(group)))
   }
 
   #schedule(): void {
