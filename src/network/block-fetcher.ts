@@ -1,0 +1,30 @@
+import type { CID } from 'multiformats/cid'
+
+/** Gets blocks of one DAG from others. Every block that it returns hashes to its CID. */
+export interface FetchSession {
+  /**
+   * @throws HoldfastError `CID_NOT_FOUND` when every source has said that it does not have the block, or there is
+   * none left; the signal's reason, if that aborts. While some source may still answer the call is pending.
+   */
+  get(cid: CID, options: { signal: AbortSignal }): Promise<Uint8Array>
+  /** Short names of the sources tried and how each failed last, for a record's reason; null if it did not. */
+  sources(): Array<{ source: string; error: string | null }>
+  /** Asks nobody any more. */
+  close(): void
+}
+
+export interface BlockFetcher {
+  /** Whether there is anybody to ask: a peer, a router, a gateway, or one of these origins. */
+  canAsk(origins: readonly string[]): boolean
+  /**
+   * The caller closes the session.
+   *
+   * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) gateway URLs: tried first
+   * @param options.owner sessions of different owners take turns where there is more to fetch than goes at once
+   * @throws HoldfastError `VALIDATION` naming `origins` for one that is malformed or forbidden.
+   */
+  open(
+    root: CID,
+    options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined },
+  ): Promise<FetchSession>
+}

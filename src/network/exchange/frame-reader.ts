@@ -1,0 +1,58 @@
+import { readVarint } from './varint.ts'
+
+/** The longest prefix of a length that can matter. */
+const LENGTH_BYTES = 10
+
+/** Cuts what a stream brings into messages, each sent behind its length. */
+export class FrameReader {
+  readonly #maxBytes: number
+  /** Bytes of a length that has not come whole yet. */
+  #head: Uint8Array = new Uint8Array()
+  #frame: Buffer | null = null
+  #filled = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /**
+   * The messages that end within this chunk; each has its memory to itself.
+   *
+   * @throws RangeError if a message is too long or its length is malformed: nothing after it can be read.
+   */
+  *push(chunk: Uint8Array): Generator<Uint8Array> {
+    let rest = chunk
+    while (rest.length > 0) {
+      if (this.#frame === null) {
+        const started = this.#start(rest)
+        if (started === null) return
+        rest = started
+      }
+      const frame = this.#frame
+      if (frame === null) continue
+      const taken = rest.subarray(0, frame.length - this.#filled)
+      frame.set(taken, this.#filled)
+      this.#filled += taken.length
+      rest = rest.subarray(taken.length)
+      if (this.#filled < frame.length) return
+      this.#frame = null
+      yield frame
+    }
+  }
+
+  /** Reads the length of the next message. Returns what comes after it, or null if the length is cut off. */
+  #start(chunk: Uint8Array): Uint8Array | null {
+    const known = this.#head.length
+    const head = known === 0 ? chunk : Buffer.concat([this.#head, chunk.subarray(0, LENGTH_BYTES)])
+    const length = readVarint(head, 0)
+    if (length === null) {
+      this.#head = Uint8Array.from(head)
+      return null
+    }
+    if (length.value > this.#maxBytes) throw new RangeError(`a message of ${length.value} bytes is too long`)
+    this.#head = new Uint8Array()
+    this.#filled = 0
+    if (length.value > 0) this.#frame = Buffer.allocUnsafeSlow(length.value)
+    return chunk.subarray(length.end - known)
+  }
+}

@@ -1,0 +1,84 @@
+import type { Stream } from '@libp2p/interface'
+import type { Clock } from '../../domain/clock.ts'
+import { type ExchangeMessage, encodeMessage } from './message.ts'
+
+/** A peer that takes nothing for this long is given up. */
+const SEND_TIMEOUT_MS = 20_000
+/** Other implementations drop a stream on which nothing came for 10 s, and what is sent just then is lost. */
+const IDLE_MS = 4_000
+
+/** Opens a stream to a peer. */
+export type OpenStream = (signal: AbortSignal) => Promise<Stream>
+
+/**
+ * The messages that go to one peer, in order, on one stream that is opened when needed and kept for a while:
+ * opening one for each message costs a round trip.
+ */
+export class PeerChannel {
+  readonly #open: OpenStream
+  readonly #clock: Clock
+  #stream: Stream | null = null
+  #sending: Promise<void> = Promise.resolve()
+  #closed = false
+  #cancelIdle: (() => void) | null = null
+
+  constructor(open: OpenStream, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  /** Resolves when the stream has taken the message; rejects if the peer cannot be sent to. */
+  send(message: ExchangeMessage): Promise<void> {
+    const sent = this.#sending.then(() => this.#write(encodeMessage(message)))
+    this.#sending = sent.catch(() => undefined)
+    return sent
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancelIdle?.()
+    const stream = this.#stream
+    this.#stream = null
+    stream?.abort(new Error('the exchange ends'))
+  }
+
+  async #write(pieces: Uint8Array[]): Promise<void> {
+    this.#cancelIdle?.()
+    const deadline = new AbortController()
+    const cancelDeadline = this.#clock.after(SEND_TIMEOUT_MS, () => deadline.abort(new Error('the peer takes nothing')))
+    try {
+      const stream = await this.#ready(deadline.signal)
+      for (const piece of pieces) {
+        if (!stream.send(piece)) await stream.onDrain({ signal: deadline.signal })
+      }
+    } catch (error) {
+      this.#stream?.abort(error instanceof Error ? error : new Error(String(error)))
+      this.#stream = null
+      throw error
+    } finally {
+      cancelDeadline()
+    }
+    if (!this.#closed) this.#cancelIdle = this.#clock.after(IDLE_MS, () => this.#rest())
+  }
+
+  async #ready(signal: AbortSignal): Promise<Stream> {
+    if (this.#closed) throw new Error('the peer is gone')
+    if (this.#stream?.writeStatus === 'writable') return this.#stream
+    const stream = await this.#open(signal)
+    if (this.#closed) {
+      stream.abort(new Error('the peer is gone'))
+      throw new Error('the peer is gone')
+    }
+    stream.addEventListener('close', () => {
+      if (this.#stream === stream) this.#stream = null
+    })
+    this.#stream = stream
+    return stream
+  }
+
+  #rest(): void {
+    const stream = this.#stream
+    this.#stream = null
+    stream?.close().catch(() => undefined)
+  }
+}

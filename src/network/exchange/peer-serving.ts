@@ -1,0 +1,157 @@
+import { CID } from 'multiformats/cid'
+import type { Logger } from '../../domain/logger.ts'
+import type { FairGate } from '../fair-gate.ts'
+import { keyOfCid } from './keys.ts'
+import { type ExchangeMessage, emptyMessage } from './message.ts'
+import type { PeerChannel } from './peer-channel.ts'
+import { varintBytes } from './varint.ts'
+
+/** What may be given to peers. */
+export interface ServedBlocks {
+  /** The bytes of a block that may be served, else null. */
+  get(cid: CID): Promise<Uint8Array | null>
+  /** Whether {@link get} would give it. */
+  has(cid: CID): boolean
+}
+
+interface Wanted {
+  cid: CID
+  presence: boolean
+  sendDontHave: boolean
+}
+
+/** Wants of one peer that wait; what is over is as if we did not have it. */
+const MOST_WANTS = 4_096
+/** A message is sent once it holds this much, which one large block may exceed. */
+const MESSAGE_BYTES = 1024 * 1024
+const MESSAGE_ENTRIES = 512
+/** Blocks read at a time for one message. */
+const READ_AHEAD = 4
+/** The longest block that fits a message which others accept. */
+const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
+
+/**
+ * What one peer wants of us, answered in the order of asking, a message at a time: while one is being sent the next
+ * is read. A block that may not be served is answered as one that is not there, and the want is forgotten.
+ */
+export class PeerServing {
+  readonly #peer: string
+  readonly #blocks: ServedBlocks
+  readonly #channel: PeerChannel
+  readonly #gate: FairGate
+  readonly #logger: Logger
+  readonly #wanted = new Map<string, Wanted>()
+  #serving = false
+  #closed = false
+
+  /** @param gate bounds the messages being made over all peers */
+  constructor(options: { peer: string; blocks: ServedBlocks; channel: PeerChannel; gate: FairGate; logger: Logger }) {
+    this.#peer = options.peer
+    this.#blocks = options.blocks
+    this.#channel = options.channel
+    this.#gate = options.gate
+    this.#logger = options.logger
+  }
+
+  receive({ full, wants }: ExchangeMessage): void {
+    if (full) this.#wanted.clear()
+    for (const want of wants) {
+      const cid = CID.decode(want.cid)
+      const key = keyOfCid(cid)
+      if (want.cancel) this.#wanted.delete(key)
+      else if (this.#wanted.has(key) || this.#wanted.size < MOST_WANTS) this.#wanted.set(key, { ...want, cid })
+    }
+    if (this.#wanted.size > 0 && !this.#serving) this.#serve()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#wanted.clear()
+  }
+
+  #serve(): void {
+    this.#serving = true
+    this.#run()
+      .catch((error: unknown) => {
+        this.#wanted.clear()
+        this.#logger.debug({ err: error, peer: this.#peer }, 'a peer could not be answered')
+      })
+      .finally(() => {
+        this.#serving = false
+        if (this.#wanted.size > 0 && !this.#closed) this.#serve()
+      })
+  }
+
+  async #run(): Promise<void> {
+    let sending: Promise<void> = Promise.resolve()
+    let sent: () => void = () => undefined
+    try {
+      while (this.#wanted.size > 0 && !this.#closed) {
+        const pass = this.#gate.enter(this.#peer)
+        try {
+          await pass.entered
+          const message = await this.#nextMessage()
+          await sending
+          sent()
+          sent = pass.leave
+          sending = isEmpty(message) ? Promise.resolve() : this.#channel.send(message)
+          // Awaited with the next message; until then its failure has nobody else to hear it.
+          sending.catch(() => undefined)
+        } catch (error) {
+          pass.leave()
+          throw error
+        }
+      }
+      await sending
+    } finally {
+      sent()
+    }
+  }
+
+  async #nextMessage(): Promise<ExchangeMessage> {
+    const message = emptyMessage()
+    let bytes = 0
+    while (bytes < MESSAGE_BYTES && this.#wanted.size > 0) {
+      if (message.blocks.length + message.presences.length >= MESSAGE_ENTRIES) break
+      const next = [...take(this.#wanted, READ_AHEAD)]
+      const found = await Promise.all(next.map(wanted => this.#find(wanted)))
+      for (const [i, wanted] of next.entries()) {
+        const answer = found[i] ?? null
+        if (answer instanceof Uint8Array) {
+          message.blocks.push({ prefix: prefixOf(wanted.cid), data: answer })
+          bytes += answer.length
+        } else if (answer === 'has' || wanted.sendDontHave) {
+          message.presences.push({ cid: wanted.cid.bytes, has: answer === 'has' })
+        }
+      }
+    }
+    return message
+  }
+
+  async #find(wanted: Wanted): Promise<Uint8Array | 'has' | null> {
+    if (wanted.presence) return this.#blocks.has(wanted.cid) ? 'has' : null
+    const bytes = await this.#blocks.get(wanted.cid).catch((error: unknown) => {
+      this.#logger.warn({ err: error, cid: wanted.cid.toString() }, 'a block could not be read for a peer')
+      return null
+    })
+    return bytes !== null && bytes.length <= LONGEST_BLOCK ? bytes : null
+  }
+}
+
+function* take(wanted: Map<string, Wanted>, count: number): Generator<Wanted> {
+  let left = count
+  for (const [key, value] of wanted) {
+    if (left-- === 0) return
+    wanted.delete(key)
+    yield value
+  }
+}
+
+function isEmpty({ blocks, presences }: ExchangeMessage): boolean {
+  return blocks.length === 0 && presences.length === 0
+}
+
+function prefixOf(cid: CID): Uint8Array {
+  const { code, digest } = cid.multihash
+  return Buffer.concat([cid.version, cid.code, code, digest.length].map(varintBytes))
+}

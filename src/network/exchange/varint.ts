@@ -1,0 +1,30 @@
+/** Ten bytes of seven bits hold a negative 32-bit number, the longest that occurs. */
+const LONGEST = 10
+
+/** A number in groups of seven bits, the lowest first. */
+export function varintBytes(value: number): Uint8Array {
+  const bytes: number[] = []
+  let rest = value
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80)
+    rest = Math.floor(rest / 0x80)
+  }
+  bytes.push(rest)
+  return Uint8Array.from(bytes)
+}
+
+/**
+ * Reads the number that starts at `start`. Null if the bytes end before it does.
+ *
+ * @throws RangeError if it is longer than any number.
+ */
+export function readVarint(bytes: Uint8Array, start: number): { value: number; end: number } | null {
+  let value = 0
+  for (let i = 0; i < LONGEST; i++) {
+    const byte = bytes[start + i]
+    if (byte === undefined) return null
+    value += (byte & 0x7f) * 2 ** (7 * i)
+    if (byte < 0x80) return { value, end: start + i + 1 }
+  }
+  throw new RangeError('a number is too long')
+}
