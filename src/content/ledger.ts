@@ -122,6 +122,11 @@ export class Ledger {
     )
   }
 
+  async clearFiles(rootId: number): Promise<void> {
+    const clearBatch = () => this.#roots.deleteFiles(rootId, RELEASE_BATCH)
+    while ((await this.#queue.run(clearBatch, { durable: false })) > 0) {}
+  }
+
   /** Gives up what an earlier process left unfinished. Cost does not grow with the store. */
   recover(): Promise<GarbageBlock[]> {
     return this.#queue.run(
@@ -131,6 +136,11 @@ export class Ledger {
       },
       { durable: true },
     )
+  }
+
+  /** Blocks whose files are being removed, or were to be and could not. */
+  deleting(): GarbageBlock[] {
+    return this.#blocks.deleting()
   }
 
   /** Dropped roots whose rows still have to be released, except those in `leased`. */

@@ -75,6 +75,13 @@ export class StagedDag {
     if (adopted.added) this.#dagSize += adopted.size
   }
 
+  /** Forgets the files noted so far, of an earlier attempt too. */
+  async clearFiles(): Promise<void> {
+    this.#files = []
+    this.#fileCount = 0
+    await this.#ledger.clearFiles(this.rootId)
+  }
+
   /** Notes a file of the directory that is being stored. */
   async addFile(path: string, cid: CID, size: number): Promise<void> {
     this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
@@ -90,6 +97,8 @@ export class StagedDag {
 
   /** Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. */
   async abandon(): Promise<void> {
+    // A chunk that is still being hashed comes too late: a claim for a root that is gone would never be released.
+    this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been given up') }
     await this.#drain()
     await this.#ledger.abandon(this.rootId)
   }
