@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { BlockFiles } from '../../src/content/block-files.ts'
+import { BlockStore } from '../../src/content/block-store.ts'
+import { Collector } from '../../src/content/collector.ts'
+import { Leases } from '../../src/content/leases.ts'
+import { Ledger } from '../../src/content/ledger.ts'
+import { Semaphore } from '../../src/content/semaphore.ts'
+import { StagedDag } from '../../src/content/staged-dag.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { BlockTable } from '../../src/storage/block-table.ts'
+import { Database } from '../../src/storage/database.ts'
+import { RootTable } from '../../src/storage/root-table.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { ManualClock } from './manual-clock.ts'
+import { withTempDir } from './temp-dir.ts'
+
+/** Block files whose operations a test may hold up or make fail. */
+export class FaultyBlockFiles extends BlockFiles {
+  /** Called before each write and removal; what it throws is what the operation throws. */
+  beforeWrite: (multihash: Uint8Array) => Promise<void> | void = () => undefined
+  beforeRemove: (multihash: Uint8Array) => Promise<void> | void = () => undefined
+  writes = 0
+
+  override async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
+    this.writes++
+    await this.beforeWrite(multihash)
+    return super.write(multihash, bytes)
+  }
+
+  override async remove(multihash: Uint8Array): Promise<void> {
+    await this.beforeRemove(multihash)
+    return super.remove(multihash)
+  }
+}
+
+/** The parts of the content path without an engine around them. */
+export interface ContentParts {
+  dataDir: string
+  clock: ManualClock
+  files: FaultyBlockFiles
+  ledger: Ledger
+  blocks: BlockTable
+  roots: RootTable
+  store: BlockStore
+  collector: Collector
+  healed: string[]
+  damaged: string[]
+  stage(): Promise<StagedDag>
+  /** Turns a staged DAG into content that stays. */
+  complete(staged: StagedDag, cid: CID): Promise<void>
+  /** Lets go of complete content. */
+  drop(staged: StagedDag): Promise<void>
+}
+
+export const SMALL_BLOCK_BYTES = 1_024
+
+export function withContentParts<T>(run: (parts: ContentParts) => Promise<T>): Promise<T> {
+  return withTempDir(async dataDir => {
+    const db = new Database(join(dataDir, 'holdfast.db'))
+    const queue = new WriteQueue(db)
+    try {
+      return await run(await openParts(dataDir, db, queue))
+    } finally {
+      await queue.settled()
+      db.close()
+    }
+  })
+}
+
+async function openParts(dataDir: string, db: Database, queue: WriteQueue): Promise<ContentParts> {
+  const clock = new ManualClock()
+  const files = new FaultyBlockFiles(dataDir)
+  await files.open()
+  const blocks = new BlockTable(db)
+  const roots = new RootTable(db)
+  const ledger = new Ledger(blocks, roots, queue)
+  const healed: string[] = []
+  const damaged: string[] = []
+  const store = new BlockStore(ledger, blocks, {
+    backendId: 0,
+    files,
+    smallBlockBytes: SMALL_BLOCK_BYTES,
+    writes: new Semaphore(2),
+    onHealed: cid => healed.push(cid.toString()),
+    onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
+  })
+  const collector = new Collector(ledger, new Map([[0, store]]), new Leases(), clock, silentLogger, {
+    graceMs: 60_000,
+    intervalMs: 30_000,
+  })
+  return {
+    ...{ dataDir, clock, files, ledger, blocks, roots, store, collector, healed, damaged },
+    stage: async () => new StagedDag(await ledger.stage(0, clock.now()), store, ledger),
+    complete: async (staged, cid) => {
+      await staged.settle()
+      const { dagSize, rootId } = staged
+      const dag = { codec: cid.code, multihash: cid.multihash.bytes, contentSize: dagSize, dagSize, fileCount: 0 }
+      await queue.run(() => roots.complete(rootId, dag), { durable: true })
+    },
+    drop: staged => queue.run(() => roots.drop(staged.rootId), { durable: true }),
+  }
+}
+
+export async function rawCid(bytes: Uint8Array): Promise<CID> {
+  return CID.createV1(0x55, await sha256.digest(bytes))
+}
+
+/** A promise and the functions that settle it. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}
+
+/** Lets what is under way go on, for as many turns of the event loop. */
+export async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
+}
+
+export function fault(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: injected`), { code })
+}
