@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { HoldfastError } from '../domain/errors.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /** How long a new owner waits for the one before it to end. */
 const HANDOVER_MS = 5_000
@@ -17,7 +17,7 @@ const RETRY_MS = 100
 export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore> {
   const path = join(dataDir, 'datastore')
   try {
-    await mkdir(path, { recursive: true })
+    makeDirectory(path)
   } catch (cause) {
     throw unusable(dataDir, cause)
   }

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { AccountService } from '../access/account-service.ts'
 import { CredentialCache } from '../access/credential-cache.ts'
@@ -13,6 +12,7 @@ import { AccountTable } from '../storage/account-table.ts'
 import { Database } from '../storage/database.ts'
 import { KeyTable } from '../storage/key-table.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
+import { makeDirectory } from './make-directory.ts'
 
 export interface AccountsOptions {
   /** The data directory of an engine, which may be running; created if missing. */
@@ -55,7 +55,7 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
 function openDatabase(dataDir: string): Database {
   const directory = resolve(dataDir)
   try {
-    mkdirSync(directory, { recursive: true })
+    makeDirectory(directory)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
