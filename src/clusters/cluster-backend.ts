@@ -17,6 +17,8 @@ export interface ClusterBackend extends BlockSource {
   readonly id: number
   /** Starts an empty staged DAG, for an upload. */
   stage(): Promise<StagedDag>
+  /** Goes on with a staged DAG of an earlier attempt. */
+  resume(rootId: number): StagedDag
   /**
    * Stages a whole DAG that `source` has. From the backend itself nothing is copied. Resolves when all of it is
    * durable; on failure the staged DAG is abandoned.

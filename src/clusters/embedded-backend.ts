@@ -32,6 +32,10 @@ export class EmbeddedBackend implements ClusterBackend {
 
   async stage(): Promise<StagedDag> {
     const rootId = await this.#ledger.stage(this.id, this.#clock.now())
+    return this.resume(rootId)
+  }
+
+  resume(rootId: number): StagedDag {
     return new StagedDag(rootId, this.#store, this.#ledger)
   }
 

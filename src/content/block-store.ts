@@ -23,6 +23,8 @@ export interface BlockStoreOptions {
 export interface PutProgress {
   /** Whether the root needed this block for the first time. */
   added: boolean
+  /** Whether the store did not have the block. */
+  isNew: boolean
   /** Resolves when the block is durable, up to the next durable commit of the ledger. */
   durable: Promise<void>
 }
@@ -80,7 +82,7 @@ export class BlockStore {
         const write = leader ?? this.#write(key, claim.blockId, cid, bytes)
         try {
           await write.renamed
-          return { added, durable: write.durable }
+          return { added, isNew: leader === undefined, durable: write.durable }
         } catch (error) {
           // Whoever followed a write that failed writes the block itself.
           if (leader === undefined) throw error
@@ -91,9 +93,9 @@ export class BlockStore {
         const write = this.#write(key, claim.blockId, cid, bytes)
         await write.renamed
         this.#options.onHealed(cid)
-        return { added, durable: write.durable }
+        return { added, isNew: false, durable: write.durable }
       }
-      return { added, durable: Promise.resolve() }
+      return { added, isNew: claim.outcome === 'stored', durable: Promise.resolve() }
     }
   }
 

@@ -1,11 +1,24 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import * as dagJson from '@ipld/dag-json'
 import * as dagPb from '@ipld/dag-pb'
-import type { CID } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
 import { CODEC, HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
+/** By codec, what a block links to. Plain CBOR and JSON have no links, whatever they say. */
+const LINKS = new Map<number, (bytes: Uint8Array) => CID[]>([
+  [CODEC.raw, () => []],
+  [CODEC.cbor, () => []],
+  [CODEC.json, () => []],
+  [CODEC.dagPb, bytes => dagPb.decode(bytes).Links.map(link => link.Hash)],
+  [CODEC.dagCbor, bytes => [...linksIn(dagCbor.decode(bytes))]],
+  [CODEC.dagJson, bytes => [...linksIn(dagJson.decode(bytes))]],
+])
+const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
+
 /** Whether blocks of this codec can have links. */
 export function hasLinks(cid: CID): boolean {
-  return cid.code === CODEC.dagPb
+  return WITH_LINKS.has(cid.code)
 }
 
 /**
@@ -15,14 +28,27 @@ export function hasLinks(cid: CID): boolean {
  * @throws HoldfastError `INVALID_CID` if they are not what its codec says, or the codec cannot be walked.
  */
 export function linksOf(cid: CID, bytes: Uint8Array): CID[] {
-  if (cid.code === CODEC.raw) return []
-  if (cid.code !== CODEC.dagPb) {
+  const read = LINKS.get(cid.code)
+  if (read === undefined) {
     throw new HoldfastError('INVALID_CID', `codec 0x${cid.code.toString(16)} of ${cid} cannot be walked`)
   }
   try {
-    return dagPb.decode(bytes).Links.map(link => link.Hash)
+    return read(bytes)
   } catch (cause) {
-    throw new HoldfastError('INVALID_CID', `the block of ${cid} is not dag-pb`, { cause })
+    throw new HoldfastError('INVALID_CID', `the block of ${cid} is not what its codec says`, { cause })
+  }
+}
+
+/** The CIDs in a decoded value, however deep. */
+function* linksIn(value: unknown): Generator<CID> {
+  const pending = [value]
+  while (pending.length > 0) {
+    const next = pending.pop()
+    const cid = CID.asCID(next)
+    if (cid !== null) yield cid
+    else if (typeof next === 'object' && next !== null && !(next instanceof Uint8Array)) {
+      pending.push(...Object.values(next).reverse())
+    }
   }
 }
 

@@ -26,6 +26,7 @@ export class StagedDag {
   readonly #pending = new Set<Promise<void>>()
   #failure: { error: unknown } | null = null
   #dagSize = 0
+  #newBytes = 0
   #files: RootFile[] = []
   #fileCount = 0
 
@@ -38,6 +39,11 @@ export class StagedDag {
   /** Bytes of the distinct blocks that have arrived so far. */
   get dagSize(): number {
     return this.#dagSize
+  }
+
+  /** Bytes of the blocks that were not here before. */
+  get newBytes(): number {
+    return this.#newBytes
   }
 
   get fileCount(): number {
@@ -108,6 +114,7 @@ export class StagedDag {
     try {
       const progress = await this.store.put(this.rootId, cid, bytes)
       if (progress.added) this.#dagSize += bytes.length
+      if (progress.isNew) this.#newBytes += bytes.length
       durable = progress.durable
       release?.()
     } finally {

@@ -1,12 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import type { StagedDag } from '../content/staged-dag.ts'
-import { blockstoreOf, filesBelow, kindOf } from '../content/unixfs-files.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockTable } from '../storage/block-table.ts'
 import type { RootTable } from '../storage/root-table.ts'
+import { listContent } from './content-listing.ts'
 import type { DecidedTarget, PinCommit, Requester } from './pin-commit.ts'
 import type { PinOutcome, PinRequest } from './types.ts'
 
@@ -69,19 +68,4 @@ export class Pinner {
 
 function describe(requester: Requester, target: DecidedTarget, request: PinRequest, cid: CID) {
   return { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
-}
-
-/** Notes the files below a directory root, and tells the content bytes of what was pinned. */
-async function listContent(staged: StagedDag, cid: CID): Promise<number> {
-  const { kind, size } = kindOf(cid, await staged.store.get(cid))
-  if (kind !== 'directory') return size
-  let total = 0
-  for await (const file of filesBelow(
-    cid,
-    blockstoreOf(child => staged.store.get(child)),
-  )) {
-    await staged.addFile(file.path, file.cid, file.size)
-    total += file.size
-  }
-  return total
 }

@@ -59,14 +59,13 @@ export class UploadBudget {
   /**
    * Refuses early what is announced as too large. A form's overhead is given the benefit of the doubt.
    *
-   * @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE`, `QUOTA_EXCEEDED`
+   * @throws HoldfastError `FILE_TOO_LARGE`
    */
   expect(bytes: number | undefined): void {
     // A directory's form grows with its files, so only a single file is judged by its length.
     if (bytes === undefined || this.#isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)
-    this.#checkQuota(content)
   }
 
   /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
@@ -79,27 +78,32 @@ export class UploadBudget {
     }
   }
 
-  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE`, `QUOTA_EXCEEDED` */
+  /** Counts content bytes. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
   take(bytes: number): void {
     this.#file += bytes
     this.#total += bytes
     this.#checkSize(this.#file, this.#total)
-    if (this.#total <= this.#reserved) return
-    const step = Math.max(STEP_BYTES, this.#total - this.#reserved)
+  }
+
+  /**
+   * Reserves what the upload adds to the store, in steps. Blocks that are here already are not counted, so that
+   * sending again what one has is not refused near the quota; what it really costs is decided when it is whole.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED`
+   */
+  reserve(newBytes: number): void {
+    const missing = newBytes - this.#reserved
+    if (missing <= 0) return
     // Near the limit the step shrinks to what is needed.
-    const fits = this.#room() >= step
-    this.#grow(fits ? step : this.#total - this.#reserved)
+    const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
+    this.#checkQuota(step)
+    this.#reserved += step
+    this.#reservations.add(this.#accountId, step)
   }
 
   release(): void {
     this.#reservations.add(this.#accountId, -this.#reserved)
     this.#reserved = 0
-  }
-
-  #grow(bytes: number): void {
-    this.#checkQuota(bytes)
-    this.#reserved += bytes
-    this.#reservations.add(this.#accountId, bytes)
   }
 
   #room(): number {

@@ -46,7 +46,7 @@ export class Uploader {
   upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
     return this.#staging(options, false, async ({ staged, budget, requester }) => {
       budget.startFile()
-      const file = await importFile(staged, content, this.#importOptions(options, budget))
+      const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
       return this.#finish(staged, requester, options, { type: 'file', node: file })
     })
   }
@@ -73,7 +73,7 @@ export class Uploader {
           listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
         } else {
           budget.startFile()
-          const node = await importFile(staged, entry.content, this.#importOptions(options, budget))
+          const node = await importFile(staged, entry.content, this.#importOptions(options, budget, staged))
           if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
           else await listing.addFile(entry.names, node)
         }
@@ -129,12 +129,13 @@ export class Uploader {
     })
   }
 
-  #importOptions(options: UploadOptions, budget: UploadBudget) {
+  #importOptions(options: UploadOptions, budget: UploadBudget, staged: StagedDag) {
     const { signal, onProgress } = options
     return {
       signal,
       onBytes: (length: number) => {
         budget.take(length)
+        budget.reserve(staged.newBytes)
         onProgress?.(budget.total)
       },
     }

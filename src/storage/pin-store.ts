@@ -6,14 +6,19 @@ import type { RootTable, WholeDag } from './root-table.ts'
 /** A record about to be made: all of a row but what the transaction finds out. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'fetchId'>
 
+/** The limits of a plan that a new record meets; null for none. */
+export interface PinLimits {
+  maxPins: number | null
+  maxStorageBytes: number | null
+}
+
 export interface Completion {
   backendId: number
   /** The staged root that holds the DAG, or null if a complete one must be there already. */
   stagedRootId: number | null
   dag: WholeDag
   record: NewRecord
-  /** The plan's limits; null for none. */
-  limits: { maxPins: number | null; maxStorageBytes: number | null }
+  limits: PinLimits
   now: number
 }
 
@@ -41,8 +46,12 @@ export class PinStore {
       if (input.stagedRootId !== null) this.#roots.drop(input.stagedRootId)
       return { record: existing, created: false }
     }
-    this.#checkQuota(input)
-    const rootId = this.#completeRoot(input)
+    const { dag, limits, now } = input
+    this.checkPinCount(input.record.accountId, limits, now)
+    if (!this.fits(input.record.accountId, dag, limits.maxStorageBytes, now)) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+    }
+    const rootId = this.completeRoot(input.backendId, input.stagedRootId, dag)
     const record: RecordRow = {
       ...input.record,
       rootId,
@@ -50,7 +59,7 @@ export class PinStore {
       fetchId: null,
     }
     this.#records.insert(record)
-    this.#follow(rootId)
+    this.follow(rootId)
     return { record, created: true }
   }
 
@@ -70,19 +79,19 @@ export class PinStore {
     return records
   }
 
-  #removeRecord(record: RecordRow): void {
-    this.#records.delete(record)
-    if (record.rootId !== null) this.#follow(record.rootId)
-  }
-
   /** Has a root live as long as its records need it. */
-  #follow(rootId: number): void {
+  follow(rootId: number): void {
     const liveUntil = this.#records.liveUntil(rootId)
     if (liveUntil === undefined) this.#roots.drop(rootId)
     else this.#roots.setLiveUntil(rootId, liveUntil)
   }
 
-  #completeRoot({ backendId, stagedRootId, dag }: Completion): number {
+  /**
+   * The complete root of a DAG, which a staged one becomes unless there is one. Returns its id.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile.
+   */
+  completeRoot(backendId: number, stagedRootId: number | null, dag: WholeDag): number {
     const complete = this.#roots.find(backendId, dag)
     if (complete !== undefined) {
       if (stagedRootId !== null) this.#roots.drop(stagedRootId)
@@ -93,14 +102,21 @@ export class PinStore {
     return stagedRootId
   }
 
-  #checkQuota({ record, dag, limits, now }: Completion): void {
-    const usage = this.#records.usage(record.accountId, now)
-    if (limits.maxPins !== null && usage.pins + 1 > limits.maxPins) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxPins} pins`)
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
+  checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
+    if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
-    if (limits.maxStorageBytes === null || this.#records.has(record.accountId, dag)) return
-    if (usage.storedBytes + dag.dagSize > limits.maxStorageBytes) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
-    }
+  }
+
+  /** Whether a DAG fits into an account's storage; one that it has pinned already always does. */
+  fits(accountId: string, dag: WholeDag, maxStorageBytes: number | null, now: number): boolean {
+    if (maxStorageBytes === null || this.#records.has(accountId, dag)) return true
+    return this.#records.usage(accountId, now).storedBytes + dag.dagSize <= maxStorageBytes
+  }
+
+  #removeRecord(record: RecordRow): void {
+    this.#records.delete(record)
+    if (record.rootId !== null) this.follow(record.rootId)
   }
 }

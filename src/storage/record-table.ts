@@ -132,7 +132,7 @@ export class RecordTable {
   delete(record: RecordRow): void {
     const { id, accountId, dagSize, expiresAt } = record
     this.#delete.run(id)
-    const frees = !this.has(accountId, record)
+    const frees = record.status === 'pinned' && !this.has(accountId, record)
     this.#count.run(-1, expiresAt === null ? 0 : -1, frees ? -dagSize : 0, accountId)
   }
 

@@ -1,0 +1,154 @@
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import type { AccountService } from '../access/account-service.ts'
+import type { PlanCatalogue } from '../access/plan-catalogue.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../content/dag-fetch.ts'
+import type { StagedDag } from '../content/staged-dag.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { FetchSession } from '../network/block-fetcher.ts'
+import type { FetchStore, StatusChange } from '../storage/fetch-store.ts'
+import type { FetchRow } from '../storage/fetch-table.ts'
+import type { PinLimits } from '../storage/pin-store.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import { listContent } from './content-listing.ts'
+
+export interface FetchTimes {
+  /** Without a block for this long an attempt has stalled. */
+  stallMs: number
+  /** An attempt takes this long at most. */
+  attemptMs: number
+}
+
+export interface AttemptParts {
+  accounts: AccountService
+  plans: PlanCatalogue
+  records: RecordTable
+  store: FetchStore
+  queue: WriteQueue
+  clock: Clock
+  shared: SharedBlocks
+  bounds: FetchBounds
+  times: FetchTimes
+  onChanges: (changes: StatusChange[]) => void
+}
+
+/**
+ * One attempt to bring a DAG for the records that wait for it. It ends with the DAG whole, with an error, or when it
+ * is aborted; a record that cannot have the content is let go of on the way.
+ */
+export class FetchAttempt {
+  readonly fetch: FetchRow
+  readonly root: CID
+  totals: FetchTotals = { blocks: 0, bytes: 0 }
+  readonly #parts: AttemptParts
+  readonly #abort = new AbortController()
+  #cancelStall: () => void = () => undefined
+  /** How many bytes the account with the least room may take; null until it is worked out (again). */
+  #room: number | null = null
+
+  constructor(fetch: FetchRow, parts: AttemptParts) {
+    this.fetch = fetch
+    this.root = CID.createV1(fetch.codec, Digest.decode(fetch.multihash))
+    this.#parts = parts
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  abort(reason: HoldfastError): void {
+    this.#abort.abort(reason)
+  }
+
+  /** A record has joined or left. */
+  subscribersChanged(): void {
+    this.#room = null
+  }
+
+  /** Brings the DAG and completes it. @throws why it ended otherwise. */
+  async run(backend: ClusterBackend, open: (signal: AbortSignal) => Promise<FetchSession>): Promise<void> {
+    const { clock, times, shared, bounds } = this.#parts
+    const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
+    const staged = backend.resume(this.fetch.rootId)
+    let session: FetchSession | null = null
+    try {
+      this.#restartStall()
+      session = await open(this.signal)
+      const onProgress = (totals: FetchTotals): void => this.#progress(totals)
+      const { signal } = this
+      this.totals = await fetchDag(this.root, { staged, session, shared, bounds, signal, onProgress })
+      this.#cancelStall()
+      await staged.settle()
+      await this.#complete(staged)
+    } catch (error) {
+      await staged.settle().catch(() => undefined)
+      throw error
+    } finally {
+      session?.close()
+      this.#cancelStall()
+      cancelDeadline()
+    }
+  }
+
+  async #complete(staged: StagedDag): Promise<void> {
+    const { store, queue, clock, records, onChanges } = this.#parts
+    await staged.clearFiles()
+    const contentSize = await listContent(staged, this.root)
+    await staged.settle()
+    const { codec, multihash, id } = this.fetch
+    const dag = { codec, multihash, contentSize, dagSize: this.totals.bytes, fileCount: staged.fileCount }
+    const changes = await queue.run(() => store.complete(id, dag, this.#limitsOf(records.ofFetch(id)), clock.now()), {
+      durable: true,
+    })
+    onChanges(changes)
+  }
+
+  #progress(totals: FetchTotals): void {
+    this.totals = totals
+    this.#restartStall()
+    this.#room ??= this.#leastRoom()
+    if (totals.bytes <= this.#room) return
+    this.#room = null
+    this.#refuseOverQuota(totals.bytes)
+  }
+
+  /** One account's quota ends its own wait, and the fetch only if nobody else waits. */
+  #refuseOverQuota(bytes: number): void {
+    const { records, store, queue, clock, onChanges } = this.#parts
+    const waiting = records.ofFetch(this.fetch.id)
+    const over = waiting.filter(record => this.#roomOf(record.accountId) < bytes)
+    for (const { id } of over) {
+      const reason = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
+      void queue.run(() => store.refuse(id, reason, clock.now()), { durable: true }).then(onChanges, () => undefined)
+    }
+    if (over.length < waiting.length) return
+    throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
+  }
+
+  #leastRoom(): number {
+    const waiting = this.#parts.records.ofFetch(this.fetch.id)
+    return Math.min(...waiting.map(record => this.#roomOf(record.accountId)))
+  }
+
+  #roomOf(accountId: string): number {
+    const max = this.#limitsOf([{ accountId }]).get(accountId)?.maxStorageBytes ?? null
+    if (max === null) return Number.POSITIVE_INFINITY
+    return max - this.#parts.records.usage(accountId, this.#parts.clock.now()).storedBytes
+  }
+
+  #limitsOf(records: ReadonlyArray<{ accountId: string }>): Map<string, PinLimits> {
+    const { accounts, plans } = this.#parts
+    return new Map(records.map(({ accountId }) => [accountId, plans.get(accounts.get(accountId).plan)]))
+  }
+
+  #restartStall(): void {
+    const { clock, times } = this.#parts
+    this.#cancelStall()
+    this.#cancelStall = clock.after(times.stallMs, () => {
+      this.abort(new HoldfastError('ABORTED', `no block came for ${times.stallMs / 1_000} s`))
+    })
+  }
+}
