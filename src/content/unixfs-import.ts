@@ -5,6 +5,7 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from '../domain/block-hash.ts'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { interruptible } from '../domain/interruption.ts'
 import { Chunker } from './chunker.ts'
 import type { StagedDag } from './staged-dag.ts'
 
@@ -44,7 +45,8 @@ export async function importFile(
 ): Promise<ImportedNode> {
   let size = 0
   const chunker = new Chunker()
-  const pieces = watched(content, options.signal, length => {
+  const source = content instanceof Uint8Array ? singly(content) : content
+  const pieces = counted(interruptible(source, options.signal), length => {
     options.onBytes?.(length)
     size += length
   })
@@ -116,37 +118,14 @@ function* singly(content: Uint8Array): Iterable<Uint8Array> {
   yield content
 }
 
-/** Counts what passes, and ends with the signal even if the source has stalled. */
-async function* watched(
-  content: ByteSource,
-  signal: AbortSignal | undefined,
+/** Counts what passes. */
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,
 ): AsyncGenerator<Uint8Array> {
-  const source = content instanceof Uint8Array ? singly(content) : content
-  const pieces = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-  // Not Promise.race with one promise for the abort: that would keep every piece for as long as the signal lives.
-  let refuse: (reason: unknown) => void = () => undefined
-  const abort = (): void => refuse(signal?.reason)
-  signal?.addEventListener('abort', abort, { once: true })
-  let ended = false
-  try {
-    for (;;) {
-      signal?.throwIfAborted()
-      const { done, value } = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
-        refuse = reject
-        Promise.resolve(pieces.next()).then(resolve, reject)
-      })
-      if (done === true) {
-        ended = true
-        return
-      }
-      count(value.length)
-      yield value
-    }
-  } finally {
-    signal?.removeEventListener('abort', abort)
-    // A stalled source would not let go before its next piece, so its end is not waited for.
-    if (!ended) void Promise.resolve(pieces.return?.()).catch(() => undefined)
+  for await (const piece of pieces) {
+    count(piece.length)
+    yield piece
   }
 }
 

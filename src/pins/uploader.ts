@@ -6,6 +6,7 @@ import { resolveServerDirectory, walkServerDirectory } from '../content/server-d
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { interruptible, orAborted } from '../domain/interruption.ts'
 import type { RecordTable } from '../storage/record-table.ts'
 import type { PinCommit, Requester } from './pin-commit.ts'
 import type { ByteSource, DagFile, DirectoryEntry, DirectoryOutcome, PinOutcome, UploadOptions } from './types.ts'
@@ -65,8 +66,7 @@ export class Uploader {
     return this.#staging(options, true, async ({ staged, budget, requester }) => {
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
-      for await (const entry of entries) {
-        options.signal?.throwIfAborted()
+      for await (const entry of interruptible(entries, options.signal)) {
         if (entry.kind === 'directory') {
           listing.builder.addDirectory(entry.names)
         } else if (entry.kind === 'symlink') {
@@ -118,7 +118,8 @@ export class Uploader {
     options: UploadOptions,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {
-    const settings = { ...options, ...definedOnly(await options.late?.()) }
+    const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
+    const settings = { ...options, ...definedOnly(late) }
     const target = this.#commit.decide(requester, settings)
     options.signal?.throwIfAborted()
     await staged.settle()
