@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseConfig } from '../src/domain/config.ts'
 import { HoldfastError } from '../src/domain/errors.ts'
@@ -111,4 +113,10 @@ test.each<[unknown, string]>([
   [{ gc: { graceSeconds: -1 } }, 'gc.graceSeconds: must be >= 0'],
 ])('%j is refused by name', (value, message) => {
   expect(problem(value)).toBe(`config.json: ${message}`)
+})
+
+test('the example of the documentation is a configuration', () => {
+  const text = readFileSync(join(import.meta.dirname, '../docs/configuration.md'), 'utf8')
+  const example = /```json\n([^`]+)```/.exec(text)?.[1] ?? ''
+  expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
 })
