@@ -24,12 +24,15 @@ export type ErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'REQUEST_TOO_LARGE'
   | 'RANGE_NOT_SATISFIABLE'
+  | 'NOT_ACCEPTABLE'
+  | 'PRECONDITION_FAILED'
   // lookup
   | 'CID_NOT_FOUND'
   | 'PIN_NOT_FOUND'
   | 'NOT_FOUND'
   | 'CONFLICT'
   | 'GONE'
+  | 'LEGAL_REASONS'
   // the node itself
   | 'ABORTED'
   | 'BLOCK_DAMAGED'

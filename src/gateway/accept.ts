@@ -20,14 +20,6 @@ export function wantsHtml(header: string | undefined): boolean {
   return parseAccept(header).some(({ type }) => type === 'text/html')
 }
 
-/** Whether JSON is named, and no page is wanted as much. */
-export function wantsJson(header: string | undefined): boolean {
-  return (
-    parseAccept(header).find(({ type }) => type === 'application/json' || type === 'text/html')?.type ===
-    'application/json'
-  )
-}
-
 function parseType(text: string): AcceptedType {
   const [type = '', ...rest] = text.split(';').map(part => part.trim())
   const parameters = new Map(

@@ -20,7 +20,7 @@ export function contentHeaders(lookup: Lookup, etag: string): Record<string, str
     etag,
     'cache-control': cacheControl(lookup, FOREVER_SECONDS, ', immutable'),
     vary: 'Accept',
-    'x-ipfs-path': formatContentPath(lookup.path.root, lookup.path.names),
+    'x-ipfs-path': formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : ''),
     'x-ipfs-roots': lookup.roots.join(','),
     'x-content-type-options': 'nosniff',
   }

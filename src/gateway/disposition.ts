@@ -1,20 +1,27 @@
-/**
- * The header by which a browser saves or shows content under a name: for `?filename=`, and for `?download=true` as
- * an attachment. None without either.
- *
- * @param fallback the name if the query has none
- */
-export function attachment(query: URLSearchParams, fallback: string): { 'content-disposition'?: string } {
-  const download = query.get('download') === 'true'
-  const given = query.get('filename') ?? ''
-  if (!download && given === '') return {}
-  return { 'content-disposition': disposition(download ? 'attachment' : 'inline', given === '' ? fallback : given) }
+/** What is sent where the query does not say otherwise; `kind` null for no header at all. */
+export interface DefaultDisposition {
+  kind: 'attachment' | 'inline' | null
+  name: string
 }
 
-/** RFC 6266: the name in ASCII for old readers, and in full. */
-export function disposition(kind: 'attachment' | 'inline', name: string): string {
+/**
+ * The header by which a browser saves or shows content, and under which name. `?filename=` gives the name,
+ * `?download=true` makes it an attachment.
+ */
+export function dispositionHeader(
+  query: URLSearchParams,
+  standard: DefaultDisposition,
+): { 'content-disposition'?: string } {
+  const given = query.get('filename') ?? ''
+  const kind = query.get('download') === 'true' ? 'attachment' : (standard.kind ?? (given === '' ? null : 'inline'))
+  return kind === null ? {} : { 'content-disposition': disposition(kind, given === '' ? standard.name : given) }
+}
+
+/** RFC 6266: the name in ASCII for old readers, and in full where that is another. */
+function disposition(kind: 'attachment' | 'inline', name: string): string {
   if (name === '') return kind
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  if (ascii === name) return `${kind}; filename="${name}"`
   const full = encodeURIComponent(name.toWellFormed()).replace(
     /[!'()*]/g,
     char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

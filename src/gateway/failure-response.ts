@@ -1,7 +1,7 @@
 import { errorResponse, publicError } from '../http/error-response.ts'
 import type { ApiRequest, ApiResponse } from '../http/types.ts'
 import { wantsHtml } from './accept.ts'
-import { escapeHtml, htmlPage, PAGE_POLICY } from './html.ts'
+import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 
 /** The answer for an error: JSON, or a small page for a browser. */
 export function failureResponse(request: ApiRequest, thrown: unknown, requestId: string): ApiResponse {
@@ -13,7 +13,7 @@ export function failureResponse(request: ApiRequest, thrown: unknown, requestId:
   const title = `${json.status} – ${error.code}`
   return {
     status: json.status,
-    headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },
+    headers: { ...headers, ...PAGE_HEADERS },
     body: htmlPage(title, `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(error.message)}</p>`),
   }
 }

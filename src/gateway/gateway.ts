@@ -4,30 +4,53 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
-import { contentHeaders, corsHeaders } from './content-headers.ts'
-import { parseContentPath } from './content-path.ts'
-import { directoryResponse, slashRedirect } from './directory-response.ts'
-import { matchesAny } from './etag.ts'
+import { Admission } from './admission.ts'
+import { corsHeaders } from './content-headers.ts'
+import { type ContentPath, parseContentPath } from './content-path.ts'
+import { DenylistFile } from './denylist-file.ts'
 import { failureResponse } from './failure-response.ts'
-import { fileResponse } from './file-response.ts'
-import type { Lookup } from './lookup.ts'
-import { notModified } from './not-modified.ts'
+import { chooseFormat, type FormatChoice } from './format.ts'
 import { RequestBlocks } from './request-blocks.ts'
-import { findEntry, resolve } from './resolver.ts'
+import { RequestLimit } from './request-limit.ts'
+import { resolve } from './resolver.ts'
+import { respond } from './respond.ts'
 import { StreamBody } from './stream-body.ts'
-import { decodeNode, type UnixfsNode } from './unixfs-node.ts'
+
+export interface GatewayOptions {
+  /** Only content asked for by one of these CIDs, and what is below it, is served. Default: all that is pinned. */
+  allow?: readonly string[]
+  /** A file in the compact denylist format; read again when it changes. */
+  denylist?: string
+  /** Answers under way at once, beyond which clients are told to come back. Default 1,024. */
+  maxConcurrentRequests?: number
+  /** How long an answer may take until it is broken off. Default one hour. */
+  maxDurationSeconds?: number
+}
 
 export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
+  options?: GatewayOptions
 }
 
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
+const CONCURRENT_REQUESTS = 1024
+const DURATION_SECONDS = 3600
 
-/** Serves pinned content at `/ipfs/<cid>/<path>`. */
-export function createGateway({ content, clock, logger }: GatewayDependencies): ApiHandler {
+/**
+ * Serves pinned content at `/ipfs/<cid>/<path>`. Every answer that is not an error is made of blocks whose hashes have
+ * been checked; a body that cannot be finished rightly throws.
+ *
+ * @throws HoldfastError `INVALID_CID` for an allowed CID that is none.
+ */
+export function createGateway({ content, clock, logger, options = {} }: GatewayDependencies): ApiHandler {
+  const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
+  const admission = new Admission({ allow: options.allow ?? null, denylist })
+  const limit = new RequestLimit(options.maxConcurrentRequests ?? CONCURRENT_REQUESTS)
+  const maxDurationMs = (options.maxDurationSeconds ?? DURATION_SECONDS) * 1000
+
   return async request => {
     const started = clock.now()
     let response: ApiResponse
@@ -47,64 +70,107 @@ export function createGateway({ content, clock, logger }: GatewayDependencies): 
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
-    if (request.method === 'OPTIONS') {
-      return { status: 204, headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS }, body: null }
-    }
+    if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new HoldfastError('METHOD_NOT_ALLOWED', `content answers ${METHODS}`, { details: { allow: METHODS } })
     }
     const path = parseContentPath(request.path)
-    const blocks = RequestBlocks.open(path.cid, content, clock)
-    if (blocks === null) throw new HoldfastError('CID_NOT_FOUND', `${path.root} is not pinned on this node`)
+    checkServiceWorker(request, path)
+    const query = new URLSearchParams(request.query)
+    const choice = chooseFormat(query, request.header('accept'))
+    const leave = limit.enter()
+    let blocks: RequestBlocks | null = null
     try {
-      const resolved = await resolve(blocks, path.root, path.names)
-      const query = new URLSearchParams(request.query)
-      const lookup = { ...resolved, request, path, query, blocks, now: clock.now() }
-      return held(lookup, await respond(lookup))
+      blocks = await open(request, path)
+      const lookup = await look(request, path, query, blocks, choice)
+      return held(request, blocks, leave, withLocation(request, choice, await respond(lookup, choice)))
     } catch (error) {
-      blocks.release()
+      blocks?.release()
+      leave()
       throw error
     }
   }
 
-  /** Keeps the blocks for as long as the body is being read. */
-  function held({ blocks, request }: Lookup, response: ApiResponse): ApiResponse {
+  async function open(request: ApiRequest, path: ContentPath): Promise<RequestBlocks> {
+    const rules = await admission.rules()
+    rules.checkRoot(path.cid)
+    rules.checkBlocked(path.cid, path.names)
+    const blocks = RequestBlocks.open(path.cid, { content, clock, rules })
+    if (blocks !== null) return blocks
+    const onlyIfCached = /\bonly-if-cached\b/i.test(request.header('cache-control') ?? '')
+    throw new HoldfastError(
+      onlyIfCached ? 'PRECONDITION_FAILED' : 'CID_NOT_FOUND',
+      `${path.root} is not pinned on this node`,
+    )
+  }
+
+  async function look(
+    request: ApiRequest,
+    path: ContentPath,
+    query: URLSearchParams,
+    blocks: RequestBlocks,
+    choice: FormatChoice | null,
+  ) {
+    const asIs = choice !== null && ['raw', 'car', 'tar'].includes(choice.format)
+    const resolved = await resolve(blocks, path.root, path.names, !asIs)
+    blocks.checkPath(resolved.roots, resolved.names)
+    return { ...resolved, request, path, query, blocks, now: clock.now() }
+  }
+
+  /** Keeps the blocks, and the place among the requests, for as long as the body is being read. */
+  function held(request: ApiRequest, blocks: RequestBlocks, leave: () => void, response: ApiResponse): ApiResponse {
     const { body } = response
     if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
       blocks.release()
+      leave()
       return response
     }
     const end = (failure?: unknown): void => {
-      request.signal.removeEventListener('abort', leave)
+      request.signal.removeEventListener('abort', close)
+      cancelDeadline()
       blocks.release()
+      leave()
       if (failure !== undefined && !request.signal.aborted) {
         logger.error({ path: request.path, err: failure }, 'gateway response broken off')
       }
     }
     const stream = new StreamBody(body[Symbol.asyncIterator](), end)
-    const leave = (): void => void stream.return().catch(() => undefined)
-    request.signal.addEventListener('abort', leave, { once: true })
+    const close = (): void => void stream.return().catch(() => undefined)
+    request.signal.addEventListener('abort', close, { once: true })
+    const cancelDeadline = clock.after(maxDurationMs, () =>
+      stream.fail(new HoldfastError('ABORTED', `the answer took longer than ${maxDurationMs / 1000} s`)),
+    )
     return { ...response, body: stream }
   }
 }
 
-async function respond(lookup: Lookup): Promise<ApiResponse> {
-  const { node, path, blocks } = lookup
-  if (node.kind === 'directory' || node.kind === 'shard') {
-    if (!path.hasTrailingSlash) return slashRedirect(lookup)
-    const index = await findEntry(blocks, node, 'index.html')
-    if (index === null) return directoryResponse(lookup, node)
-    const page = decodeNode(index, await blocks.get(index))
-    return contentResponse({ ...lookup, names: [...lookup.names, 'index.html'] }, page)
-  }
-  return contentResponse(lookup, node)
+const PREFLIGHT: ApiResponse = {
+  status: 204,
+  headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
+  body: null,
 }
 
-async function contentResponse(lookup: Lookup, node: UnixfsNode): Promise<ApiResponse> {
-  if (node.kind !== 'file') throw new HoldfastError('NOT_FOUND', `${node.cid} is no file or directory`)
-  const etag = `"${node.cid}"`
-  if (matchesAny(lookup.request.header('if-none-match'), etag)) return notModified(contentHeaders(lookup, etag))
-  return fileResponse(lookup, node, etag)
+/** A script at the top of the gateway could take over everything below it. */
+function checkServiceWorker(request: ApiRequest, path: ContentPath): void {
+  if (request.header('service-worker') === 'script' && path.names.length === 0) {
+    throw new HoldfastError('VALIDATION', 'service-worker: a worker can only be registered below a content root')
+  }
+}
+
+/** Tells caches under which address this representation stands by itself, if the headers chose it. */
+function withLocation(request: ApiRequest, choice: FormatChoice | null, response: ApiResponse): ApiResponse {
+  if (choice === null || choice.inUrl || response.status >= 300) return response
+  const query = new URLSearchParams(request.query)
+  query.set('format', choice.format)
+  if (choice.format === 'car') {
+    for (const [name, value] of choice.parameters) {
+      const parameter = `car-${name}`
+      if (['car-version', 'car-order', 'car-dups'].includes(parameter) && !query.has(parameter)) {
+        query.set(parameter, value)
+      }
+    }
+  }
+  return { ...response, headers: { ...response.headers, 'content-location': `?${query}` } }
 }
 
 function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {

@@ -36,5 +36,8 @@ export function htmlPage(title: string, body: string): string {
 `
 }
 
-/** Keeps a page of ours from running or loading anything, whatever names it shows. */
-export const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+/** Of such a page. Whatever names it shows, it cannot run or load anything. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+} as const

@@ -1,34 +1,61 @@
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../domain/errors.ts'
 import { formatContentPath } from './content-path.ts'
-import type { RequestBlocks } from './request-blocks.ts'
+import { type Found, findLink } from './document.ts'
+import type { BlockReader, RequestBlocks } from './request-blocks.ts'
 import { findInShard } from './shard.ts'
 import { decodeNode, type UnixfsNode } from './unixfs-node.ts'
 
 /** What a path leads to. */
 export interface Resolved {
   node: UnixfsNode
+  /** The node's block. */
+  block: Uint8Array
   /** The CIDs of the root and of each name on the way, the node's own last. */
   roots: readonly CID[]
   /** Where it is once symbolic links are followed. */
   names: readonly string[]
+  /** Every block that was read to get there, in order, the node's own last. */
+  trail: readonly CID[]
+}
+
+interface Followed {
+  node: UnixfsNode
+  block: Uint8Array
+  roots: CID[]
+  /** How many of the names were followed. */
+  depth: number
 }
 
 /** Symbolic links that one path may pass through. */
 const MOST_LINKS = 16
 
 /**
- * Follows names from the root of `blocks`. Symbolic links are followed within that root.
+ * Follows names from the root of `blocks`. Symbolic links are followed within that root; the last only if
+ * `followLast` is true.
  *
  * @param root how the request calls the root, for messages
  * @throws HoldfastError `NOT_FOUND` if a name is not there, or a link leads out of the root or in circles.
  */
-export async function resolve(blocks: RequestBlocks, root: string, names: readonly string[]): Promise<Resolved> {
+export async function resolve(
+  blocks: RequestBlocks,
+  root: string,
+  names: readonly string[],
+  followLast: boolean,
+): Promise<Resolved> {
+  const trail: CID[] = []
+  const traced: BlockReader = {
+    get: cid => {
+      trail.push(cid)
+      return blocks.get(cid)
+    },
+  }
   let wanted = names
   for (let links = 0; links <= MOST_LINKS; links++) {
-    const step = await follow(blocks, wanted)
+    const step = await follow(blocks.root, traced, wanted)
     if (step === null) throw notFound(root, names, 'has no such entry')
-    if (step.node.kind !== 'symlink') return { ...step, node: step.node, names: wanted }
+    const isEnd = step.depth === wanted.length
+    if (step.node.kind !== 'symlink' || (isEnd && !followLast)) return { ...step, names: wanted, trail }
     const target = linkTarget(wanted.slice(0, step.depth), step.node.target)
     if (target === null) throw notFound(root, names, 'is a symbolic link that leads out of the content')
     wanted = [...target, ...wanted.slice(step.depth)]
@@ -37,27 +64,33 @@ export async function resolve(blocks: RequestBlocks, root: string, names: readon
 }
 
 /** The entry of one name. Null if there is none, or `node` is no directory. */
-export async function findEntry(blocks: RequestBlocks, node: UnixfsNode, name: string): Promise<CID | null> {
+export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: string): Promise<CID | null> {
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind === 'directory') return node.links.find(link => link.name === name)?.cid ?? null
   return null
 }
 
-/** Goes as far as the first symbolic link; `depth` is how many names that took. Null if a name is not there. */
-async function follow(
-  blocks: RequestBlocks,
-  names: readonly string[],
-): Promise<{ node: UnixfsNode; roots: CID[]; depth: number } | null> {
-  let node = decodeNode(blocks.root, await blocks.get(blocks.root))
-  const roots = [blocks.root]
-  for (const [depth, name] of names.entries()) {
-    if (node.kind === 'symlink') return { node, roots, depth }
-    const cid = await findEntry(blocks, node, name)
-    if (cid === null) return null
-    node = decodeNode(cid, await blocks.get(cid))
-    roots.push(cid)
+/** Goes as far as the first symbolic link. Null if a name is not there. */
+async function follow(root: CID, blocks: BlockReader, names: readonly string[]): Promise<Followed | null> {
+  let block = await blocks.get(root)
+  let node = decodeNode(root, block)
+  const roots = [root]
+  for (let depth = 0; depth < names.length; ) {
+    if (node.kind === 'symlink') return { node, block, roots, depth }
+    const rest = names.slice(depth)
+    const found = node.kind === 'opaque' ? findLink(node, rest) : await findOne(blocks, node, rest)
+    if (found === null) return null
+    block = await blocks.get(found.cid)
+    node = decodeNode(found.cid, block)
+    roots.push(found.cid)
+    depth += found.taken
   }
-  return { node, roots, depth: names.length }
+  return { node, block, roots, depth: names.length }
+}
+
+async function findOne(blocks: BlockReader, node: UnixfsNode, [name = '']: readonly string[]): Promise<Found | null> {
+  const cid = await findEntry(blocks, node, name)
+  return cid === null ? null : { cid, taken: 1 }
 }
 
 /** Where a link at `path` points, as names from the root. Null outside of it. */

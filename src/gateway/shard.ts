@@ -1,6 +1,6 @@
 import { murmur364 } from '@multiformats/murmur3'
 import type { CID } from 'multiformats/cid'
-import type { RequestBlocks } from './request-blocks.ts'
+import type { BlockReader } from './request-blocks.ts'
 import { type DirectoryLink, decodeNode, malformed, type ShardNode } from './unixfs-node.ts'
 
 /** Where a name belongs in a sharded directory: the bucket to take at each depth. */
@@ -22,7 +22,7 @@ class BucketPath {
 }
 
 /** The entry of that name, reading one block a level. Null if there is none. */
-export async function findInShard(blocks: RequestBlocks, shard: ShardNode, name: string): Promise<CID | null> {
+export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
   const path = new BucketPath(name)
   for (let node = shard; ; ) {
     const bucket = path.next(node.fanout)
@@ -41,7 +41,7 @@ export async function findInShard(blocks: RequestBlocks, shard: ShardNode, name:
  * @param after begins behind where this name is or would be, without reading what comes before it
  */
 export async function* shardEntries(
-  blocks: RequestBlocks,
+  blocks: BlockReader,
   shard: ShardNode,
   after: string | null,
 ): AsyncGenerator<DirectoryLink> {
@@ -49,7 +49,7 @@ export async function* shardEntries(
 }
 
 async function* entriesOf(
-  blocks: RequestBlocks,
+  blocks: BlockReader,
   node: ShardNode,
   after: { name: string; path: BucketPath } | null,
 ): AsyncGenerator<DirectoryLink> {
@@ -68,7 +68,7 @@ async function* entriesOf(
   }
 }
 
-async function subshard(blocks: RequestBlocks, link: DirectoryLink): Promise<ShardNode> {
+async function subshard(blocks: BlockReader, link: DirectoryLink): Promise<ShardNode> {
   const node = decodeNode(link.cid, await blocks.get(link.cid))
   if (node.kind !== 'shard') throw malformed(link.cid, 'a shard links to something else')
   return node

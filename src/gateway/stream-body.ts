@@ -6,6 +6,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
   #ended = false
+  #failure: { error: unknown } | null = null
 
   /** @param end gets the error that broke the body, if that is how it ended */
   constructor(source: AsyncIterator<Uint8Array, void, undefined>, end: (failure?: unknown) => void) {
@@ -18,9 +19,11 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, void>> {
+    this.#throwFailure()
     if (this.#ended) return { done: true, value: undefined }
     try {
       const result = await this.#source.next()
+      this.#throwFailure()
       if (result.done === true) this.#finish()
       return result
     } catch (error) {
@@ -33,6 +36,18 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#finish()
     await this.#source.return?.()
     return { done: true, value: undefined }
+  }
+
+  /** Breaks the body off: whoever reads on gets `error`. */
+  fail(error: unknown): void {
+    if (this.#ended) return
+    this.#failure = { error }
+    this.#finish(error)
+    this.#source.return?.().catch(() => undefined)
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error
   }
 
   #finish(failure?: unknown): void {

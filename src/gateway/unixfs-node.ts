@@ -71,7 +71,7 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
 
 /** What is said of a DAG that hashes right and yet makes no sense. */
 export function malformed(cid: CID, reason: string): HoldfastError {
-  return new HoldfastError('INVALID_CID', `the DAG of ${cid} is not well-formed UnixFS: ${reason}`)
+  return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }
 
 function parse(cid: CID, bytes: Uint8Array): { node: dagPb.PBNode; unixfs: UnixFS | null } {

@@ -1,0 +1,76 @@
+export interface TarEntry {
+  /** With `/` between names; that of a directory ends with one. */
+  name: string
+  type: 'file' | 'directory' | 'symlink'
+  /** Bytes that follow; 0 unless it is a file. */
+  size: number
+  /** Where a symbolic link points. */
+  target?: string
+}
+
+export const TAR_BLOCK_BYTES = 512
+
+const TYPE_FLAG = { file: '0', symlink: '2', directory: '5' } as const
+const MODE = { file: '0000644', symlink: '0000777', directory: '0000755' } as const
+const LONGEST_NAME = 100
+const LARGEST_SIZE = 8 ** 11 - 1
+
+/**
+ * The POSIX header of an entry. What the old fields cannot hold (long names, names outside ASCII, sizes of 8 GiB and
+ * more) goes before it into a header of the extended kind. All times are zero: content alone makes the archive.
+ */
+export function tarHeader(entry: TarEntry): Uint8Array {
+  const extended: [string, string][] = []
+  const fits = (text: string): boolean => text.length <= LONGEST_NAME && /^[\x20-\x7e]*$/.test(text)
+  if (!fits(entry.name)) extended.push(['path', entry.name])
+  if (!fits(entry.target ?? '')) extended.push(['linkpath', entry.target ?? ''])
+  if (entry.size > LARGEST_SIZE) extended.push(['size', String(entry.size)])
+  const header = plainHeader(entry, TYPE_FLAG[entry.type])
+  if (extended.length === 0) return header
+  const records = Buffer.concat(extended.map(([key, value]) => record(key, value)))
+  const before = plainHeader({ name: 'PaxHeader', type: 'file', size: records.length }, 'x')
+  return Buffer.concat([before, records, tarPadding(records.length), header])
+}
+
+/** What fills up the last block of so many bytes. */
+export function tarPadding(size: number): Uint8Array {
+  return Buffer.alloc((TAR_BLOCK_BYTES - (size % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES)
+}
+
+/** What an archive ends with. */
+export function tarEnd(): Uint8Array {
+  return Buffer.alloc(2 * TAR_BLOCK_BYTES)
+}
+
+function plainHeader({ name, type, size, target = '' }: TarEntry, flag: string): Buffer {
+  const header = Buffer.alloc(TAR_BLOCK_BYTES)
+  header.write(ascii(name), 0, LONGEST_NAME, 'latin1')
+  header.write(`${MODE[type]}\0`, 100, 'latin1')
+  header.write('0000000\0', 108, 'latin1')
+  header.write('0000000\0', 116, 'latin1')
+  header.write(`${octal(size > LARGEST_SIZE ? 0 : size)}\0`, 124, 'latin1')
+  header.write(`${octal(0)}\0`, 136, 'latin1')
+  header.write('        ', 148, 'latin1')
+  header.write(flag, 156, 'latin1')
+  header.write(ascii(target), 157, LONGEST_NAME, 'latin1')
+  header.write('ustar\x0000', 257, 'latin1')
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  return header
+}
+
+/** A record that begins with its own length, the digits of which count too. */
+function record(key: string, value: string): Uint8Array {
+  const rest = ` ${key}=${value}\n`
+  const length = Buffer.byteLength(rest)
+  const digits = String(length + String(length).length).length
+  return Buffer.from(`${length + digits}${rest}`)
+}
+
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '_')
+}
+
+function octal(value: number): string {
+  return value.toString(8).padStart(11, '0')
+}

@@ -1,0 +1,228 @@
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as dagPb from '@ipld/dag-pb'
+import { NextToLast } from 'blockstore-fs/sharding'
+import { UnixFS } from 'ipfs-unixfs'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { BlockFiles } from '../../src/content/block-files.ts'
+import { BlockStore } from '../../src/content/block-store.ts'
+import { DirectoryBuilder } from '../../src/content/directory-builder.ts'
+import { Leases } from '../../src/content/leases.ts'
+import { Ledger } from '../../src/content/ledger.ts'
+import { LiveContent } from '../../src/content/live-content.ts'
+import { Semaphore } from '../../src/content/semaphore.ts'
+import { StagedDag } from '../../src/content/staged-dag.ts'
+import { importFile, importSymlink } from '../../src/content/unixfs-import.ts'
+import { CODEC } from '../../src/domain/cid.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { Logger } from '../../src/domain/logger.ts'
+import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
+import type { ApiHandler } from '../../src/http/types.ts'
+import { BlockTable } from '../../src/storage/block-table.ts'
+import { Database } from '../../src/storage/database.ts'
+import { RootTable } from '../../src/storage/root-table.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+
+/** A directory by its entries; `{ link }` is a symbolic link. */
+export interface Tree {
+  [name: string]: string | Uint8Array | { link: string } | Tree
+}
+
+/** Blocks larger than this are files, as in an engine. */
+const SMALL_BLOCK_BYTES = 32 * 1024
+
+/** Stands still until it is moved, and then fires what is due. */
+export class MovableClock implements Clock {
+  #now = Date.UTC(2030, 0, 1)
+  readonly #timers = new Set<{ at: number; callback: () => void }>()
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + ms, callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+    for (const timer of [...this.#timers].filter(({ at }) => at <= this.#now)) {
+      this.#timers.delete(timer)
+      timer.callback()
+    }
+  }
+}
+
+/** A block store with its ledger, in a directory of its own, and any DAG put into it. */
+export class GatewayWorld {
+  readonly clock = new MovableClock()
+  readonly leases = new Leases()
+  readonly logged: Array<{ level: string; message: string; fields: Record<string, unknown> }> = []
+  readonly #dataDir: string
+  readonly #db: Database
+  readonly #roots: RootTable
+  readonly #ledger: Ledger
+  readonly #queue: WriteQueue
+  readonly #store: BlockStore
+  readonly content: LiveContent
+
+  private constructor(dataDir: string, files: BlockFiles) {
+    this.#dataDir = dataDir
+    this.#db = new Database(join(dataDir, 'holdfast.db'))
+    this.#queue = new WriteQueue(this.#db)
+    const blocks = new BlockTable(this.#db)
+    this.#roots = new RootTable(this.#db)
+    this.#ledger = new Ledger(blocks, this.#roots, this.#queue)
+    this.#store = new BlockStore(this.#ledger, blocks, {
+      backendId: 0,
+      files,
+      smallBlockBytes: SMALL_BLOCK_BYTES,
+      writes: new Semaphore(2),
+      onHealed: () => undefined,
+      onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
+    })
+    this.content = new LiveContent(blocks, new Map([[0, this.#store]]), this.leases, this.clock)
+  }
+
+  static async open(): Promise<GatewayWorld> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-gateway-'))
+    const files = new BlockFiles(dataDir)
+    await files.open()
+    return new GatewayWorld(dataDir, files)
+  }
+
+  readonly logger: Logger = {
+    debug: (fields, message) => this.#log('debug', fields, message),
+    info: (fields, message) => this.#log('info', fields, message),
+    warn: (fields, message) => this.#log('warn', fields, message),
+    error: (fields, message) => this.#log('error', fields, message),
+  }
+
+  gateway(options: GatewayOptions = {}): ApiHandler {
+    return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options })
+  }
+
+  /** Pins a file. `liveUntil` is the instant of its timelock. */
+  addFile(bytes: string | Uint8Array, liveUntil: number | null = null): Promise<CID> {
+    return this.#pinned(liveUntil, async staged => (await importFile(staged, Buffer.from(bytes))).cid)
+  }
+
+  addDirectory(tree: Tree, liveUntil: number | null = null): Promise<CID> {
+    return this.#pinned(liveUntil, async staged => {
+      const builder = new DirectoryBuilder(staged)
+      await addEntries(staged, builder, tree, [])
+      return (await builder.finish()).cid
+    })
+  }
+
+  /** Pins whatever blocks are given; the last is the root. */
+  addBlocks(blocks: ReadonlyArray<readonly [CID, Uint8Array]>): Promise<CID> {
+    return this.#pinned(null, async staged => {
+      for (const [cid, bytes] of blocks) await staged.put(cid, bytes)
+      return blocks.at(-1)?.[0] ?? CID.parse('bafkqaaa')
+    })
+  }
+
+  /** Removes the pin of a root. */
+  drop(root: CID): Promise<void> {
+    return this.#queue.run(
+      () => {
+        const row = this.#roots.find(0, { codec: root.code, multihash: root.multihash.bytes })
+        if (row !== undefined) this.#roots.drop(row.id)
+      },
+      { durable: false },
+    )
+  }
+
+  /** Overwrites a block's file with other bytes, or cuts it short. */
+  async damage(cid: CID, how: 'other bytes' | 'cut short'): Promise<void> {
+    const { dir, file } = new NextToLast().encode(CID.createV1(CODEC.raw, cid.multihash))
+    const path = join(this.#dataDir, 'blocks', dir, file)
+    if (how === 'cut short') await truncate(path, 100)
+    else await writeFile(path, Buffer.alloc(this.#store.sizeOf(cid) ?? 0, 7))
+  }
+
+  read(cid: CID): Promise<Uint8Array> {
+    return this.#store.get(cid, { verify: true })
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.settled()
+    this.#db.close()
+    await rm(this.#dataDir, { recursive: true, force: true })
+  }
+
+  async #pinned(liveUntil: number | null, put: (staged: StagedDag) => Promise<CID>): Promise<CID> {
+    const rootId = await this.#ledger.stage(0, this.clock.now())
+    const staged = new StagedDag(rootId, this.#store, this.#ledger)
+    const root = await put(staged)
+    await staged.settle()
+    const identity = { codec: root.code, multihash: root.multihash.bytes }
+    await this.#queue.run(
+      () => {
+        if (this.#roots.find(0, identity) !== undefined) return
+        const { dagSize } = staged
+        this.#roots.complete(rootId, { ...identity, contentSize: 0, dagSize, fileCount: 0 })
+        this.#roots.setLiveUntil(rootId, liveUntil)
+      },
+      { durable: false },
+    )
+    return root
+  }
+
+  #log(level: string, fields: object, message: string): void {
+    this.logged.push({ level, message, fields: { ...fields } })
+  }
+}
+
+async function addEntries(staged: StagedDag, builder: DirectoryBuilder, tree: Tree, path: string[]): Promise<void> {
+  if (Object.keys(tree).length === 0) builder.addDirectory(path)
+  for (const [name, entry] of Object.entries(tree)) {
+    const names = [...path, name]
+    if (typeof entry === 'string' || entry instanceof Uint8Array) {
+      builder.addNode(names, await importFile(staged, Buffer.from(entry)))
+    } else if (isLink(entry)) builder.addNode(names, await importSymlink(staged, entry.link))
+    else await addEntries(staged, builder, entry, names)
+  }
+}
+
+function isLink(entry: Tree | { link: string }): entry is { link: string } {
+  return typeof entry.link === 'string'
+}
+
+/** Bytes that differ everywhere and are the same in every run. */
+export function pattern(length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  for (let index = 0, state = 1; index < length; index += 4) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    bytes.writeUInt32LE(state, Math.min(index, Math.max(0, length - 4)))
+  }
+  return bytes
+}
+
+/** A dag-pb block. */
+export async function pbBlock(node: dagPb.PBNode): Promise<[CID, Uint8Array]> {
+  const bytes = dagPb.encode(node)
+  return [CID.createV1(CODEC.dagPb, await sha256.digest(bytes)), bytes]
+}
+
+export async function rawBlock(bytes: Uint8Array): Promise<[CID, Uint8Array]> {
+  return [CID.createV1(CODEC.raw, await sha256.digest(bytes)), bytes]
+}
+
+/** A file node with the given children, whose sizes are what it claims. */
+export function fileNode(children: ReadonlyArray<{ cid: CID; size: number }>, data?: Uint8Array): dagPb.PBNode {
+  const unixfs = new UnixFS({
+    type: 'file',
+    blockSizes: children.map(({ size }) => BigInt(size)),
+    ...(data === undefined ? {} : { data: Uint8Array.from(data) }),
+  })
+  return dagPb.prepare({
+    Data: unixfs.marshal(),
+    Links: children.map(({ cid, size }) => dagPb.createLink('', size, cid)),
+  })
+}
