@@ -17,6 +17,7 @@ import { WriteQueue } from './storage/write-queue.ts'
 import { Parts } from './wiring/container.ts'
 import { provideAccess } from './wiring/provide-access.ts'
 import { provideContent } from './wiring/provide-content.ts'
+import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
@@ -74,6 +75,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideAccess(parts, config)
     provideContent(parts, options, blockFiles)
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
+    parts.add(T.network, { fetcher: null })
+    provideFetches(parts, config)
     provideHttp(parts)
     await parts.get(T.collector).start()
     parts.get(T.sweeper).start()
@@ -90,6 +93,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
+    await parts.get(T.fetchScheduler).stop()
     await parts.get(T.sweeper).stop()
     await collector.stop()
     await parts.get(T.writes).settled()

@@ -45,6 +45,8 @@ const clusterSchema = Type.Object(
 )
 
 /** The config file, which is also JSON Schema. */
+const seconds = Type.Number({ exclusiveMinimum: 0 })
+
 export const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(text),
@@ -52,6 +54,19 @@ export const configSchema = Type.Object(
     clusters: Type.Optional(Type.Array(clusterSchema, { minItems: 1 })),
     defaultCluster: Type.Optional(text),
     plans: Type.Optional(Type.Record(Type.String(), planSchema)),
+    pin: Type.Optional(
+      Type.Object(
+        {
+          findTimeoutSeconds: Type.Optional(seconds),
+          waitSeconds: Type.Optional(seconds),
+          stallSeconds: Type.Optional(seconds),
+          attemptSeconds: Type.Optional(seconds),
+          maxBlocks: Type.Optional(Type.Integer({ minimum: 1 })),
+          maxDepth: Type.Optional(Type.Integer({ minimum: 1 })),
+        },
+        closed,
+      ),
+    ),
     gc: Type.Optional(
       Type.Object(
         {

@@ -14,6 +14,21 @@ export interface EngineConfig {
   defaultCluster?: string
   /** By name; added to the built-in plans, or replacing those of the same name. */
   plans?: Readonly<Record<string, Omit<Plan, 'name'>>>
+  /** Bounds of pinning content that others hold. */
+  pin?: {
+    /** How long the network is asked for a root before the answer is that nobody has it. Default 20. */
+    findTimeoutSeconds?: number
+    /** How long a request waits for the rest before it goes on in the background. Default 20. */
+    waitSeconds?: number
+    /** Without a block for this long an attempt is given up, to be tried again later. Default 30. */
+    stallSeconds?: number
+    /** How long one attempt may take. Default 21,600, six hours. */
+    attemptSeconds?: number
+    /** Distinct blocks of one DAG. Default 10,000,000. */
+    maxBlocks?: number
+    /** Levels of one DAG. Default 1,024. */
+    maxDepth?: number
+  }
   gc?: {
     /** How long a freed block is kept before its bytes go. Default 60. */
     graceSeconds?: number

@@ -2,32 +2,27 @@ import { randomBytes } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import type { AccountService } from '../access/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
-import type { Account } from '../access/principal.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
-import type { Plan } from '../domain/plan.ts'
 import type { PinStore } from '../storage/pin-store.ts'
 import type { RecordRow } from '../storage/record-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { storedNames } from './pin-names.ts'
 import type { Timelock } from './timelock.ts'
-import type { EngineEvents, PinNames, PinOutcome, PinRecord, PinTarget, PinType } from './types.ts'
-
-/** Who asks, and what they may do. */
-export interface Requester {
-  account: Account
-  plan: Plan
-}
-
-/** Where content goes and how long it stays, once decided. */
-export interface DecidedTarget {
-  clusterId: string
-  expiresAt: number | null
-}
+import type {
+  DecidedTarget,
+  EngineEvents,
+  PinNames,
+  PinOutcome,
+  PinRecord,
+  PinTarget,
+  PinType,
+  Requester,
+} from './types.ts'
 
 /** Content that is whole, and the record to write for it. */
 export interface CommitInput {
@@ -134,7 +129,7 @@ export class PinCommit {
 }
 
 /** Sorts by time, is URL-safe, and cannot be guessed. */
-function newUploadId(now: number): string {
+export function newUploadId(now: number): string {
   return `${now.toString(36).padStart(9, '0')}${randomBytes(9).toString('base64url')}`
 }
 

@@ -18,12 +18,13 @@ export interface StoredNames {
  * @throws HoldfastError `VALIDATION` naming the field: over 255 characters, or with control characters.
  */
 export function storedNames(names: PinNames): StoredNames {
-  const originalName = checked('originalName', names.originalName)
-  const customName = checked('customName', names.customName)
+  const originalName = checkedName('originalName', names.originalName)
+  const customName = checkedName('customName', names.customName)
   return { name: customName ?? originalName ?? fitted(names.name), originalName, customName }
 }
 
-function checked(field: string, value: string | undefined): string | null {
+/** A name that a client chose, trimmed; null if empty. @throws HoldfastError `VALIDATION` naming the field. */
+export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name === '') return null
   if (name.length > LONGEST_NAME) {

@@ -8,8 +8,11 @@ import type { PinStore } from '../storage/pin-store.ts'
 import type { RecordTable } from '../storage/record-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { ExpirySweeper } from './expiry-sweeper.ts'
+import type { FetchScheduler } from './fetch-scheduler.ts'
 import { type PinCommit, presentRecord } from './pin-commit.ts'
 import type { PinList } from './pin-list.ts'
+import { checkedName } from './pin-names.ts'
+import type { PinStatusView } from './pin-status.ts'
 import type { Pinner } from './pinner.ts'
 import type * as types from './types.ts'
 import type { Uploader } from './uploader.ts'
@@ -21,6 +24,8 @@ export class PinService {
   readonly #lists: PinList
   readonly #commit: PinCommit
   readonly #sweeper: ExpirySweeper
+  readonly #scheduler: FetchScheduler
+  readonly #statuses: PinStatusView
   readonly #clusters: ClusterRegistry
   readonly #records: RecordTable
   readonly #store: PinStore
@@ -35,6 +40,8 @@ export class PinService {
     lists: PinList
     commit: PinCommit
     sweeper: ExpirySweeper
+    scheduler: FetchScheduler
+    statuses: PinStatusView
     clusters: ClusterRegistry
     records: RecordTable
     store: PinStore
@@ -48,6 +55,8 @@ export class PinService {
     this.#lists = parts.lists
     this.#commit = parts.commit
     this.#sweeper = parts.sweeper
+    this.#scheduler = parts.scheduler
+    this.#statuses = parts.statuses
     this.#clusters = parts.clusters
     this.#records = parts.records
     this.#store = parts.store
@@ -112,6 +121,7 @@ export class PinService {
         : await this.#queue.run(() => this.#store.remove(request.account, dag, cluster, now), { durable: true })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
     for (const row of rows) {
+      if (row.fetchId !== null) await this.#scheduler.subscribersChanged(row.fetchId)
       const backend = this.#clusters.backendOf(row.clusterId)
       if (row.rootId !== null && this.#records.liveUntil(row.rootId) === undefined) backend.unpin(row)
       this.#events.emit('pin:removed', { record: presentRecord(row), reason: 'deleted' })
@@ -122,6 +132,37 @@ export class PinService {
   /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
   list(query: types.ListQuery): types.ListPage {
     return this.#lists.list(query)
+  }
+
+  /**
+   * How far each of an account's records of a content is, newest first.
+   *
+   * @throws HoldfastError `PIN_NOT_FOUND`
+   */
+  status(request: { account: string; cid: string; cluster?: string | undefined }): types.PinProgress[] {
+    return this.#statuses.status(request.account, request.cid, request.cluster?.trim() || null)
+  }
+
+  /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
+  dag(request: { account: string; cid: string }): types.DirectoryOutcome {
+    return this.#statuses.dag(request.account, request.cid)
+  }
+
+  /** Gives a record another name. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
+  async rename(request: { account: string; uploadId: string; name: string }): Promise<string> {
+    const name = checkedName('newName', request.name)
+    if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
+    const renamed = await this.#queue.run(
+      () => {
+        const record = this.#records.get(request.uploadId)
+        const isTheirs = record?.accountId === request.account
+        if (isTheirs) this.#records.rename(record.id, name)
+        return isTheirs
+      },
+      { durable: true },
+    )
+    if (!renamed) throw new HoldfastError('NOT_FOUND', 'no upload has this uploadId')
+    return name
   }
 
   usage(accountId: string): types.Usage {

@@ -6,50 +6,58 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { BlockTable } from '../storage/block-table.ts'
 import type { RootTable } from '../storage/root-table.ts'
 import { listContent } from './content-listing.ts'
-import type { DecidedTarget, PinCommit, Requester } from './pin-commit.ts'
-import type { PinOutcome, PinRequest } from './types.ts'
+import type { NetworkPinner } from './network-pinner.ts'
+import type { PinCommit } from './pin-commit.ts'
+import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
 
-/** Pins content that the node holds already: a root, or anything below one. */
+/** Pins content by its CID: what the node holds already at once, the rest from the network. */
 export class Pinner {
   readonly #clusters: ClusterRegistry
   readonly #commit: PinCommit
   readonly #roots: RootTable
   readonly #blocks: BlockTable
+  readonly #network: NetworkPinner
   readonly #now: () => number
 
   constructor(
     clusters: ClusterRegistry,
     commit: PinCommit,
     tables: { roots: RootTable; blocks: BlockTable },
+    network: NetworkPinner,
     now: () => number,
   ) {
     this.#clusters = clusters
     this.#commit = commit
     this.#roots = tables.roots
     this.#blocks = tables.blocks
+    this.#network = network
     this.#now = now
   }
 
-  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no live record needs the content. */
+  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if nobody has the content; those of quota and names. */
   async pin(request: PinRequest): Promise<PinOutcome> {
     const requester = this.#commit.requester(request.account)
     const cid = parseCid(request.cid)
     const target = this.#commit.decide(requester, request)
-    const backend = this.#findHolder(cid)
     const home = this.#clusters.backendOf(target.clusterId)
+    const pin: DecidedPin = { request, requester, cid, target, home }
+    const holder = this.#findHolder(cid)
+    return holder === null ? this.#network.pin(pin) : this.#pinHeld(pin, holder)
+  }
+
+  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: ClusterBackend): Promise<PinOutcome> {
+    const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
     const complete = this.#roots.find(home.id, identityOf(cid))
     if (complete !== undefined) {
       const { contentSize, dagSize, fileCount } = complete
-      const whole = { staged: null, backend: home, contentSize, dagSize, fileCount }
-      return this.#commit.commit({ ...whole, ...describe(requester, target, request, cid) })
+      return this.#commit.commit({ ...described, staged: null, backend: home, contentSize, dagSize, fileCount })
     }
-    const staged = await home.pin(cid, backend, { signal: request.signal })
+    const staged = await home.pin(cid, holder, { signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid)
       await staged.settle()
       const { dagSize, fileCount } = staged
-      const whole = { staged, backend: home, contentSize, dagSize, fileCount }
-      return await this.#commit.commit({ ...whole, ...describe(requester, target, request, cid) })
+      return await this.#commit.commit({ ...described, staged, backend: home, contentSize, dagSize, fileCount })
     } catch (error) {
       await staged.abandon()
       throw error
@@ -57,15 +65,9 @@ export class Pinner {
   }
 
   /** Below a complete root every block is here, so the one block answers for all that is below it. */
-  #findHolder(cid: CID): ClusterBackend {
+  #findHolder(cid: CID): ClusterBackend | null {
     if (cid.multihash.code === HASH.identity) return this.#clusters.defaultBackend
     const held = this.#blocks.findLive(cid.multihash.bytes, this.#now())
-    const backend = this.#clusters.backends.find(candidate => candidate.id === held?.backendId)
-    if (backend === undefined) throw new HoldfastError('CID_NOT_FOUND', `nobody has ${cid}`)
-    return backend
+    return this.#clusters.backends.find(candidate => candidate.id === held?.backendId) ?? null
   }
-}
-
-function describe(requester: Requester, target: DecidedTarget, request: PinRequest, cid: CID) {
-  return { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
 }

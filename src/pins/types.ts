@@ -1,5 +1,8 @@
 import type { CID } from 'multiformats/cid'
+import type { Account } from '../access/principal.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
+import type { Plan } from '../domain/plan.ts'
 
 export type { PinStatus }
 export type PinType = 'file' | 'directory' | 'pin'
@@ -90,7 +93,48 @@ export interface DirectoryOutcome extends PinOutcome {
 export interface PinRequest extends PinTarget, PinNames {
   account: string
   cid: string
+  /** Where to ask first: multiaddrs ending in `/p2p/<id>`, or URLs of trustless gateways. */
+  origins?: readonly string[] | undefined
+  /** Answer at once with a `queued` record, and do all the rest in the background. */
+  respondAsync?: boolean | undefined
   signal?: AbortSignal | undefined
+}
+
+/** Who asks, and what they may do. */
+export interface Requester {
+  account: Account
+  plan: Plan
+}
+
+/** Where content goes and how long it stays, once decided. */
+export interface DecidedTarget {
+  clusterId: string
+  expiresAt: number | null
+}
+
+/** A pin request once it is decided where it goes; within the engine. */
+export interface DecidedPin {
+  request: PinRequest
+  requester: Requester
+  cid: CID
+  target: DecidedTarget
+  home: ClusterBackend
+}
+
+/** How far a record is. Times are milliseconds since the epoch, null for never. */
+export interface PinProgress {
+  record: PinRecord
+  /** When the record came into its state, and why if there is a reason. */
+  statusAt: number
+  reason: string | null
+  /** Distinct blocks and their bytes that are here. */
+  blocks: number
+  bytes: number
+  attempts: number
+  nextAttemptAt: number | null
+  lastError: string | null
+  /** When the network was last told who has it. */
+  announcedAt: number | null
 }
 
 export interface ListQuery {
@@ -132,6 +176,8 @@ export interface Usage {
 /** What an engine tells its embedder, in `engine.events`. */
 export interface EngineEvents {
   'pin:created': { record: PinRecord }
+  /** Each change of a record's status but its first. */
+  'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
   'block:damaged': { cid: CID; reason: string }
   'block:healed': { cid: CID }

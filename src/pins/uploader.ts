@@ -8,8 +8,16 @@ import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible, orAborted } from '../domain/interruption.ts'
 import type { RecordTable } from '../storage/record-table.ts'
-import type { PinCommit, Requester } from './pin-commit.ts'
-import type { ByteSource, DagFile, DirectoryEntry, DirectoryOutcome, PinOutcome, UploadOptions } from './types.ts'
+import type { PinCommit } from './pin-commit.ts'
+import type {
+  ByteSource,
+  DagFile,
+  DirectoryEntry,
+  DirectoryOutcome,
+  PinOutcome,
+  Requester,
+  UploadOptions,
+} from './types.ts'
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 
 /** Files that the answer to a directory upload lists. */

@@ -68,14 +68,14 @@ export class PinStore {
     const records = this.#records
       .ofDag(accountId, dag, now)
       .filter(record => clusterId === null || record.clusterId === clusterId)
-    for (const record of records) this.#removeRecord(record)
+    for (const record of records) this.removeRecord(record)
     return records
   }
 
   /** Removes records that have expired, the earliest first. Returns them. */
   expire(now: number, limit: number): RecordRow[] {
     const records = this.#records.expired(now, limit)
-    for (const record of records) this.#removeRecord(record)
+    for (const record of records) this.removeRecord(record)
     return records
   }
 
@@ -115,7 +115,8 @@ export class PinStore {
     return this.#records.usage(accountId, now).storedBytes + dag.dagSize <= maxStorageBytes
   }
 
-  #removeRecord(record: RecordRow): void {
+  /** Removes a record, and gives up its root with its last one. */
+  removeRecord(record: RecordRow): void {
     this.#records.delete(record)
     if (record.rootId !== null) this.follow(record.rootId)
   }

@@ -49,6 +49,7 @@ export class RootTable {
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #dropped: Statement<[number], { id: number }>
   readonly #setLiveUntil: Statement<[number | null, number], unknown>
+  readonly #countBlocks: Statement<[number], { count: number }>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -72,6 +73,7 @@ export class RootTable {
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' LIMIT ?`)
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
+    this.#countBlocks = db.prepare('SELECT COUNT(*) AS count FROM root_blocks WHERE root_id = ?')
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
@@ -133,6 +135,11 @@ export class RootTable {
 
   setLiveUntil(rootId: number, liveUntil: number | null): void {
     this.#setLiveUntil.run(liveUntil, rootId)
+  }
+
+  /** Distinct blocks of a root. Its cost grows with them, so it is for one root at a time. */
+  countBlocks(rootId: number): number {
+    return this.#countBlocks.get(rootId)?.count ?? 0
   }
 
   setAnnounced(rootId: number, at: number): void {

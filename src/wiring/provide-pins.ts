@@ -65,7 +65,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
   })
   parts.provide(T.pinner, p => {
     const tables = { roots: p.get(T.rootTable), blocks: p.get(T.blockTable) }
-    return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, nowOf(p).now)
+    return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, p.get(T.networkPinner), nowOf(p).now)
   })
   parts.provide(T.pinList, p => new PinList(p.get(T.pinCommit), p.get(T.recordTable), p.get(T.rootTable), nowOf(p).now))
   const stored = (p: Parts) => ({
@@ -86,6 +86,8 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         lists: p.get(T.pinList),
         commit: p.get(T.pinCommit),
         sweeper: p.get(T.sweeper),
+        scheduler: p.get(T.fetchScheduler),
+        statuses: p.get(T.pinStatus),
         clusters: p.get(T.clusters),
         activity: p.get(T.activity),
       }),

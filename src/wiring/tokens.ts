@@ -17,10 +17,14 @@ import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { ApiHandler } from '../http/types.ts'
+import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
+import type { FetchScheduler } from '../pins/fetch-scheduler.ts'
+import type { NetworkPinner } from '../pins/network-pinner.ts'
 import type { PinCommit } from '../pins/pin-commit.ts'
 import type { PinList } from '../pins/pin-list.ts'
 import type { PinService } from '../pins/pin-service.ts'
+import type { PinStatusView } from '../pins/pin-status.ts'
 import type { Pinner } from '../pins/pinner.ts'
 import type { Timelock } from '../pins/timelock.ts'
 import type { EngineEvents } from '../pins/types.ts'
@@ -28,6 +32,8 @@ import type { Uploader } from '../pins/uploader.ts'
 import type { AccountTable } from '../storage/account-table.ts'
 import type { BlockTable } from '../storage/block-table.ts'
 import type { Database } from '../storage/database.ts'
+import type { FetchStore } from '../storage/fetch-store.ts'
+import type { FetchTable } from '../storage/fetch-table.ts'
 import type { KeyTable } from '../storage/key-table.ts'
 import type { PinStore } from '../storage/pin-store.ts'
 import type { RecordTable } from '../storage/record-table.ts'
@@ -50,12 +56,17 @@ export const T = {
   rootTable: token<RootTable>('rootTable'),
   recordTable: token<RecordTable>('recordTable'),
   pinStore: token<PinStore>('pinStore'),
+  fetchTable: token<FetchTable>('fetchTable'),
+  fetchStore: token<FetchStore>('fetchStore'),
 
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),
   blockStores: token<ReadonlyMap<number, BlockStore>>('blockStores'),
   collector: token<Collector>('collector'),
   liveContent: token<LiveContent>('liveContent'),
+
+  /** What the node asks others with, if networking is on. */
+  network: token<{ fetcher: BlockFetcher | null }>('network'),
 
   plans: token<PlanCatalogue>('plans'),
   credentialCache: token<CredentialCache>('credentialCache'),
@@ -71,6 +82,9 @@ export const T = {
   timelock: token<Timelock>('timelock'),
   pinCommit: token<PinCommit>('pinCommit'),
   uploader: token<Uploader>('uploader'),
+  fetchScheduler: token<FetchScheduler>('fetchScheduler'),
+  networkPinner: token<NetworkPinner>('networkPinner'),
+  pinStatus: token<PinStatusView>('pinStatus'),
   pinner: token<Pinner>('pinner'),
   pinList: token<PinList>('pinList'),
   sweeper: token<ExpirySweeper>('sweeper'),

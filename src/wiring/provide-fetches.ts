@@ -1,0 +1,67 @@
+import { SharedBlocks } from '../content/dag-fetch.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import { FetchScheduler } from '../pins/fetch-scheduler.ts'
+import { NetworkPinner } from '../pins/network-pinner.ts'
+import { presentRecord } from '../pins/pin-commit.ts'
+import { PinStatusView } from '../pins/pin-status.ts'
+import { FetchStore } from '../storage/fetch-store.ts'
+import { FetchTable } from '../storage/fetch-table.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+/** Blocks of one DAG on their way at a time. */
+const BLOCKS_AT_ONCE = 32
+
+/** Pins whose content is still to come. Needs pins, clusters, content and the network. */
+export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
+  const ms = (seconds: number | undefined, fallback: number): number => (seconds ?? fallback) * 1_000
+  parts.provide(T.fetchTable, p => new FetchTable(p.get(T.database)))
+  parts.provide(T.fetchStore, p => {
+    const tables = { fetches: p.get(T.fetchTable), records: p.get(T.recordTable), roots: p.get(T.rootTable) }
+    return new FetchStore(tables, p.get(T.pinStore))
+  })
+  parts.provide(T.fetchScheduler, p => {
+    const events = p.get(T.events)
+    const attempts = {
+      accounts: p.get(T.accounts),
+      plans: p.get(T.plans),
+      records: p.get(T.recordTable),
+      store: p.get(T.fetchStore),
+      queue: p.get(T.writes),
+      clock: p.get(T.clock),
+      shared: new SharedBlocks(),
+      bounds: {
+        maxBlocks: pin.maxBlocks ?? 10_000_000,
+        maxDepth: pin.maxDepth ?? 1_024,
+        concurrency: BLOCKS_AT_ONCE,
+      },
+      times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },
+      onChanges: (changes: ReturnType<FetchStore['fail']>) => {
+        for (const { record, from } of changes) {
+          events.emit('pin:status', { record: presentRecord(record), from, reason: record.statusReason })
+        }
+      },
+    }
+    return new FetchScheduler(attempts, p.get(T.fetchTable), p.get(T.clusters), p.get(T.logger))
+  })
+  parts.provide(
+    T.networkPinner,
+    p =>
+      new NetworkPinner({
+        scheduler: p.get(T.fetchScheduler),
+        tables: { fetches: p.get(T.fetchTable), records: p.get(T.recordTable) },
+        store: p.get(T.fetchStore),
+        pins: p.get(T.pinStore),
+        queue: p.get(T.writes),
+        clock: p.get(T.clock),
+        events: p.get(T.events),
+        times: { findMs: ms(pin.findTimeoutSeconds, 20), waitMs: ms(pin.waitSeconds, 20) },
+        fetcher: p.get(T.network).fetcher,
+      }),
+  )
+  parts.provide(T.pinStatus, p => {
+    const tables = { records: p.get(T.recordTable), roots: p.get(T.rootTable), fetches: p.get(T.fetchTable) }
+    const clock = p.get(T.clock)
+    return new PinStatusView(tables, p.get(T.fetchScheduler), () => clock.now())
+  })
+}
