@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fastify from 'fastify'
+import { frameworkErrors, holdfast } from '../../adapters/fastify/index.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
@@ -29,11 +31,9 @@ export const hosts: readonly Host[] = [
       const server = createServer(engine)
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
-      const address = server.address()
-      assert.ok(address !== null && typeof address === 'object')
-      const agent = new http.Agent({ keepAlive: true })
+      const { client, agent } = clientOf(server)
       return {
-        client: { request: (method, path, options = {}) => callServer(agent, address.port, method, path, options) },
+        client,
         close: async () => {
           agent.destroy()
           server.closeAllConnections()
@@ -43,7 +43,34 @@ export const hosts: readonly Host[] = [
       }
     },
   },
+  {
+    name: 'fastify',
+    serve: async engine => {
+      const app = fastify({ frameworkErrors: frameworkErrors({ engine }), forceCloseConnections: true })
+      await app.register(holdfast, { engine })
+      await app.listen({ port: 0, host: '127.0.0.1' })
+      const { client, agent } = clientOf(app.server)
+      return {
+        client,
+        close: async () => {
+          agent.destroy()
+          await app.close()
+        },
+      }
+    },
+  },
 ]
+
+function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent } {
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const agent = new http.Agent({ keepAlive: true })
+  const { port } = address
+  return {
+    client: { request: (method, path, options = {}) => callServer(agent, port, method, path, options) },
+    agent,
+  }
+}
 
 /** Starts an engine of its own behind a host. The caller closes it. */
 export async function openWorld(host: Host): Promise<World & { close(): Promise<void> }> {

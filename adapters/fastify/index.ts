@@ -1,0 +1,1 @@
+export { frameworkErrors, type HoldfastPluginOptions, holdfast, holdfast as default } from './plugin.ts'
