@@ -75,7 +75,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideAccess(parts, config)
     provideContent(parts, options, blockFiles)
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
-    parts.add(T.network, { fetcher: null })
+    parts.add(T.network, { fetcher: null, peerCount: () => 0 })
     provideFetches(parts, config)
     provideHttp(parts)
     await parts.get(T.collector).start()

@@ -27,6 +27,8 @@ export class PinRoutes {
       timelock: present(body.timelock),
       originalName: body.originalName,
       customName: body.customName ?? body.filename,
+      origins: body.origins,
+      respondAsync: prefersAsync(request.header('prefer')),
       signal: request.signal,
     })
     return jsonResponse(created ? 201 : 200, presentPin(record))
@@ -39,4 +41,9 @@ export class PinRoutes {
     await this.#pins.remove({ account: context.principal.account.id, cid, cluster })
     return jsonResponse(200, { cid, removed: true, success: true })
   }
+}
+
+/** `Prefer: respond-async` (RFC 7240). */
+function prefersAsync(prefer: string | undefined): boolean {
+  return /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer ?? '')
 }

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../access/api-key.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
-import type { DirectoryOutcome, ListItem, ListPage, PinRecord, Usage } from '../pins/types.ts'
+import type { DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'
 
 /** UTC with milliseconds, or null. */
 function iso(ms: number): string
@@ -26,9 +26,12 @@ export function presentUpload(record: PinRecord): object {
 }
 
 export function presentDirectory(outcome: DirectoryOutcome): object {
-  const { record, files, totalFiles } = outcome
+  return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
+}
+
+/** The files of a record, in the shape of the answer that made it. */
+export function presentDag({ record, files, totalFiles }: DirectoryOutcome): object {
   return {
-    message: outcome.created ? 'directory uploaded' : 'directory was there already',
     ...presentUpload(record),
     dagCid: record.cid,
     filename: record.name ?? record.cid,
@@ -45,6 +48,47 @@ export function presentPin(record: PinRecord): object {
     originalName: record.originalName,
     customName: record.customName,
   }
+}
+
+/** How far a content is: its newest record in full, and every record as an allocation. */
+export function presentStatus(progress: readonly PinProgress[]): object {
+  const [newest] = progress
+  if (newest === undefined) return {}
+  return {
+    ...presentPin(newest.record),
+    statusAt: iso(newest.statusAt),
+    reason: newest.reason,
+    blocks: newest.blocks,
+    bytes: newest.bytes,
+    attempts: newest.attempts,
+    nextAttemptAt: iso(newest.nextAttemptAt),
+    lastError: newest.lastError,
+    lastAnnounced: iso(newest.announcedAt),
+    peers: [...new Set(progress.map(({ record }) => record.clusterId))],
+    allocations: progress.map(presentAllocation),
+  }
+}
+
+export function presentAllocations(progress: readonly PinProgress[]): object {
+  const [newest] = progress
+  if (newest === undefined) return {}
+  const { record, statusAt } = newest
+  const clusters = new Set(
+    progress.filter(({ record: { status } }) => status === 'pinned').map(p => p.record.clusterId),
+  )
+  return {
+    cid: record.cid,
+    clusterId: record.clusterId,
+    name: record.name,
+    timestamp: iso(statusAt),
+    replication_factor: clusters.size,
+    nodes: progress.map(presentAllocation),
+    allocations: progress.map(presentAllocation),
+  }
+}
+
+function presentAllocation({ record, statusAt, lastError }: PinProgress): object {
+  return { peer: record.clusterId, status: record.status, timestamp: iso(statusAt), error: lastError }
 }
 
 export function presentList(page: ListPage): object {

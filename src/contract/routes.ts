@@ -4,6 +4,7 @@ import { FileRoutes } from './files.ts'
 import { MetaRoutes } from './meta.ts'
 import { PinRoutes } from './pins.ts'
 import type { ContractServices } from './services.ts'
+import { StatusRoutes } from './status.ts'
 import { TokenRoutes } from './tokens.ts'
 import { UploadRoutes } from './uploads.ts'
 import { UserRoutes } from './users.ts'
@@ -15,11 +16,12 @@ export const BASE_PATH = '/api/v3'
 export function createRoutes(services: ContractServices): Route[] {
   const files = new FileRoutes(services.pins)
   const pins = new PinRoutes(services.pins)
+  const status = new StatusRoutes(services.pins)
   const uploads = new UploadRoutes(services.pins)
   const clusters = new ClusterRoutes(services.clusters)
   const users = new UserRoutes(services.pins, services.clusters)
   const tokens = new TokenRoutes(services.keys)
-  const meta = new MetaRoutes(services.version)
+  const meta = new MetaRoutes(services.version, services.peers)
 
   const base: Route[] = [
     { method: 'GET', path: '', access: 'public', handler: meta.about },
@@ -29,10 +31,17 @@ export function createRoutes(services: ContractServices): Route[] {
     { method: 'POST', path: '/files/directory', access: 'files:write', handler: files.importDirectory },
     { method: 'POST', path: '/files/directory-dag', access: 'files:write', handler: files.uploadDirectory },
     { method: 'POST', path: '/files/pin/*cid', access: 'files:write', handler: pins.pin },
+    { method: 'PUT', path: '/files/rename/:uploadId', access: 'files:write', handler: status.rename },
     { method: 'DELETE', path: '/files/remove/*cid', access: 'files:delete', handler: pins.remove },
+
+    { method: 'GET', path: '/status/allocations/:cid', access: 'files:read', handler: status.allocations },
+    { method: 'GET', path: '/status/:cid', access: 'files:read', handler: status.status },
+    { method: 'GET', path: '/allocations/:cid', access: 'files:read', handler: status.allocations },
+    { method: 'GET', path: '/peers', access: 'public', handler: meta.peers },
 
     { method: 'GET', path: '/users/me', access: 'authenticated', handler: users.show },
     { method: 'GET', path: '/users/me/uploads', access: 'files:read', handler: uploads.list },
+    { method: 'GET', path: '/users/me/uploads/dag/:cid', access: 'files:read', handler: status.dag },
     { method: 'DELETE', path: '/users/me/uploads/:cid', access: 'files:delete', handler: pins.remove },
     { method: 'GET', path: '/users/me/clusters', access: 'cluster:read', handler: clusters.list },
 

@@ -12,8 +12,17 @@ export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 export const readDirectoryBody = bodyReader(Type.Object({ dirPath: Type.String(), cl: text, timelock: text }))
 
 export const readPinBody = bodyReader(
-  Type.Object({ originalName: text, customName: text, filename: text, cl: text, timelock: text }),
+  Type.Object({
+    originalName: text,
+    customName: text,
+    filename: text,
+    cl: text,
+    timelock: text,
+    origins: Type.Optional(Type.Array(Type.String(), { maxItems: 32 })),
+  }),
 )
+
+export const readRenameBody = bodyReader(Type.Object({ newName: Type.String() }))
 
 const texts = Type.Optional(Type.Array(Type.String()))
 

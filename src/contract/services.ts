@@ -4,8 +4,23 @@ import type { PinService } from '../pins/pin-service.ts'
 
 export type Pins = Pick<
   PinService,
-  'upload' | 'uploadDirectory' | 'importDirectory' | 'pin' | 'remove' | 'list' | 'usage' | 'checkTarget'
+  | 'upload'
+  | 'uploadDirectory'
+  | 'importDirectory'
+  | 'pin'
+  | 'remove'
+  | 'list'
+  | 'usage'
+  | 'checkTarget'
+  | 'status'
+  | 'dag'
+  | 'rename'
 >
+/** The node as the network sees it. */
+export interface Peers {
+  /** Connected ones; 0 while networking is off. */
+  peerCount(): number
+}
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
 
@@ -14,6 +29,7 @@ export interface ContractServices {
   pins: Pins
   clusters: Clusters
   keys: Keys
+  peers: Peers
   /** Of the software. */
   version: string
 }

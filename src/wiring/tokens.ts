@@ -66,7 +66,7 @@ export const T = {
   liveContent: token<LiveContent>('liveContent'),
 
   /** What the node asks others with, if networking is on. */
-  network: token<{ fetcher: BlockFetcher | null }>('network'),
+  network: token<{ fetcher: BlockFetcher | null; peerCount(): number }>('network'),
 
   plans: token<PlanCatalogue>('plans'),
   credentialCache: token<CredentialCache>('credentialCache'),
