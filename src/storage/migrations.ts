@@ -59,6 +59,7 @@ export const migrations: readonly string[] = [
     created_at INTEGER NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id) WHERE state = 'complete';
+  CREATE INDEX roots_by_announcement ON roots (announced_at) WHERE state = 'complete';
   CREATE INDEX roots_unfinished ON roots (state) WHERE state <> 'complete';
 
   CREATE TABLE blocks (

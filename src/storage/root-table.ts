@@ -1,3 +1,5 @@
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
 import type { DagIdentity } from '../domain/cid.ts'
 import type { Database, Statement } from './database.ts'
 
@@ -50,6 +52,7 @@ export class RootTable {
   readonly #dropped: Statement<[number], { id: number }>
   readonly #setLiveUntil: Statement<[number | null, number], unknown>
   readonly #countBlocks: Statement<[number], { count: number }>
+  readonly #announcedBefore: Statement<[number, number], { id: number; codec: number; multihash: Uint8Array }>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -74,6 +77,9 @@ export class RootTable {
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' LIMIT ?`)
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
     this.#countBlocks = db.prepare('SELECT COUNT(*) AS count FROM root_blocks WHERE root_id = ?')
+    this.#announcedBefore = db.prepare(`
+      SELECT id, codec, multihash FROM roots WHERE state = 'complete' AND (announced_at IS NULL OR announced_at < ?)
+      ORDER BY announced_at LIMIT ?`)
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
@@ -140,6 +146,13 @@ export class RootTable {
   /** Distinct blocks of a root. Its cost grows with them, so it is for one root at a time. */
   countBlocks(rootId: number): number {
     return this.#countBlocks.get(rootId)?.count ?? 0
+  }
+
+  /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
+  announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
+    return this.#announcedBefore
+      .all(before, limit)
+      .map(({ id, codec, multihash }) => ({ id, cid: CID.createV1(codec, Digest.decode(multihash)) }))
   }
 
   setAnnounced(rootId: number, at: number): void {

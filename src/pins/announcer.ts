@@ -1,0 +1,106 @@
+import type { CID } from 'multiformats/cid'
+import { parseCid } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { RootTable } from '../storage/root-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import type { PinRecord } from './types.ts'
+
+/** Tells routers who has a content. False if there is no router to tell. */
+export interface Announcing {
+  announce(cid: CID, signal: AbortSignal): Promise<boolean>
+}
+
+const AT_ONCE = 8
+const LONGEST_MS = 60_000
+/** Provider records live for 48 hours in the public DHT; they are renewed well before. */
+const RENEW_AFTER_MS = 22 * 3_600_000
+const RENEW_BATCH = 1_000
+const LOOK_EVERY_MS = 10 * 60_000
+
+/** Has the network know of every pinned root: at once when it is pinned, and again before routers forget. */
+export class Announcer {
+  readonly #announcing: Announcing
+  readonly #roots: RootTable
+  readonly #records: RecordTable
+  readonly #queue: WriteQueue
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #waiting = new Map<number, CID>()
+  readonly #stop = new AbortController()
+  #active = 0
+  #cancelTimer: () => void = () => undefined
+
+  constructor(parts: {
+    announcing: Announcing
+    roots: RootTable
+    records: RecordTable
+    queue: WriteQueue
+    clock: Clock
+    logger: Logger
+  }) {
+    this.#announcing = parts.announcing
+    this.#roots = parts.roots
+    this.#records = parts.records
+    this.#queue = parts.queue
+    this.#clock = parts.clock
+    this.#logger = parts.logger
+  }
+
+  start(): void {
+    this.#renew()
+  }
+
+  stop(): void {
+    this.#stop.abort()
+    this.#waiting.clear()
+    this.#cancelTimer()
+  }
+
+  /** To be called when a record has become `pinned`. */
+  pinned(record: PinRecord): void {
+    const rootId = this.#records.get(record.uploadId)?.rootId ?? null
+    if (rootId === null) return
+    this.#waiting.set(rootId, parseCid(record.cid))
+    this.#next()
+  }
+
+  /** Roots that are due again. */
+  #renew(): void {
+    for (const root of this.#roots.announcedBefore(this.#clock.now() - RENEW_AFTER_MS, RENEW_BATCH)) {
+      this.#waiting.set(root.id, root.cid)
+    }
+    this.#next()
+    this.#cancelTimer = this.#clock.after(LOOK_EVERY_MS, () => this.#renew())
+  }
+
+  #next(): void {
+    while (this.#active < AT_ONCE && !this.#stop.signal.aborted) {
+      const [first] = this.#waiting
+      if (first === undefined) return
+      const [rootId, cid] = first
+      this.#waiting.delete(rootId)
+      this.#active++
+      void this.#announce(rootId, cid).finally(() => {
+        this.#active--
+        this.#next()
+      })
+    }
+  }
+
+  async #announce(rootId: number, cid: CID): Promise<void> {
+    const late = new AbortController()
+    const cancel = this.#clock.after(LONGEST_MS, () => late.abort())
+    try {
+      const told = await this.#announcing.announce(cid, AbortSignal.any([this.#stop.signal, late.signal]))
+      if (!told || this.#stop.signal.aborted) return
+      const now = this.#clock.now()
+      await this.#queue.run(() => this.#roots.setAnnounced(rootId, now), { durable: false })
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#logger.warn({ err: error, cid: cid.toString() }, 'announcing a root failed')
+    } finally {
+      cancel()
+    }
+  }
+}
