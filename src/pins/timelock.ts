@@ -2,7 +2,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 
 /** RFC 3339 section 5.6, with the offset optional. */
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
 const LONGEST_YEARS = 100
 
 /** Decides about expiries; knows no clock. */
