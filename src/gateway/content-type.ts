@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import mime from 'mime'
 
 const BINARY = 'application/octet-stream'
@@ -6,7 +7,8 @@ export const SNIFFED_BYTES = 512
 
 /** The type that a name stands for; null if its ending says nothing. */
 export function typeOfName(name: string): string | null {
-  const type = mime.getType(name)
+  // The library takes a name without a dot for an ending.
+  const type = extname(name) === '' ? null : mime.getType(name)
   if (type === null) return null
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }

@@ -83,7 +83,7 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
     try {
       blocks = await open(request, path)
       const lookup = await look(request, path, query, blocks, choice)
-      return held(request, blocks, leave, withLocation(request, choice, await respond(lookup, choice)))
+      return await held(request, blocks, leave, withLocation(request, choice, await respond(lookup, choice)))
     } catch (error) {
       blocks?.release()
       leave()
@@ -118,7 +118,12 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
   }
 
   /** Keeps the blocks, and the place among the requests, for as long as the body is being read. */
-  function held(request: ApiRequest, blocks: RequestBlocks, leave: () => void, response: ApiResponse): ApiResponse {
+  async function held(
+    request: ApiRequest,
+    blocks: RequestBlocks,
+    leave: () => void,
+    response: ApiResponse,
+  ): Promise<ApiResponse> {
     const { body } = response
     if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
       blocks.release()
@@ -134,12 +139,13 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
         logger.error({ path: request.path, err: failure }, 'gateway response broken off')
       }
     }
-    const stream = new StreamBody(body[Symbol.asyncIterator](), end)
+    const stream = await StreamBody.start(body, end)
     const close = (): void => void stream.return().catch(() => undefined)
     request.signal.addEventListener('abort', close, { once: true })
     const cancelDeadline = clock.after(maxDurationMs, () =>
       stream.fail(new HoldfastError('ABORTED', `the answer took longer than ${maxDurationMs / 1000} s`)),
     )
+    if (request.signal.aborted) close()
     return { ...response, body: stream }
   }
 }

@@ -5,13 +5,28 @@
 export class StreamBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
+  #first: IteratorResult<Uint8Array, void> | null
   #ended = false
   #failure: { error: unknown } | null = null
 
-  /** @param end gets the error that broke the body, if that is how it ended */
-  constructor(source: AsyncIterator<Uint8Array, void, undefined>, end: (failure?: unknown) => void) {
+  private constructor(
+    source: AsyncIterator<Uint8Array, void, undefined>,
+    first: IteratorResult<Uint8Array, void>,
+    end: (failure?: unknown) => void,
+  ) {
     this.#source = source
+    this.#first = first
     this.#end = end
+  }
+
+  /**
+   * Reads as far as the first piece, so that what is broken from the start can still be answered as an error.
+   *
+   * @param end called once when the body is over, with the error that broke it if that is how; not if this throws
+   */
+  static async start(source: AsyncIterable<Uint8Array>, end: (failure?: unknown) => void): Promise<StreamBody> {
+    const iterator = source[Symbol.asyncIterator]()
+    return new StreamBody(iterator, await iterator.next(), end)
   }
 
   [Symbol.asyncIterator](): this {
@@ -22,7 +37,8 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#throwFailure()
     if (this.#ended) return { done: true, value: undefined }
     try {
-      const result = await this.#source.next()
+      const result = this.#first ?? (await this.#source.next())
+      this.#first = null
       this.#throwFailure()
       if (result.done === true) this.#finish()
       return result

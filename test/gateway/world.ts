@@ -2,7 +2,6 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as dagPb from '@ipld/dag-pb'
-import { NextToLast } from 'blockstore-fs/sharding'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
@@ -16,7 +15,6 @@ import { Semaphore } from '../../src/content/semaphore.ts'
 import { StagedDag } from '../../src/content/staged-dag.ts'
 import { importFile, importSymlink } from '../../src/content/unixfs-import.ts'
 import { CODEC } from '../../src/domain/cid.ts'
-import type { Clock } from '../../src/domain/clock.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
@@ -24,6 +22,8 @@ import { BlockTable } from '../../src/storage/block-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { RootTable } from '../../src/storage/root-table.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { blockFileOf } from '../support/block-place.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 
 /** A directory by its entries; `{ link }` is a symbolic link. */
 export interface Tree {
@@ -33,33 +33,9 @@ export interface Tree {
 /** Blocks larger than this are files, as in an engine. */
 const SMALL_BLOCK_BYTES = 32 * 1024
 
-/** Stands still until it is moved, and then fires what is due. */
-export class MovableClock implements Clock {
-  #now = Date.UTC(2030, 0, 1)
-  readonly #timers = new Set<{ at: number; callback: () => void }>()
-
-  now(): number {
-    return this.#now
-  }
-
-  after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#now + ms, callback }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  advance(ms: number): void {
-    this.#now += ms
-    for (const timer of [...this.#timers].filter(({ at }) => at <= this.#now)) {
-      this.#timers.delete(timer)
-      timer.callback()
-    }
-  }
-}
-
 /** A block store with its ledger, in a directory of its own, and any DAG put into it. */
 export class GatewayWorld {
-  readonly clock = new MovableClock()
+  readonly clock = new ManualClock()
   readonly leases = new Leases()
   readonly logged: Array<{ level: string; message: string; fields: Record<string, unknown> }> = []
   readonly #dataDir: string
@@ -140,8 +116,7 @@ export class GatewayWorld {
 
   /** Overwrites a block's file with other bytes, or cuts it short. */
   async damage(cid: CID, how: 'other bytes' | 'cut short'): Promise<void> {
-    const { dir, file } = new NextToLast().encode(CID.createV1(CODEC.raw, cid.multihash))
-    const path = join(this.#dataDir, 'blocks', dir, file)
+    const path = join(this.#dataDir, 'blocks', blockFileOf(cid))
     if (how === 'cut short') await truncate(path, 100)
     else await writeFile(path, Buffer.alloc(this.#store.sizeOf(cid) ?? 0, 7))
   }
@@ -192,16 +167,6 @@ async function addEntries(staged: StagedDag, builder: DirectoryBuilder, tree: Tr
 
 function isLink(entry: Tree | { link: string }): entry is { link: string } {
   return typeof entry.link === 'string'
-}
-
-/** Bytes that differ everywhere and are the same in every run. */
-export function pattern(length: number): Buffer {
-  const bytes = Buffer.alloc(length)
-  for (let index = 0, state = 1; index < length; index += 4) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    bytes.writeUInt32LE(state, Math.min(index, Math.max(0, length - 4)))
-  }
-  return bytes
 }
 
 /** A dag-pb block. */

@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { CID } from 'multiformats/cid'
+import { pseudoRandom } from '../support/bytes.ts'
+import { assertSameHead, type GatewayAudit, get, getError } from './audit.ts'
+import { fileNode, pbBlock, rawBlock } from './world.ts'
+
+const MIB = 1024 ** 2
+
+/** Files: their bytes, types and ranges. */
+export const fileAudits: readonly GatewayAudit[] = [
+  {
+    id: 'file.bytes',
+    name: 'MUST serve the bytes of files of any size with their length (path gateway, Response Payload)',
+    async run(context) {
+      for (const size of [0, 1, 4096, MIB - 1, MIB, MIB + 1, 3 * MIB + 17]) {
+        const bytes = pseudoRandom(size, `bytes ${size}`)
+        const cid = await context.world.addFile(bytes)
+        const answer = await get(context, `/ipfs/${cid}`, 200)
+        assert.equal(answer.header('content-length'), String(size))
+        assert.ok(answer.body.equals(bytes), `${size} bytes`)
+        assert.equal(answer.header('accept-ranges'), 'bytes')
+        await assertSameHead(context, `/ipfs/${cid}`)
+      }
+    },
+  },
+  {
+    id: 'file.foreign-dags',
+    name: 'MUST serve files of other shapes: bytes inside nodes, deep trees, dag-pb leaves (UnixFS)',
+    async run(context) {
+      const { world } = context
+      const parts = [pseudoRandom(1000, 'a'), pseudoRandom(70_000, 'b'), pseudoRandom(10, 'c')]
+      const leaves = await Promise.all(parts.map(part => pbBlock(fileNode([], part))))
+      const [first, second, third] = leaves.map(([cid], index) => ({ cid, size: parts[index]?.length ?? 0 }))
+      assert.ok(first && second && third)
+      const inner = await pbBlock(fileNode([first, second], Buffer.from('between')))
+      const empty = await rawBlock(new Uint8Array())
+      const root = await pbBlock(
+        fileNode([{ cid: inner[0], size: 71_007 }, { cid: empty[0], size: 0 }, third, first], Buffer.from('before')),
+      )
+      const whole = Buffer.concat([
+        Buffer.from('beforebetween'),
+        ...[0, 1, 2, 0].map(index => parts[index] ?? Buffer.alloc(0)),
+      ])
+      const cid = await world.addBlocks([...leaves, inner, empty, root])
+      assert.ok((await get(context, `/ipfs/${cid}`, 200)).body.equals(whole))
+      for (const [start, end] of [
+        [0, 5],
+        [3, 20],
+        [1012, 1013],
+        [71_000, 71_030],
+        [72_000, whole.length - 1],
+      ]) {
+        const { body } = await get(context, `/ipfs/${cid}`, 206, { range: `bytes=${start}-${end}` })
+        assert.ok(body.equals(whole.subarray(start, (end ?? 0) + 1)), `${start}-${end}`)
+      }
+    },
+  },
+  {
+    id: 'file.identity',
+    name: 'MUST serve the empty identity CID as a probe (trustless gateway, Dedicated Probe Paths)',
+    async run(context) {
+      assert.equal((await get(context, '/ipfs/bafkqaaa', 200)).body.length, 0)
+      assert.equal((await get(context, '/ipfs/bafkqaaa?format=raw', 200)).body.length, 0)
+      assert.equal((await context.request('HEAD', '/ipfs/bafkqaaa')).status, 200)
+      const inline = Buffer.from('in itself')
+      const bytes = Uint8Array.from([0, inline.length, ...inline])
+      const cid = CID.createV1(0x55, { code: 0, size: inline.length, digest: Uint8Array.from(inline), bytes })
+      assert.equal((await get(context, `/ipfs/${cid}`, 200)).text, 'in itself')
+    },
+  },
+  {
+    id: 'file.v0',
+    name: 'MUST treat every spelling of a CID as the same content (path gateway, GET /ipfs)',
+    async run(context) {
+      const node = await pbBlock(fileNode([], Buffer.from('the same')))
+      const cid = await context.world.addBlocks([node])
+      const spellings = [cid.toV0().toString(), cid.toString(), cid.toV1().toString()]
+      for (const spelling of spellings) {
+        assert.equal((await get(context, `/ipfs/${spelling}`, 200)).text, 'the same')
+      }
+    },
+  },
+  {
+    id: 'file.types',
+    name: 'MUST tell the type by the name, then by the content, and never find HTML in content (Content-Type)',
+    async run(context) {
+      const { world } = context
+      const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), pseudoRandom(40)])
+      const html = '<!doctype html><script>alert(1)</script>'
+      const dir = await world.addDirectory({
+        'a.txt': 'x',
+        'b.SVG': '<svg/>',
+        'c.html': html,
+        'd.js': '1',
+        e: html,
+        f: png,
+      })
+      const types = {
+        'a.txt': 'text/plain; charset=utf-8',
+        'b.SVG': 'image/svg+xml',
+        'c.html': 'text/html; charset=utf-8',
+      }
+      const others = { 'd.js': 'text/javascript; charset=utf-8', e: 'text/plain; charset=utf-8', f: 'image/png' }
+      for (const [name, type] of Object.entries({ ...types, ...others })) {
+        const answer = await get(context, `/ipfs/${dir}/${name}`, 200)
+        assert.equal(answer.header('content-type'), type, name)
+        assert.equal(answer.header('x-content-type-options'), 'nosniff')
+      }
+      const cid = await world.addFile(pseudoRandom(2000, 'binary'))
+      assert.equal((await get(context, `/ipfs/${cid}`, 200)).header('content-type'), 'application/octet-stream')
+      const named = await get(context, `/ipfs/${cid}?filename=film.mp4`, 200)
+      assert.equal(named.header('content-type'), 'video/mp4')
+    },
+  },
+  {
+    id: 'file.disposition',
+    name: 'MUST name downloads in ASCII and in full, and make them attachments if asked (Content-Disposition)',
+    async run(context) {
+      const cid = await context.world.addFile('x')
+      const disposition = async (query: string): Promise<string | undefined> =>
+        (await get(context, `/ipfs/${cid}${query}`, 200)).header('content-disposition')
+      assert.equal(await disposition(''), undefined)
+      assert.equal(await disposition('?filename=a.txt'), 'inline; filename="a.txt"')
+      assert.equal(await disposition('?filename=a.txt&download=true'), 'attachment; filename="a.txt"')
+      assert.equal(await disposition('?download=true'), 'attachment')
+      assert.equal(
+        await disposition(`?filename=${encodeURIComponent('testтест.pdf')}`),
+        `inline; filename="test____.pdf"; filename*=UTF-8''test%D1%82%D0%B5%D1%81%D1%82.pdf`,
+      )
+      const evil = await disposition(`?filename=${encodeURIComponent('a"\r\nset-cookie: x;\\.txt')}`)
+      assert.match(evil ?? '', /^inline; filename="a___set-cookie: x;_\.txt"; filename\*=UTF-8''a%22%0D%0Aset/)
+    },
+  },
+  {
+    id: 'range.single',
+    name: 'MUST serve first, middle, open, suffix and over-long ranges as 206 (RFC 9110, 14.1.2)',
+    async run(context) {
+      const bytes = pseudoRandom(2 * MIB + 500, 'ranges')
+      const cid = await context.world.addFile(bytes)
+      const cases: [string, number, number][] = [
+        ['0-0', 0, 1],
+        ['0-', 0, bytes.length],
+        ['100-199', 100, 200],
+        [`${MIB - 1}-${MIB}`, MIB - 1, MIB + 1],
+        [`${MIB}-`, MIB, bytes.length],
+        ['-1', bytes.length - 1, bytes.length],
+        ['-1000', bytes.length - 1000, bytes.length],
+        ['-99999999', 0, bytes.length],
+        ['5-99999999999', 5, bytes.length],
+      ]
+      for (const [range, start, end] of cases) {
+        const answer = await get(context, `/ipfs/${cid}`, 206, { range: `bytes=${range}` })
+        assert.equal(answer.header('content-range'), `bytes ${start}-${end - 1}/${bytes.length}`)
+        assert.equal(answer.header('content-length'), String(end - start))
+        assert.ok(answer.body.equals(bytes.subarray(start, end)), range)
+        assert.equal(answer.header('etag'), `"${cid}"`)
+        assert.equal(answer.header('content-type'), 'application/octet-stream')
+        await assertSameHead(context, `/ipfs/${cid}`, { range: `bytes=${range}` })
+      }
+    },
+  },
+  {
+    id: 'range.unsatisfiable',
+    name: 'MUST answer 416 with the length to a range outside of the content (RFC 9110, 15.5.17)',
+    async run(context) {
+      const cid = await context.world.addFile('0123456789')
+      const empty = await context.world.addFile('')
+      for (const range of ['10-', '10-20', '-0', '99-,100-']) {
+        const answer = await getError(context, `/ipfs/${cid}`, 416, 'RANGE_NOT_SATISFIABLE', {
+          range: `bytes=${range}`,
+        })
+        assert.equal(answer.header('content-range'), 'bytes */10')
+      }
+      const answer = await get(context, `/ipfs/${empty}`, 416, { range: 'bytes=0-' })
+      assert.equal(answer.header('content-range'), 'bytes */0')
+    },
+  },
+  {
+    id: 'range.ignored',
+    name: 'MUST ignore a range that is malformed, of another unit, or more than the whole (RFC 9110, 14.2)',
+    async run(context) {
+      const cid = await context.world.addFile('0123456789')
+      const many = Array.from({ length: 40 }, () => '0-0').join(',')
+      for (const range of [
+        'bytes=',
+        'bytes=a-b',
+        'bytes=5-2',
+        'bytes=--1',
+        'items=0-1',
+        '0-1',
+        'bytes=0-9,0-9',
+        `bytes=${many}`,
+      ]) {
+        const answer = await get(context, `/ipfs/${cid}`, 200, { range })
+        assert.equal(answer.text, '0123456789', range)
+      }
+    },
+  },
+  {
+    id: 'range.multiple',
+    name: 'MUST serve several ranges as multipart/byteranges in the order asked (RFC 9110, 14.6)',
+    async run(context) {
+      const bytes = pseudoRandom(MIB + 100, 'multi')
+      const cid = await context.world.addFile(bytes)
+      const headers = { range: `bytes=0-9, -20, ${MIB - 5}-${MIB + 4}, 99999999-` }
+      const answer = await get(context, `/ipfs/${cid}`, 206, headers)
+      const boundary = /^multipart\/byteranges; boundary=(\S+)$/.exec(answer.header('content-type') ?? '')?.[1]
+      assert.ok(boundary)
+      assert.equal(answer.header('content-length'), String(answer.body.length))
+      const size = bytes.length
+      const expected = [
+        [0, 10],
+        [size - 20, size],
+        [MIB - 5, MIB + 5],
+      ].flatMap(([start = 0, end = 0], index) => [
+        Buffer.from(
+          `${index === 0 ? '' : '\r\n'}--${boundary}\r\nContent-Type: application/octet-stream\r\n` +
+            `Content-Range: bytes ${start}-${end - 1}/${size}\r\n\r\n`,
+        ),
+        bytes.subarray(start, end),
+      ])
+      assert.ok(answer.body.equals(Buffer.concat([...expected, Buffer.from(`\r\n--${boundary}--\r\n`)])))
+    },
+  },
+  {
+    id: 'range.if-range',
+    name: 'MUST serve the range only if If-Range names the very same bytes (RFC 9110, 13.1.5)',
+    async run(context) {
+      const cid = await context.world.addFile('0123456789')
+      const range = 'bytes=2-4'
+      assert.equal((await get(context, `/ipfs/${cid}`, 206, { range, 'if-range': `"${cid}"` })).text, '234')
+      for (const other of ['"other"', `W/"${cid}"`, 'Tue, 01 Jan 2030 00:00:00 GMT']) {
+        assert.equal((await get(context, `/ipfs/${cid}`, 200, { range, 'if-range': other })).text, '0123456789')
+      }
+    },
+  },
+  {
+    id: 'cache.not-modified',
+    name: 'MUST answer 304 to a matching If-None-Match: one, a list, weak, any (path gateway, If-None-Match)',
+    async run(context) {
+      const file = await context.world.addFile(pseudoRandom(2 * MIB, 'cached'))
+      const dir = await context.world.addDirectory({ 'index.html': '<p>', sub: { x: '1' } })
+      const listing = (await get(context, `/ipfs/${dir}/sub/`, 200)).header('etag') ?? ''
+      const cases = [
+        [`/ipfs/${file}`, `"${file}"`],
+        [`/ipfs/${dir}/`, `"${dir}"`],
+        [`/ipfs/${dir}/sub/`, listing],
+        [`/ipfs/${file}?format=raw`, `"${file}.raw"`],
+      ] as const
+      for (const [path, etag] of cases) {
+        for (const value of [etag, `W/${etag}`, `"a", ${etag} ,"b"`, '*']) {
+          const answer = await get(context, path, 304, { 'if-none-match': value, range: 'bytes=0-1' })
+          assert.equal(answer.body.length, 0)
+          assert.equal(answer.header('etag'), etag)
+        }
+        await get(context, path, 200, { 'if-none-match': '"other", W/"more"' })
+      }
+    },
+  },
+  {
+    id: 'cache.immutable',
+    name: 'MUST let content be cached for good, and for no longer than its timelock (path gateway, Cache-Control)',
+    async run(context) {
+      const { world } = context
+      const forever = await world.addFile('forever')
+      assert.equal(
+        (await get(context, `/ipfs/${forever}`, 200)).header('cache-control'),
+        'public, max-age=29030400, immutable',
+      )
+      const soon = await world.addFile('until then', world.clock.now() + 90_500)
+      assert.match((await get(context, `/ipfs/${soon}`, 200)).header('cache-control') ?? '', /max-age=90\b/)
+    },
+  },
+  {
+    id: 'timelock.instant',
+    name: 'MUST stop serving at the instant of a timelock, the node and what is below it',
+    async run(context) {
+      const { world } = context
+      const dir = await world.addDirectory({ 'a.txt': 'locked' }, world.clock.now() + 1000)
+      const paths = [`/ipfs/${dir}/`, `/ipfs/${dir}/a.txt`]
+      const etag = (await get(context, paths[1] ?? '', 200)).header('etag') ?? ''
+      world.clock.advance(999)
+      for (const path of paths) await get(context, path, 200)
+      world.clock.advance(1)
+      for (const path of paths) await getError(context, path, 404, 'CID_NOT_FOUND')
+      await getError(context, paths[1] ?? '', 404, 'CID_NOT_FOUND', { 'if-none-match': etag })
+    },
+  },
+  {
+    id: 'damage.broken-off',
+    name: 'MUST break off, and never complete with wrong bytes, where a block is damaged',
+    async run(context) {
+      const { world } = context
+      for (const how of ['other bytes', 'cut short'] as const) {
+        const bytes = pseudoRandom(5 * MIB, how)
+        const cid = await world.addFile(bytes)
+        const third = await rawBlock(bytes.subarray(2 * MIB, 3 * MIB))
+        await world.damage(third[0], how)
+        world.logged.splice(0)
+        const answer = await context.request('GET', `/ipfs/${cid}`)
+        assert.equal(answer.status, 200)
+        assert.ok(answer.isBroken)
+        assert.ok(answer.body.equals(bytes.subarray(0, answer.body.length)))
+        assert.ok(answer.body.length <= 2 * MIB)
+        const broken = world.logged.filter(({ message }) => message === 'gateway response broken off')
+        assert.equal(broken.length, 1)
+        const { body } = await get(context, `/ipfs/${cid}`, 206, { range: `bytes=${3 * MIB}-` })
+        assert.ok(body.equals(bytes.subarray(3 * MIB)))
+      }
+    },
+  },
+  {
+    id: 'damage.small',
+    name: 'MUST answer an error where the first block is damaged',
+    async run(context) {
+      const { world } = context
+      const cid = await world.addFile(pseudoRandom(100_000, 'damaged'))
+      await world.damage(cid, 'other bytes')
+      await getError(context, `/ipfs/${cid}`, 500, 'BLOCK_DAMAGED')
+    },
+  },
+  {
+    id: 'file.lies',
+    name: 'MUST NOT complete a file whose nodes do not have the sizes that links to them say',
+    async run(context) {
+      const leaf = await rawBlock(pseudoRandom(1000, 'lie'))
+      const root = await pbBlock(fileNode([{ cid: leaf[0], size: 900 }]))
+      const cid = await context.world.addBlocks([leaf, root])
+      await getError(context, `/ipfs/${cid}?filename=x.bin`, 400, 'INVALID_CID')
+    },
+  },
+]

@@ -1,0 +1,8 @@
+import type { GatewayAudit } from './audit.ts'
+import { directoryAudits } from './audits-directories.ts'
+import { fileAudits } from './audits-files.ts'
+import { formatAudits } from './audits-formats.ts'
+import { mannerAudits } from './audits-manners.ts'
+
+/** The gateway as data: what every way of serving it has to do. */
+export const audits: readonly GatewayAudit[] = [...fileAudits, ...directoryAudits, ...formatAudits, ...mannerAudits]
