@@ -44,6 +44,21 @@ const clusterSchema = Type.Object(
   closed,
 )
 
+const networkSchema = Type.Object(
+  {
+    enabled: Type.Optional(Type.Boolean()),
+    preset: Type.Optional(Type.Union([Type.Literal('public'), Type.Literal('private')])),
+    listen: Type.Optional(Type.Array(text)),
+    announce: Type.Optional(Type.Array(text)),
+    bootstrap: Type.Optional(Type.Array(text)),
+    peers: Type.Optional(Type.Array(text)),
+    gateways: Type.Optional(Type.Array(text)),
+    dht: Type.Optional(Type.Union([Type.Literal('off'), Type.Literal('client'), Type.Literal('server')])),
+    allowPrivateGateways: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+
 /** The config file, which is also JSON Schema. */
 const seconds = Type.Number({ exclusiveMinimum: 0 })
 
@@ -76,6 +91,7 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    network: Type.Optional(networkSchema),
   },
   closed,
 )

@@ -3,6 +3,30 @@ import type { ClusterDefinition } from './cluster.ts'
 import type { Logger } from './logger.ts'
 import type { Plan } from './plan.ts'
 
+/** How a node meets others. What is left out is decided by the preset. */
+export interface NetworkConfig {
+  /** Off unless asked for; the standalone server asks for it. */
+  enabled?: boolean
+  /**
+   * `private`, the default: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the
+   * public network through its bootstrap nodes, finds others by its DHT.
+   */
+  preset?: 'public' | 'private'
+  /** Multiaddrs to listen on. */
+  listen?: readonly string[]
+  /** Multiaddrs to tell others instead of those listened on. */
+  announce?: readonly string[]
+  /** Multiaddrs of peers by which to find the rest of the network. */
+  bootstrap?: readonly string[]
+  /** Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content. */
+  peers?: readonly string[]
+  /** Base URLs of trustless HTTP gateways to ask for content. */
+  gateways?: readonly string[]
+  dht?: 'off' | 'client' | 'server'
+  /** Whether a gateway that a request names may be at a private address. Default false. */
+  allowPrivateGateways?: boolean
+}
+
 /** The configuration of an engine, the same in a config file and in code. Everything is optional. */
 export interface EngineConfig {
   /** Where clients reach this node, without a trailing slash, e.g. `https://pins.example.org`. */
@@ -35,6 +59,7 @@ export interface EngineConfig {
     /** How often the collector looks for work by itself. Default 30. */
     intervalSeconds?: number
   }
+  network?: NetworkConfig
 }
 
 export interface EngineOptions extends EngineConfig {

@@ -3,10 +3,11 @@ import type { CID } from 'multiformats/cid'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { FairGate } from '../fair-gate.ts'
+import type { HostBlocks } from '../host-blocks.ts'
 import { FrameReader } from './frame-reader.ts'
 import { decodeMessage } from './message.ts'
 import { PeerChannel } from './peer-channel.ts'
-import { PeerServing, type ServedBlocks } from './peer-serving.ts'
+import { PeerServing } from './peer-serving.ts'
 import { type Asked, PeerWants } from './peer-wants.ts'
 
 /** Bitswap, in the version that tells what a peer does not have. */
@@ -26,20 +27,21 @@ interface Peer {
 
 /**
  * Blocks by Bitswap, both ways, with whoever is connected. It keeps nothing: what comes goes to who asked, what is
- * served comes from {@link ServedBlocks}.
+ * served comes from {@link HostBlocks}.
  */
 export class BlockExchange {
   readonly #libp2p: Libp2p
-  readonly #blocks: ServedBlocks
+  readonly #blocks: HostBlocks
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
   /** Those that are known to speak the protocol. */
   readonly #speakers = new Map<string, PeerId>()
   readonly #gate = new FairGate(MESSAGES_AT_ONCE)
+  readonly #listeners = new Set<(id: PeerId) => void>()
   #topology: string | null = null
 
-  constructor(options: { libp2p: Libp2p; blocks: ServedBlocks; clock: Clock; logger: Logger }) {
+  constructor(options: { libp2p: Libp2p; blocks: HostBlocks; clock: Clock; logger: Logger }) {
     this.#libp2p = options.libp2p
     this.#blocks = options.blocks
     this.#clock = options.clock
@@ -54,6 +56,7 @@ export class BlockExchange {
     this.#topology = await this.#libp2p.register(PROTOCOL, {
       onConnect: id => {
         this.#speakers.set(id.toString(), id)
+        for (const listener of this.#listeners) listener(id)
       },
     })
     this.#libp2p.addEventListener('peer:disconnect', this.#onDisconnect)
@@ -66,9 +69,15 @@ export class BlockExchange {
     for (const key of [...this.#peers.keys()]) this.#drop(key, 'the node is stopping')
   }
 
-  /** Connected peers that exchange blocks. */
-  speakers(): PeerId[] {
-    return [...this.#speakers.values()]
+  get hasPeers(): boolean {
+    return this.#speakers.size > 0
+  }
+
+  /** Tells of the connected peers that exchange blocks, now and later, until the returned function is called. */
+  onPeer(listener: (id: PeerId) => void): () => void {
+    for (const id of this.#speakers.values()) listener(id)
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Asks a connected peer for a block, or only whether it has it. */

@@ -1,18 +1,11 @@
 import { CID } from 'multiformats/cid'
 import type { Logger } from '../../domain/logger.ts'
 import type { FairGate } from '../fair-gate.ts'
+import type { HostBlocks } from '../host-blocks.ts'
 import { keyOfCid } from './keys.ts'
 import { type ExchangeMessage, emptyMessage } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
 import { varintBytes } from './varint.ts'
-
-/** What may be given to peers. */
-export interface ServedBlocks {
-  /** The bytes of a block that may be served, else null. */
-  get(cid: CID): Promise<Uint8Array | null>
-  /** Whether {@link get} would give it. */
-  has(cid: CID): boolean
-}
 
 interface Wanted {
   cid: CID
@@ -36,7 +29,7 @@ const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
  */
 export class PeerServing {
   readonly #peer: string
-  readonly #blocks: ServedBlocks
+  readonly #blocks: HostBlocks
   readonly #channel: PeerChannel
   readonly #gate: FairGate
   readonly #logger: Logger
@@ -45,7 +38,7 @@ export class PeerServing {
   #closed = false
 
   /** @param gate bounds the messages being made over all peers */
-  constructor(options: { peer: string; blocks: ServedBlocks; channel: PeerChannel; gate: FairGate; logger: Logger }) {
+  constructor(options: { peer: string; blocks: HostBlocks; channel: PeerChannel; gate: FairGate; logger: Logger }) {
     this.#peer = options.peer
     this.#blocks = options.blocks
     this.#channel = options.channel

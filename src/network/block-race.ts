@@ -1,0 +1,189 @@
+import type { CID } from 'multiformats/cid'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { SourceState } from './source-state.ts'
+import type { SourceAnswer, SourceQuestion } from './sources/block-source.ts'
+
+/** A source that nobody knows yet is given this long before the next ones are asked as well. */
+const STAGGER_MS = 250
+/** One that has already given blocks is given this long, or several times what it usually takes. */
+const PATIENCE_MS = 1_000
+const PATIENCE_FACTOR = 4
+/** How often one source is tried for one block. */
+const MOST_TRIES = 3
+
+export interface RaceParts {
+  clock: Clock
+  /** The sources as they are now. */
+  states: () => SourceState[]
+  /** Looks for more sources, if that has not been done. Whether some may still turn up. */
+  discover: () => boolean
+  /** Called once, when the block is not coming as fast as it should. */
+  onSlow: () => void
+}
+
+interface Question {
+  state: SourceState
+  question: SourceQuestion
+  probe: boolean
+  slow: boolean
+}
+
+/**
+ * The way to one block: the best source is asked, and the next when it does not have it, fails, or takes long. The
+ * first block that comes ends it.
+ */
+export class BlockRace {
+  readonly #cid: CID
+  readonly #parts: RaceParts
+  readonly #open = new Map<SourceState, Question>()
+  readonly #tries = new Map<SourceState, number>()
+  /** Those that have said that they do not have it, and those that failed too often. */
+  readonly #over = new Set<SourceState>()
+  readonly #outcome = Promise.withResolvers<Uint8Array>()
+  #settled = false
+  #wasSlow = false
+  #cancelTimer: (() => void) | null = null
+
+  constructor(cid: CID, parts: RaceParts) {
+    this.#cid = cid
+    this.#parts = parts
+  }
+
+  /**
+   * @param admitted it begins when this resolves; null for at once
+   * @throws HoldfastError `CID_NOT_FOUND`, or what it was cancelled with.
+   */
+  run(admitted: Promise<void> | null): Promise<Uint8Array> {
+    if (admitted === null) this.#step()
+    else void admitted.then(() => this.#step())
+    return this.#outcome.promise
+  }
+
+  cancel(reason: unknown): void {
+    this.#settle(() => this.#outcome.reject(reason))
+  }
+
+  /** To be called when sources have been added, or no more are to be found. */
+  sourcesChanged(): void {
+    if (this.#hasNothingPromising()) this.#step()
+  }
+
+  /** Asks whoever is to be asked next, and sees to it that this goes on. */
+  #step(): void {
+    if (this.#settled) return
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    const now = this.#parts.clock.now()
+    const open = this.#parts.states().filter(state => this.#isOpen(state))
+    const next = choose(open.filter(state => state.restUntil <= now))
+    for (const state of next) this.#ask(state, next.length > 1)
+    const restEnds = next.length > 0 ? null : earliest(open.map(state => state.restUntil))
+    const mayFindMore = next.length === 0 && this.#parts.discover()
+    if (this.#open.size === 0 && restEnds === null && !mayFindMore) this.#fail()
+    else this.#sleep(restEnds === null ? null : restEnds - now)
+  }
+
+  #isOpen(state: SourceState): boolean {
+    return !state.dropped && !this.#over.has(state) && !this.#open.has(state)
+  }
+
+  #ask(state: SourceState, several: boolean): void {
+    const { clock } = this.#parts
+    const probe = several && state.source.canProbe && !state.proven
+    const { generation } = state
+    const start = clock.now()
+    state.asked = true
+    const question = state.source.ask(this.#cid, { probe })
+    const asked: Question = { state, question, probe, slow: false }
+    this.#open.set(state, asked)
+    if (!probe) state.inFlight++
+    this.#tries.set(state, (this.#tries.get(state) ?? 0) + 1)
+    void question.answer.then(answer => {
+      if (this.#settled || this.#open.get(state) !== asked) return
+      this.#close(asked)
+      state.note(answer, generation, clock.now() - start, clock)
+      this.#answered(state, answer)
+    })
+  }
+
+  #answered(state: SourceState, answer: SourceAnswer): void {
+    if (answer.kind === 'block') {
+      this.#settle(() => this.#outcome.resolve(answer.bytes))
+      return
+    }
+    const isOver = answer.kind === 'missing' || (this.#tries.get(state) ?? 0) >= MOST_TRIES
+    if (isOver && answer.kind !== 'has') this.#over.add(state)
+    if (this.#hasNothingPromising()) this.#step()
+  }
+
+  /** A probe that was answered is worth nothing by itself: the block has to be asked for. */
+  #hasNothingPromising(): boolean {
+    const open = [...this.#open.values()]
+    const isAnyProven = this.#parts.states().some(state => state.proven && this.#isOpen(state))
+    return open.every(({ slow, probe }) => slow || (probe && isAnyProven))
+  }
+
+  #sleep(restMs: number | null): void {
+    const patience = Math.max(...[...this.#open.values()].filter(({ slow }) => !slow).map(patienceWith), 0)
+    const waits = [...(patience > 0 ? [patience] : []), ...(restMs === null ? [] : [restMs])]
+    if (waits.length === 0) return
+    this.#cancelTimer = this.#parts.clock.after(Math.min(...waits), () => {
+      if (patience > 0 && (restMs === null || patience <= restMs)) this.#noteSlow()
+      this.#step()
+    })
+  }
+
+  #noteSlow(): void {
+    for (const asked of this.#open.values()) {
+      asked.slow = true
+      asked.state.noteSlow()
+    }
+    if (this.#wasSlow) return
+    this.#wasSlow = true
+    this.#parts.onSlow()
+  }
+
+  #fail(): void {
+    const error = new HoldfastError('CID_NOT_FOUND', `nobody who was asked has ${this.#cid}`)
+    this.#settle(() => this.#outcome.reject(error))
+  }
+
+  #close(asked: Question): void {
+    this.#open.delete(asked.state)
+    if (!asked.probe) asked.state.inFlight--
+  }
+
+  #settle(tell: () => void): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.#cancelTimer?.()
+    for (const asked of [...this.#open.values()]) {
+      this.#close(asked)
+      asked.question.cancel()
+    }
+    tell()
+  }
+}
+
+/** One that is known to have blocks of this DAG, the least busy; else all of the first tier that is left. */
+function choose(ready: SourceState[]): SourceState[] {
+  const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
+  if (proven !== undefined) return [proven]
+  const tier = Math.min(...ready.map(state => state.source.tier))
+  const first = ready.filter(state => state.source.tier === tier)
+  const probed = first.filter(state => state.source.canProbe)
+  return probed.length > 0 ? probed : first.slice(0, 1)
+}
+
+function busyness(state: SourceState): number {
+  return state.inFlight + (state.suspect ? 1_000_000 : 0)
+}
+
+function patienceWith({ state }: Question): number {
+  return state.proven ? Math.max(PATIENCE_MS, (state.latency ?? 0) * PATIENCE_FACTOR) : STAGGER_MS
+}
+
+function earliest(times: number[]): number | null {
+  return times.length === 0 ? null : Math.min(...times)
+}

@@ -1,0 +1,76 @@
+import type { Blockstore, InputPair, Pair } from 'interface-blockstore'
+import type { CID } from 'multiformats/cid'
+import { HoldfastError } from '../domain/errors.ts'
+import type { HostBlocks } from './host-blocks.ts'
+import type { OwnBlockStore } from './own-block-store.ts'
+
+type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/**
+ * The block store that Helia is given: it reads what live records need and what the host program has put in, and
+ * writes and deletes only the latter, so that nothing done with Helia can harm a record.
+ */
+export class HeliaBlockstore implements Blockstore {
+  readonly #own: OwnBlockStore
+  readonly #host: HostBlocks
+
+  constructor(own: OwnBlockStore, host: HostBlocks) {
+    this.#own = own
+    this.#host = host
+  }
+
+  async has(cid: CID): Promise<boolean> {
+    return this.#host.has(cid) || (await this.#own.has(cid))
+  }
+
+  /** @throws HoldfastError `NOT_FOUND` */
+  async *get(cid: CID): AsyncGenerator<Uint8Array> {
+    const bytes = (await this.#own.get(cid)) ?? (await this.#host.get(cid))
+    if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    yield bytes
+  }
+
+  async put(cid: CID, bytes: Bytes): Promise<CID> {
+    await this.#own.put(cid, await whole(bytes))
+    return cid
+  }
+
+  /** @throws HoldfastError `CONFLICT` for a block that a record needs. */
+  async delete(cid: CID): Promise<void> {
+    if (await this.#own.has(cid)) await this.#own.delete(cid)
+    else if (this.#host.has(cid)) {
+      throw new HoldfastError('CONFLICT', `block ${cid} is needed by a pin and goes with it`)
+    }
+  }
+
+  async *putMany(source: Iterable<InputPair> | AsyncIterable<InputPair>): AsyncGenerator<CID> {
+    for await (const { cid, bytes } of source) yield this.put(cid, bytes)
+  }
+
+  async *getMany(source: Iterable<CID> | AsyncIterable<CID>): AsyncGenerator<Pair> {
+    for await (const cid of source) yield { cid, bytes: this.get(cid) }
+  }
+
+  async *deleteMany(source: Iterable<CID> | AsyncIterable<CID>): AsyncGenerator<CID> {
+    for await (const cid of source) {
+      await this.delete(cid)
+      yield cid
+    }
+  }
+
+  /** Only the host program's own: what walks over all blocks to delete some has no business with the others. */
+  async *getAll(): AsyncGenerator<Pair> {
+    for await (const { cid, bytes } of this.#own.all()) yield { cid, bytes: once(bytes) }
+  }
+}
+
+async function whole(bytes: Bytes): Promise<Uint8Array> {
+  if (bytes instanceof Uint8Array) return bytes
+  const parts: Uint8Array[] = []
+  for await (const part of bytes) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+function* once(bytes: Uint8Array): Generator<Uint8Array> {
+  yield bytes
+}

@@ -1,0 +1,47 @@
+import type { BlockBroker, BlockRetrievalOptions, CreateSessionOptions, SessionBlockBroker } from '@helia/interface'
+import { peerIdFromCID } from '@libp2p/peer-id'
+import { isMultiaddr } from '@multiformats/multiaddr'
+import type { CID } from 'multiformats/cid'
+import type { FetchSession } from './block-fetcher.ts'
+import type { PeerAddress } from './dialler.ts'
+import { peerAddress } from './network-settings.ts'
+
+type Provider = NonNullable<BlockRetrievalOptions['providers']>[number]
+
+/** How Helia gets what it does not have: by a session of our own for each block. */
+export class HeliaBroker implements BlockBroker {
+  readonly name = 'holdfast'
+  readonly #open: (root: CID, origins: PeerAddress[]) => FetchSession
+
+  constructor(open: (root: CID, origins: PeerAddress[]) => FetchSession) {
+    this.#open = open
+  }
+
+  async retrieve(cid: CID, options: BlockRetrievalOptions = {}): Promise<Uint8Array> {
+    const session = this.#open(cid, (options.providers ?? []).flatMap(toPeer))
+    try {
+      return await session.get(cid, { signal: options.signal ?? new AbortController().signal })
+    } finally {
+      session.close()
+    }
+  }
+
+  createSession(options: CreateSessionOptions = {}): SessionBlockBroker {
+    const providers = [...(options.providers ?? [])]
+    return {
+      name: this.name,
+      addPeer: async peer => {
+        providers.push(peer)
+      },
+      retrieve: (cid, retrieval) => this.retrieve(cid, { ...retrieval, providers }),
+    }
+  }
+}
+
+/** Nothing for an address that does not say whose it is. */
+function toPeer(provider: Provider): PeerAddress[] {
+  if (Array.isArray(provider)) return provider.flatMap(toPeer)
+  if (!isMultiaddr(provider)) return [{ id: peerIdFromCID(provider), addresses: [] }]
+  const isNamed = provider.getComponents().at(-1)?.name === 'p2p'
+  return isNamed ? [peerAddress(provider.toString())] : []
+}

@@ -1,0 +1,59 @@
+import { type HeliaWithLibp2p, withLibp2pLight } from '@helia/libp2p'
+import * as dagCbor from '@ipld/dag-cbor'
+import * as dagJson from '@ipld/dag-json'
+import { bootstrap } from '@libp2p/bootstrap'
+import { identify } from '@libp2p/identify'
+import type { ServiceMap } from '@libp2p/interface'
+import { kadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
+import { noise } from '@libp2p/noise'
+import { ping } from '@libp2p/ping'
+import { tcp } from '@libp2p/tcp'
+import { yamux } from '@libp2p/yamux'
+import { createHeliaLight } from 'helia'
+import type { Blockstore } from 'interface-blockstore'
+import type { Datastore } from 'interface-datastore'
+import * as json from 'multiformats/codecs/json'
+import { sha512 } from 'multiformats/hashes/sha2'
+import { VERSION } from '../domain/version.ts'
+import type { HeliaBroker } from './helia-broker.ts'
+import type { NetworkSettings } from './network-settings.ts'
+
+/** The DHT of the public network, and one that a private network has to itself. */
+const PUBLIC_DHT = '/ipfs/kad/1.0.0'
+const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
+
+/**
+ * A Helia node with only what is needed here: no discovery, relay, port mapping or certificates, and Bitswap by our
+ * own exchange. Its identity is kept in the datastore. The caller starts and stops it.
+ */
+export function createHeliaNode(options: {
+  settings: NetworkSettings
+  blockstore: Blockstore
+  datastore: Datastore
+  broker: HeliaBroker
+}): HeliaWithLibp2p<ServiceMap> {
+  const { settings, blockstore, datastore, broker } = options
+  const helia = createHeliaLight({
+    blockstore,
+    datastore,
+    blockBrokers: [broker],
+    codecs: [dagCbor, dagJson, json],
+    hashers: [sha512],
+  })
+  const common = {
+    nodeInfo: { name: 'holdfast', version: VERSION, userAgent: `holdfast/${VERSION}` },
+    addresses: { listen: settings.listen, announce: settings.announce },
+    transports: [tcp()],
+    connectionEncrypters: [noise()],
+    streamMuxers: [yamux()],
+    peerDiscovery: settings.bootstrap.length > 0 ? [bootstrap({ list: settings.bootstrap })] : [],
+  }
+  const services = { identify: identify(), ping: ping() }
+  if (settings.dht === 'off') return withLibp2pLight(helia, { ...common, services })
+  const dht = kadDHT({
+    protocol: settings.isPublic ? PUBLIC_DHT : PRIVATE_DHT,
+    clientMode: settings.dht === 'client',
+    peerInfoMapper: settings.isPublic ? removePrivateAddressesMapper : passthroughMapper,
+  })
+  return withLibp2pLight(helia, { ...common, services: { ...services, dht } })
+}

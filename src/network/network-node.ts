@@ -1,0 +1,109 @@
+import type { HeliaWithLibp2p } from '@helia/libp2p'
+import type { ServiceMap } from '@libp2p/interface'
+import type { Datastore } from 'interface-datastore'
+import type { CID } from 'multiformats/cid'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { NetworkConfig } from '../domain/options.ts'
+import type { BlockFetcher } from './block-fetcher.ts'
+import { Dialler } from './dialler.ts'
+import { BlockExchange } from './exchange/block-exchange.ts'
+import { HeliaBlockstore } from './helia-blockstore.ts'
+import { HeliaBroker } from './helia-broker.ts'
+import { createHeliaNode } from './helia-node.ts'
+import type { HostBlocks } from './host-blocks.ts'
+import { KeptPeers } from './kept-peers.ts'
+import { type NetworkSettings, networkSettings } from './network-settings.ts'
+import { OwnBlockStore } from './own-block-store.ts'
+import { SessionFactory } from './session-factory.ts'
+import { GatewayClient } from './sources/gateway-client.ts'
+
+/** Helia with its libp2p node, as a host program may use it. */
+export type HeliaNode = HeliaWithLibp2p<ServiceMap>
+
+/** A running node: it fetches from others, serves to them, and can be used as Helia. */
+export interface NetworkNode extends BlockFetcher {
+  readonly helia: HeliaNode
+  readonly peerId: string
+  /** Multiaddrs by which the node is reached, with its id. */
+  addresses(): string[]
+  /** Peers that are connected. */
+  peerCount(): number
+  /** Tells the routers that the node has a block. False if there is no router. */
+  announce(cid: CID, signal: AbortSignal): Promise<boolean>
+  /** Has the routers forget it in time. */
+  withdraw(cid: CID, signal: AbortSignal): Promise<void>
+  /** Ends all sessions and connections. Leaves the datastore open. */
+  stop(): Promise<void>
+}
+
+export interface NetworkOptions {
+  config: NetworkConfig
+  blocks: HostBlocks
+  /** Open; holds the identity of the node, what it knows of peers, and the host program's own blocks. */
+  datastore: Datastore
+  clock: Clock
+  logger: Logger
+}
+
+/**
+ * Starts a node; configured peers are dialled in the background. The caller stops it, before closing the datastore.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` naming the field of the network's configuration that is wrong, `listen`
+ * where an address cannot be listened on.
+ */
+export async function startNetwork({ config, blocks, datastore, clock, logger }: NetworkOptions): Promise<NetworkNode> {
+  const settings = networkSettings(config)
+  const own = new OwnBlockStore(datastore)
+  await own.open()
+  const blockstore = new HeliaBlockstore(own, blocks)
+  const broker = new HeliaBroker((root, peers) => sessions.openWith(root, peers))
+  const helia = createHeliaNode({ settings, blockstore, datastore, broker })
+  await startHelia(helia, settings)
+  const { libp2p } = helia
+  const dialler = new Dialler(libp2p, clock)
+  const exchange = new BlockExchange({ libp2p, blocks, clock, logger })
+  const gateways = new GatewayClient({
+    trusted: new Set(settings.gateways.map(({ origin }) => origin)),
+    allowPrivate: settings.allowPrivateGateways,
+  })
+  const kept = new KeptPeers(settings.peers, { libp2p, dialler, clock, logger })
+  const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, own, clock })
+  await exchange.start()
+  kept.start()
+  return {
+    helia,
+    peerId: libp2p.peerId.toString(),
+    addresses: () => libp2p.getMultiaddrs().map(String),
+    peerCount: () => libp2p.getPeers().length,
+    canAsk: origins => sessions.canAsk(origins),
+    open: (root, options) => sessions.open(root, options),
+    announce: async (cid, signal) => {
+      if (settings.dht === 'off') return false
+      await libp2p.contentRouting.provide(cid, { signal })
+      return true
+    },
+    withdraw: async (cid, signal) => {
+      if (settings.dht !== 'off') await libp2p.contentRouting.cancelReprovide(cid, { signal })
+    },
+    stop: async () => {
+      kept.stop()
+      dialler.stop()
+      sessions.close()
+      await exchange.stop()
+      await helia.stop()
+      await gateways.close()
+    },
+  }
+}
+
+async function startHelia(helia: HeliaNode, settings: NetworkSettings): Promise<void> {
+  try {
+    await helia.start()
+  } catch (cause) {
+    await helia.stop().catch(() => undefined)
+    const addresses = settings.listen.join(', ')
+    throw new HoldfastError('CONFIG_INVALID', `network.listen: cannot listen on ${addresses}`, { cause })
+  }
+}

@@ -1,0 +1,66 @@
+import type { Datastore } from 'interface-datastore'
+import { Key } from 'interface-datastore'
+import { base32 } from 'multiformats/bases/base32'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { CODEC } from '../domain/cid.ts'
+import type { OwnBlocks } from './own-blocks.ts'
+
+const PREFIX = '/holdfast/own-blocks'
+
+/**
+ * The blocks that the host program puts into the node by Helia. They live in the engine's datastore until the host
+ * deletes them; no record knows them.
+ */
+export class OwnBlockStore implements OwnBlocks {
+  readonly #datastore: Datastore
+  #mayHave = false
+
+  /** @param datastore open, and closed by the caller */
+  constructor(datastore: Datastore) {
+    this.#datastore = datastore
+  }
+
+  async open(): Promise<void> {
+    for await (const _ of this.#datastore.queryKeys({ prefix: PREFIX, limit: 1 })) this.#mayHave = true
+  }
+
+  mayHave(): boolean {
+    return this.#mayHave
+  }
+
+  async has(cid: CID): Promise<boolean> {
+    return this.#mayHave && (await this.#datastore.has(keyOf(cid)))
+  }
+
+  async get(cid: CID): Promise<Uint8Array | null> {
+    if (!this.#mayHave) return null
+    try {
+      return await this.#datastore.get(keyOf(cid))
+    } catch (error) {
+      if (error instanceof Error && error.name === 'NotFoundError') return null
+      throw error
+    }
+  }
+
+  async put(cid: CID, bytes: Uint8Array): Promise<void> {
+    this.#mayHave = true
+    await this.#datastore.put(keyOf(cid), bytes)
+  }
+
+  async delete(cid: CID): Promise<void> {
+    await this.#datastore.delete(keyOf(cid))
+  }
+
+  /** Every block, by its multihash: the codec of its CID is not kept. */
+  async *all(): AsyncGenerator<{ cid: CID; bytes: Uint8Array }> {
+    for await (const { key, value } of this.#datastore.query({ prefix: PREFIX })) {
+      const multihash = base32.decode(key.baseNamespace())
+      yield { cid: CID.createV1(CODEC.raw, Digest.decode(multihash)), bytes: value }
+    }
+  }
+}
+
+function keyOf(cid: CID): Key {
+  return new Key(`${PREFIX}/${base32.encode(cid.multihash.bytes)}`)
+}

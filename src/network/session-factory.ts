@@ -1,0 +1,135 @@
+import type { Libp2p } from '@libp2p/interface'
+import type { CID } from 'multiformats/cid'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { BlockFetcher, FetchSession } from './block-fetcher.ts'
+import type { Dialler, PeerAddress } from './dialler.ts'
+import type { BlockExchange } from './exchange/block-exchange.ts'
+import { FairGate } from './fair-gate.ts'
+import { SourceSession } from './fetch-session.ts'
+import { gatewayUrl, type NetworkSettings, peerAddress } from './network-settings.ts'
+import type { OwnBlocks } from './own-blocks.ts'
+import { type BlockSource, TIER } from './sources/block-source.ts'
+import type { GatewayClient } from './sources/gateway-client.ts'
+import { GatewaySource } from './sources/gateway-source.ts'
+import { PeerSource } from './sources/peer-source.ts'
+
+export interface SessionFactoryParts {
+  libp2p: Libp2p
+  settings: NetworkSettings
+  exchange: BlockExchange
+  dialler: Dialler
+  gateways: GatewayClient
+  own: OwnBlocks
+  clock: Clock
+}
+
+/** Blocks on their way at once, over all sessions; of 1 MiB each they fill as many MiB. */
+const BLOCKS_AT_ONCE = 128
+const MOST_ORIGINS = 20
+const MOST_FOUND = 20
+const DISCOVERY_MS = 30_000
+
+/** Opens sessions on the sources that the node knows, and ends them with it. */
+export class SessionFactory implements BlockFetcher {
+  readonly #parts: SessionFactoryParts
+  readonly #gate = new FairGate(BLOCKS_AT_ONCE)
+  readonly #sessions = new Set<SourceSession>()
+  readonly #configured: readonly BlockSource[]
+  #unnamed = 0
+
+  constructor(parts: SessionFactoryParts) {
+    this.#parts = parts
+    const { peers, gateways } = parts.settings
+    this.#configured = [
+      ...peers.map(peer => this.#peer(peer, TIER.peer)),
+      ...gateways.map(url => new GatewaySource(url, TIER.gateway, parts.gateways)),
+    ]
+  }
+
+  canAsk(origins: readonly string[]): boolean {
+    const { exchange, settings, own } = this.#parts
+    const isAnybodyKnown = this.#configured.length > 0 || exchange.hasPeers || settings.dht !== 'off'
+    return origins.length > 0 || isAnybodyKnown || own.mayHave()
+  }
+
+  async open(
+    root: CID,
+    { origins, owner }: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined },
+  ): Promise<FetchSession> {
+    if (origins.length > MOST_ORIGINS) throw invalid(`has more than ${MOST_ORIGINS} entries`)
+    return this.#session(
+      root,
+      origins.map(origin => this.#origin(origin)),
+      owner,
+    )
+  }
+
+  /** A session for the host program itself. */
+  openWith(root: CID, peers: readonly PeerAddress[]): FetchSession {
+    return this.#session(
+      root,
+      peers.map(peer => this.#peer(peer, TIER.origin)),
+      'host',
+    )
+  }
+
+  /** Ends every session. */
+  close(): void {
+    for (const session of this.#sessions) session.close()
+  }
+
+  #session(root: CID, origins: readonly BlockSource[], owner: string | undefined): FetchSession {
+    const { exchange, settings, libp2p, own, clock } = this.#parts
+    const session = new SourceSession({
+      owner: owner ?? `session ${this.#unnamed++}`,
+      sources: [...origins, ...this.#configured],
+      strangers: onPeer => exchange.onPeer(id => onPeer(this.#peer({ id, addresses: [] }, TIER.stranger))),
+      discover: settings.dht === 'off' ? null : signal => this.#find(libp2p, root, signal),
+      own,
+      gate: this.#gate,
+      clock,
+      onClose: () => this.#sessions.delete(session),
+    })
+    this.#sessions.add(session)
+    return session
+  }
+
+  async *#find(libp2p: Libp2p, root: CID, ended: AbortSignal): AsyncGenerator<BlockSource> {
+    const deadline = new AbortController()
+    const cancel = this.#parts.clock.after(DISCOVERY_MS, () => deadline.abort(new Error('enough time has been spent')))
+    let found = 0
+    try {
+      const signal = AbortSignal.any([ended, deadline.signal])
+      for await (const { id, multiaddrs } of libp2p.contentRouting.findProviders(root, { signal })) {
+        if (id.equals(libp2p.peerId)) continue
+        yield this.#peer({ id, addresses: multiaddrs }, TIER.found)
+        if (++found === MOST_FOUND) return
+      }
+    } finally {
+      cancel()
+    }
+  }
+
+  #origin(origin: string): BlockSource {
+    const { gateways } = this.#parts
+    try {
+      if (!/^https?:/i.test(origin)) return this.#peer(peerAddress(origin), TIER.origin)
+      const url = gatewayUrl(origin)
+      if (!gateways.isAllowed(url)) throw new RangeError('is at a private address')
+      return new GatewaySource(url, TIER.origin, gateways)
+    } catch (cause) {
+      const problem = cause instanceof RangeError ? cause.message : 'is neither a multiaddr nor a gateway URL'
+      throw invalid(`${JSON.stringify(origin)} ${problem}`, cause)
+    }
+  }
+
+  #peer(peer: PeerAddress, tier: number): BlockSource {
+    const { exchange, dialler } = this.#parts
+    return new PeerSource(peer, tier, exchange, dialler)
+  }
+}
+
+function invalid(problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('VALIDATION', `origins: ${problem}`, { cause })
+}

@@ -1,0 +1,148 @@
+import { lookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import type { CID } from 'multiformats/cid'
+import { Agent, type Dispatcher, request } from 'undici'
+import { matches } from '../../domain/block-hash.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
+import { isPrivateAddress } from '../private-address.ts'
+import type { SourceAnswer } from './block-source.ts'
+
+export interface GatewayClientOptions {
+  /** Gateways that were configured: they may be anywhere. Origins of URLs. */
+  trusted: ReadonlySet<string>
+  /** Others may be at private addresses as well. */
+  allowPrivate: boolean
+  /** How long a gateway may take for its first byte, and between two. */
+  timeoutMs?: number
+}
+
+const LONGEST_BLOCK = 4 * 1024 * 1024
+const MOST_REDIRECTS = 3
+const REQUESTS_PER_HOST = 16
+const TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 5_000
+/** Statuses by which gateways say that they cannot find it. */
+const NOT_THERE = new Set([404, 410, 412])
+const NOT_NOW = new Set([408, 425, 429])
+
+/** Thrown where a gateway is at an address that it must not be at. */
+class PrivateAddressError extends Error {}
+
+/** Gets single blocks from trustless HTTP gateways, and checks them. The caller closes it. */
+export class GatewayClient {
+  readonly #trusted: ReadonlySet<string>
+  readonly #allowPrivate: boolean
+  readonly #anywhere: Agent
+  readonly #publicOnly: Agent
+
+  constructor({ trusted, allowPrivate, timeoutMs = TIMEOUT_MS }: GatewayClientOptions) {
+    this.#trusted = trusted
+    this.#allowPrivate = allowPrivate
+    const options = {
+      connections: REQUESTS_PER_HOST,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      keepAliveTimeout: 4_000,
+    }
+    this.#anywhere = new Agent({ ...options, connect: { timeout: CONNECT_TIMEOUT_MS } })
+    this.#publicOnly = new Agent({ ...options, connect: { timeout: CONNECT_TIMEOUT_MS, lookup: lookupPublic } })
+  }
+
+  /** Whether a URL may be asked, as far as can be told without looking up its name. */
+  isAllowed(url: URL): boolean {
+    if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
+    if (this.#isAnywhere(url)) return true
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    if (host === 'localhost' || host.endsWith('.localhost')) return false
+    return isIP(host) === 0 || !isPrivateAddress(host)
+  }
+
+  /**
+   * Asks the gateway at `base` for a block. Rejects only if `signal` aborts.
+   */
+  async get(base: URL, cid: CID, signal: AbortSignal): Promise<SourceAnswer> {
+    try {
+      const url = new URL(`${base.href.replace(/\/+$/, '')}/ipfs/${cid}?format=raw`)
+      return await this.#follow(url, cid, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      return { kind: 'failed', ...reasonOf(error) }
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#anywhere.destroy(), this.#publicOnly.destroy()])
+  }
+
+  async #follow(start: URL, cid: CID, signal: AbortSignal): Promise<SourceAnswer> {
+    let url = start
+    for (let redirects = 0; ; redirects++) {
+      if (!this.isAllowed(url)) throw new PrivateAddressError()
+      const response = await request(url, {
+        dispatcher: this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly,
+        headers: { accept: 'application/vnd.ipld.raw' },
+        signal,
+      })
+      const { location } = response.headers
+      if (response.statusCode < 300 || response.statusCode >= 400) return readBlock(response, cid)
+      discard(response)
+      if (redirects === MOST_REDIRECTS) return { kind: 'failed', reason: 'redirects too often', final: true }
+      if (typeof location !== 'string' || !URL.canParse(location, url.href)) return failed('redirects nowhere')
+      url = new URL(location, url)
+    }
+  }
+
+  #isAnywhere(url: URL): boolean {
+    return this.#allowPrivate || this.#trusted.has(url.origin)
+  }
+}
+
+async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<SourceAnswer> {
+  const { statusCode: status, body } = response
+  if (status !== 200) {
+    discard(response)
+    if (NOT_THERE.has(status)) return { kind: 'missing' }
+    return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
+  }
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of body as AsyncIterable<Uint8Array>) {
+    length += part.length
+    // Leaving the loop ends the connection.
+    if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
+    parts.push(part)
+  }
+  const bytes = Buffer.concat(parts)
+  if (await matches(cid.multihash.bytes, bytes)) return { kind: 'block', bytes }
+  return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
+}
+
+function discard({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => undefined)
+  body.destroy()
+}
+
+function failed(reason: string): SourceAnswer {
+  return { kind: 'failed', reason, final: false }
+}
+
+function reasonOf(error: unknown): { reason: string; final: boolean } {
+  const causes = [error, error instanceof Error ? error.cause : undefined]
+  if (causes.some(cause => cause instanceof PrivateAddressError)) {
+    return { reason: 'is at a private address', final: true }
+  }
+  if (isHoldfastError(error)) return { reason: error.message, final: true }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
+  return { reason: 'could not be reached', final: false }
+}
+
+/** Checks every address at the moment of connecting, so that a name cannot point elsewhere a second later. */
+const lookupPublic: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, [])
+    if (addresses.some(({ address }) => isPrivateAddress(address))) return callback(new PrivateAddressError(), [])
+    if (options.all === true) return callback(null, addresses)
+    callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
+  })
+}

@@ -1,0 +1,27 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockSource, SourceAnswer, SourceQuestion } from './block-source.ts'
+import type { GatewayClient } from './gateway-client.ts'
+
+/** A trustless HTTP gateway. */
+export class GatewaySource implements BlockSource {
+  readonly name: string
+  readonly tier: number
+  readonly canProbe = false
+  readonly #base: URL
+  readonly #client: GatewayClient
+
+  constructor(base: URL, tier: number, client: GatewayClient) {
+    this.name = `gateway ${base.href.replace(/\/+$/, '')}`
+    this.tier = tier
+    this.#base = base
+    this.#client = client
+  }
+
+  ask(cid: CID): SourceQuestion {
+    const abort = new AbortController()
+    const answer = this.#client.get(this.#base, cid, abort.signal).catch((): Promise<SourceAnswer> => {
+      return new Promise(() => undefined)
+    })
+    return { answer, cancel: () => abort.abort() }
+  }
+}
