@@ -59,8 +59,8 @@ export class PinList {
       return { items: files.map(file => fileItem(parent, parentCid, file)), total }
     }
     const multihash = parseCid(query.cid).multihash.bytes
-    const files = this.#roots.filesOf(rootId, multihash, offset, limit)
     const total = this.#roots.countFilesOf(rootId, multihash)
+    const files = offset < total ? this.#roots.filesOf(rootId, multihash, offset, limit) : []
     return { items: files.map(file => fileItem(parent, parentCid, file)), total }
   }
 }

@@ -25,7 +25,7 @@ export function storedNames(names: PinNames): StoredNames {
 
 /** A name that a client chose, trimmed; null if empty. @throws HoldfastError `VALIDATION` naming the field. */
 export function checkedName(field: string, value: string | undefined): string | null {
-  const name = value?.trim() ?? ''
+  const name = value?.toWellFormed().trim() ?? ''
   if (name === '') return null
   if (name.length > LONGEST_NAME) {
     throw new HoldfastError('VALIDATION', `${field} must have at most ${LONGEST_NAME} characters`)
@@ -35,6 +35,8 @@ export function checkedName(field: string, value: string | undefined): string | 
 }
 
 function fitted(value: string | undefined): string | null {
-  const name = (value ?? '').replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_NAME)
+  // The cut may leave half a character, which would be kept as another one than told.
+  const cut = (value ?? '').replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_NAME)
+  const name = cut.replace(/[\ud800-\udbff]$/, '').toWellFormed()
   return name === '' ? null : name
 }
