@@ -1,0 +1,18 @@
+import type { Plan } from '../../src/index.ts'
+
+/** A plan that allows everything but what is given. */
+export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'name'> {
+  return {
+    timelock: true,
+    clusters: '*',
+    maxFileBytes: null,
+    maxDirectoryBytes: null,
+    maxDirectoryFiles: null,
+    maxStorageBytes: null,
+    maxPins: null,
+    pageLimit: { default: 20, max: 100 },
+    rateLimit: null,
+    accountRateLimit: null,
+    ...limits,
+  }
+}
