@@ -2,7 +2,9 @@ import type { Route } from '../http/route.ts'
 import { ClusterRoutes } from './clusters.ts'
 import { FileRoutes } from './files.ts'
 import { MetaRoutes } from './meta.ts'
+import { NotOffered } from './not-offered.ts'
 import { PinRoutes } from './pins.ts'
+import { PlanRoutes } from './plans.ts'
 import type { ContractServices } from './services.ts'
 import { StatusRoutes } from './status.ts'
 import { TokenRoutes } from './tokens.ts'
@@ -21,6 +23,8 @@ export function createRoutes(services: ContractServices): Route[] {
   const clusters = new ClusterRoutes(services.clusters)
   const users = new UserRoutes(services.pins, services.clusters)
   const tokens = new TokenRoutes(services.keys)
+  const plans = new PlanRoutes(services.plans, services.pins)
+  const absent = new NotOffered()
   const meta = new MetaRoutes(services.version, services.peers)
 
   const base: Route[] = [
@@ -49,6 +53,17 @@ export function createRoutes(services: ContractServices): Route[] {
     { method: 'GET', path: '/tokens/list', access: 'authenticated', handler: tokens.list },
     { method: 'DELETE', path: '/tokens/revoke/:name', access: 'authenticated', handler: tokens.revoke },
     { method: 'POST', path: '/tokens/revoke', access: 'authenticated', handler: tokens.revokeByBody },
+
+    { method: 'GET', path: '/plans', access: 'public', handler: plans.list },
+    { method: 'GET', path: '/plans/my-plan', access: 'authenticated', handler: plans.own },
+    { method: 'PUT', path: '/plans/change', access: 'authenticated', handler: absent.changePlan },
+    { method: 'GET', path: '/users/me/plans', access: 'authenticated', handler: plans.ofUser },
+    { method: 'GET', path: '/users/me/preferences', access: 'authenticated', handler: absent.preferences },
+    { method: 'PUT', path: '/users/me/preferences', access: 'authenticated', handler: absent.changePreferences },
+    { method: 'GET', path: '/users/me/referrals', access: 'authenticated', handler: absent.referrals },
+    { method: 'GET', path: '/locales/languages', access: 'public', handler: absent.languages },
+    { method: 'GET', path: '/locales/countries', access: 'public', handler: absent.countries },
+    { method: '*', path: '/payments/*rest', access: 'public', handler: absent.payments },
   ]
   return [
     ...base.map(route => ({ ...route, path: `${BASE_PATH}${route.path}` })),

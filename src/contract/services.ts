@@ -1,4 +1,5 @@
 import type { KeyService } from '../access/key-service.ts'
+import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { PinService } from '../pins/pin-service.ts'
 
@@ -22,6 +23,7 @@ export interface Peers {
   peerCount(): number
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
+export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
 
 /** What the contract's handlers are made of. */
@@ -29,6 +31,7 @@ export interface ContractServices {
   pins: Pins
   clusters: Clusters
   keys: Keys
+  plans: Plans
   peers: Peers
   /** Of the software. */
   version: string

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'TIMELOCK_NOT_ALLOWED'
   | 'CLUSTER_NOT_ALLOWED'
   | 'QUOTA_EXCEEDED'
+  | 'NOT_OFFERED'
   | 'FILE_TOO_LARGE'
   | 'DIRECTORY_TOO_LARGE'
   // input

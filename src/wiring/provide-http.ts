@@ -13,6 +13,7 @@ export function provideHttp(parts: Parts): void {
         pins: p.get(T.pins),
         clusters: p.get(T.clusters),
         keys: p.get(T.keys),
+        plans: p.get(T.plans),
         peers: p.get(T.network),
         version: VERSION,
       }),

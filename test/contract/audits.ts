@@ -4,6 +4,7 @@ import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'
 import { mannerAudits } from './audits-manners.ts'
+import { offerAudits } from './audits-offers.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
 import { uploadAudits } from './audits-uploads.ts'
@@ -20,4 +21,5 @@ export const audits: readonly Audit[] = [
   ...directoryAudits,
   ...pinAudits,
   ...listAudits,
+  ...offerAudits,
 ]
