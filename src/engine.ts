@@ -3,13 +3,16 @@ import type { AccountService } from './access/account-service.ts'
 import type { KeyService } from './access/key-service.ts'
 import type { ClusterRegistry } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
+import type { Verified } from './content/verifier.ts'
 import { Activity } from './domain/activity.ts'
 import { systemClock } from './domain/clock.ts'
 import { knownClusters } from './domain/cluster.ts'
 import { parseConfig } from './domain/config.ts'
 import { Emitter } from './domain/emitter.ts'
+import { HoldfastError } from './domain/errors.ts'
 import { silentLogger } from './domain/logger.ts'
 import type { EngineConfig, EngineOptions } from './domain/options.ts'
+import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { PinService } from './pins/pin-service.ts'
 import type { EngineEvents } from './pins/types.ts'
@@ -45,6 +48,8 @@ export interface Engine extends AsyncDisposable {
    * default is the configured grace.
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
+  /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
+  verify(options?: { signal?: AbortSignal }): Promise<Verified>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
 }
@@ -99,14 +104,18 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
     await parts.get(T.writes).settled()
     await stores.close()
   }
+  const whileRunning = (handler: ApiHandler): ApiHandler => {
+    const stopped = new HoldfastError('UNAVAILABLE', 'the node is stopping')
+    return async request => (stopping === null ? handler(request) : errorResponse(stopped, ''))
+  }
   const engine: Engine = {
     pins: parts.get(T.pins),
     clusters,
     accounts: parts.get(T.accounts),
     keys: parts.get(T.keys),
     events: parts.get(T.events),
-    api: parts.get(T.api),
-    gateway: parts.get(T.gateway),
+    api: whileRunning(parts.get(T.api)),
+    gateway: whileRunning(parts.get(T.gateway)),
     dataDir,
     importRoots: stores.importRoots,
     setPublicUrl: url => clusters.setPublicUrl(url),
@@ -115,6 +124,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
       parts.get(T.events).emit('collected', collected)
       return collected
     },
+    verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
     stop: () => {
       stopping ??= stop()
       return stopping

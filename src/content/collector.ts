@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { GarbageBlock } from '../storage/block-table.ts'
+import type { StoredBlock } from '../storage/block-table.ts'
 import type { BlockStore } from './block-store.ts'
 import type { Leases } from './leases.ts'
 import type { Ledger } from './ledger.ts'
@@ -97,7 +97,7 @@ export class Collector {
     }
   }
 
-  async #deleteFiles(blocks: readonly GarbageBlock[]): Promise<void> {
+  async #deleteFiles(blocks: readonly StoredBlock[]): Promise<void> {
     const byBackend = Map.groupBy(blocks, block => block.backendId)
     // All begin at once: a block that the ledger calls `deleting` is then known to its store as such.
     await Promise.all([...byBackend].map(([backendId, group]) => this.#stores.get(backendId)?.delete(group)))

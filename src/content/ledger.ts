@@ -1,4 +1,4 @@
-import type { BlockTable, GarbageBlock } from '../storage/block-table.ts'
+import type { BlockTable, StoredBlock } from '../storage/block-table.ts'
 import type { RootFile, RootTable } from '../storage/root-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
@@ -128,7 +128,7 @@ export class Ledger {
   }
 
   /** Gives up what an earlier process left unfinished. Cost does not grow with the store. */
-  recover(): Promise<GarbageBlock[]> {
+  recover(): Promise<StoredBlock[]> {
     return this.#queue.run(
       () => {
         this.#roots.dropStaging()
@@ -139,7 +139,7 @@ export class Ledger {
   }
 
   /** Blocks whose files are being removed, or were to be and could not. */
-  deleting(): GarbageBlock[] {
+  deleting(): StoredBlock[] {
     return this.#blocks.deleting()
   }
 
@@ -173,10 +173,10 @@ export class Ledger {
    * Takes a batch out of the garbage. Blocks in the database are gone with this; the rest are now `deleting` and
    * the caller removes their files, then calls {@link deleted}.
    */
-  takeGarbage(freedBy: number): Promise<{ files: GarbageBlock[]; blocks: number; bytes: number; more: boolean }> {
+  takeGarbage(freedBy: number): Promise<{ files: StoredBlock[]; blocks: number; bytes: number; more: boolean }> {
     return this.#queue.run(
       () => {
-        const files: GarbageBlock[] = []
+        const files: StoredBlock[] = []
         const taken = { blocks: 0, bytes: 0 }
         const batch = this.#blocks.garbage(freedBy, DELETE_BATCH)
         for (const block of batch) {

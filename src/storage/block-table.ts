@@ -19,7 +19,8 @@ export interface HeldBlock extends BlockRow {
   liveUntil: number | null
 }
 
-export interface GarbageBlock extends BlockRow {
+/** A block with what it is known by. */
+export interface StoredBlock extends BlockRow {
   backendId: number
   multihash: Uint8Array
 }
@@ -42,8 +43,10 @@ export class BlockTable {
   readonly #release: Statement<[number, number], unknown>
   readonly #addGarbage: Statement<[number, number], unknown>
   readonly #dropGarbage: Statement<[number], unknown>
-  readonly #garbage: Statement<[number, number], GarbageBlock>
-  readonly #deleting: Statement<[], GarbageBlock>
+  readonly #garbage: Statement<[number, number], StoredBlock>
+  readonly #durableAfter: Statement<[number, number], StoredBlock>
+  readonly #completeRootsOf: Statement<[number], { codec: number; multihash: Uint8Array }>
+  readonly #deleting: Statement<[], StoredBlock>
 
   constructor(db: Database) {
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`)
@@ -64,11 +67,16 @@ export class BlockTable {
     this.#release = db.prepare('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
     this.#addGarbage = db.prepare('INSERT OR REPLACE INTO garbage (block_id, freed_at) VALUES (?, ?)')
     this.#dropGarbage = db.prepare('DELETE FROM garbage WHERE block_id = ?')
-    const garbageColumns = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
+    const storedColumns = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
     this.#garbage = db.prepare(`
-      SELECT ${garbageColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
+      SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
-    this.#deleting = db.prepare(`SELECT ${garbageColumns} FROM blocks b WHERE b.state = 'deleting'`)
+    this.#durableAfter = db.prepare(`
+      SELECT ${storedColumns} FROM blocks b WHERE b.id > ? AND b.state = 'durable' ORDER BY b.id LIMIT ?`)
+    this.#completeRootsOf = db.prepare(`
+      SELECT r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+      WHERE rb.block_id = ? AND r.state = 'complete'`)
+    this.#deleting = db.prepare(`SELECT ${storedColumns} FROM blocks b WHERE b.state = 'deleting'`)
   }
 
   find(backendId: number, multihash: Uint8Array): BlockRow | undefined {
@@ -130,12 +138,22 @@ export class BlockTable {
   }
 
   /** The longest freed blocks first, of those freed at or before `freedBy`. */
-  garbage(freedBy: number, limit: number): GarbageBlock[] {
+  garbage(freedBy: number, limit: number): StoredBlock[] {
     return this.#garbage.all(freedBy, limit)
   }
 
   /** Blocks whose deletion a crash may have interrupted. */
-  deleting(): GarbageBlock[] {
+  deleting(): StoredBlock[] {
     return this.#deleting.all()
+  }
+
+  /** The next durable blocks by id, to go through all of them. */
+  durableAfter(id: number, limit: number): StoredBlock[] {
+    return this.#durableAfter.all(id, limit)
+  }
+
+  /** What is broken while this block is. */
+  completeRootsOf(blockId: number): Array<{ codec: number; multihash: Uint8Array }> {
+    return this.#completeRootsOf.all(blockId)
   }
 }

@@ -5,6 +5,7 @@ import { Leases } from '../content/leases.ts'
 import { Ledger } from '../content/ledger.ts'
 import { LiveContent } from '../content/live-content.ts'
 import { Semaphore } from '../content/semaphore.ts'
+import { Verifier } from '../content/verifier.ts'
 import type { EngineOptions } from '../domain/options.ts'
 import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
 import { BlockTable } from '../storage/block-table.ts'
@@ -57,6 +58,7 @@ export function provideContent(parts: Parts, options: EngineOptions, files: Read
         intervalMs: (options.gc?.intervalSeconds ?? 30) * 1_000,
       }),
   )
+  parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores)))
   parts.provide(
     T.liveContent,
     p => new LiveContent(p.get(T.blockTable), p.get(T.blockStores), p.get(T.leases), p.get(T.clock)),

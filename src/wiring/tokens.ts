@@ -12,6 +12,7 @@ import type { Collector } from '../content/collector.ts'
 import type { Leases } from '../content/leases.ts'
 import type { Ledger } from '../content/ledger.ts'
 import type { LiveContent } from '../content/live-content.ts'
+import type { Verifier } from '../content/verifier.ts'
 import type { Activity } from '../domain/activity.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
@@ -64,6 +65,7 @@ export const T = {
   blockStores: token<ReadonlyMap<number, BlockStore>>('blockStores'),
   collector: token<Collector>('collector'),
   liveContent: token<LiveContent>('liveContent'),
+  verifier: token<Verifier>('verifier'),
 
   /** What the node asks others with, if networking is on. */
   network: token<{ fetcher: BlockFetcher | null; peerCount(): number }>('network'),
