@@ -122,6 +122,12 @@ export class Ledger {
     )
   }
 
+  /** Makes the files of one staged root those of another. */
+  async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
+    const moveBatch = () => this.#roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)
+    while ((await this.#queue.run(moveBatch, { durable: false })) > 0) {}
+  }
+
   async clearFiles(rootId: number): Promise<void> {
     const clearBatch = () => this.#roots.deleteFiles(rootId, RELEASE_BATCH)
     while ((await this.#queue.run(clearBatch, { durable: false })) > 0) {}

@@ -94,6 +94,12 @@ export class StagedDag {
     if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
   }
 
+  /** Takes over the files noted for another staged DAG of the same content, which has been settled. */
+  async takeFilesOf(other: StagedDag): Promise<void> {
+    await this.#ledger.moveFiles(other.rootId, this.rootId)
+    this.#fileCount = other.fileCount
+  }
+
   /** Waits until everything put so far is durable. @throws the first error of any block. */
   async settle(): Promise<void> {
     await this.#flushFiles()

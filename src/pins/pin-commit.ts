@@ -39,6 +39,7 @@ export interface CommitInput {
   contentSize: number
   dagSize: number
   fileCount: number
+  signal?: AbortSignal | undefined
 }
 
 /** The last step of every upload and pin: decide the target, then one short transaction for root and record. */
@@ -96,9 +97,10 @@ export class PinCommit {
       await staged?.settle()
       const home = this.#clusters.backendOf(target.clusterId)
       if (home !== backend) {
-        const copy = await home.pin(cid, backend)
+        const copy = await home.pin(cid, backend, { signal: input.signal })
         const original = staged
         staged = copy
+        if (original !== null) await copy.takeFilesOf(original)
         await original?.abandon()
       }
       const now = this.#clock.now()

@@ -134,7 +134,7 @@ export class Uploader {
     return this.#commit.commit({
       ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
       ...{ backend: this.#clusters.defaultBackend, contentSize: node.size },
-      ...{ dagSize: staged.dagSize, fileCount: staged.fileCount },
+      ...{ dagSize: staged.dagSize, fileCount: staged.fileCount, signal: options.signal },
     })
   }
 

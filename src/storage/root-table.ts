@@ -59,6 +59,7 @@ export class RootTable {
   readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
   readonly #countFilesOf: Statement<[number, Uint8Array], { count: number }>
   readonly #deleteFiles: Statement<[number, number, number], unknown>
+  readonly #moveFiles: Statement<[number, number, number, number], unknown>
 
   constructor(db: Database) {
     this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
@@ -90,6 +91,9 @@ export class RootTable {
     this.#countFilesOf = db.prepare('SELECT COUNT(*) AS count FROM root_files WHERE root_id = ? AND multihash = ?')
     this.#deleteFiles = db.prepare(`
       DELETE FROM root_files WHERE root_id = ? AND position IN
+        (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
+    this.#moveFiles = db.prepare(`
+      UPDATE root_files SET root_id = ? WHERE root_id = ? AND position IN
         (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
   }
 
@@ -175,6 +179,11 @@ export class RootTable {
 
   countFilesOf(rootId: number, multihash: Uint8Array): number {
     return this.#countFilesOf.get(rootId, multihash)?.count ?? 0
+  }
+
+  /** Makes at most `limit` files of one root those of another. Returns how many there were. */
+  moveFiles(fromRootId: number, toRootId: number, limit: number): number {
+    return this.#moveFiles.run(toRootId, fromRootId, fromRootId, limit).changes
   }
 
   /** Deletes at most `limit` file rows. Returns how many there were. */
