@@ -1,0 +1,205 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { identityOf } from '../../src/domain/cid.ts'
+import { createEngine, type DirectoryEntry } from '../../src/index.ts'
+import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import { readTree, viaGateway } from '../support/read-back.ts'
+import { EMPTY, storeSizes, strayBlocks } from '../support/store-inspection.ts'
+import { filesIn, withTempDir } from '../support/temp-dir.ts'
+import { type TwoClusters, withClusters } from '../support/two-clusters.ts'
+
+const FILES: Record<string, Buffer> = {
+  'a/large': pseudoRandom(1024 ** 2 + 90_000, 'large'),
+  'a/small': pseudoRandom(500, 'small'),
+  b: pseudoRandom(60_000, 'b'),
+}
+const HASHES = {
+  a: 'dir',
+  ...Object.fromEntries(Object.entries(FILES).map(([path, bytes]) => [path, sha256Hex(bytes)])),
+}
+
+async function* tree(): AsyncGenerator<DirectoryEntry> {
+  for (const [path, content] of Object.entries(FILES)) yield { kind: 'file', path, content }
+}
+
+async function uploadTo({ engine, account }: TwoClusters, cluster: string): Promise<string> {
+  const late = async () => ({ cluster })
+  return (await engine.pins.uploadDirectory(tree(), { account, late })).record.cid
+}
+
+/** Files in the block directories of both data directories. */
+async function blockFiles({ dataDir, farDir }: TwoClusters): Promise<{ near: number; far: number }> {
+  const count = async (dir: string): Promise<number> => (await filesIn(join(dir, 'blocks'))).length
+  return { near: await count(dataDir), far: await count(farDir) }
+}
+
+describe('clusters with directories of their own', () => {
+  test('content lands in the directory of its cluster only, and what was staged elsewhere is collected', async () => {
+    await withClusters(async test => {
+      const cid = await uploadTo(test, 'far')
+      await test.engine.collect({ graceSeconds: 0 })
+      const { far, near } = { far: test.engine.clusters.backendOf('far'), near: test.engine.clusters.backendOf('near') }
+      expect([far, near].map(backend => backend.status(identityOf(CID.parse(cid))))).toEqual(['pinned', 'unpinned'])
+      expect(await readTree(far, cid)).toEqual(HASHES)
+      await expect(near.read(CID.parse(cid))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      // Five blocks of files and two of directories; none of them in the database.
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
+      expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, small_blocks: 0, blocks: 7, tempFiles: 0 })
+      expect(await strayBlocks(test.dataDir)).toEqual({ files: [], rows: [] })
+      expect(
+        (await viaGateway(test.engine, `/ipfs/${cid}/a/large`)).bytes.equals(FILES['a/large'] ?? Buffer.of()),
+      ).toBe(true)
+    })
+  })
+
+  test('the files of a directory that was handed over are listed', async () => {
+    await withClusters(async test => {
+      const parentCid = await uploadTo(test, 'far')
+      const { items, total } = test.engine.pins.list({ account: test.account, parentCid })
+      expect(total).toBe(3)
+      expect(items.map(({ path, size, clusterId }) => [path, size, clusterId])).toEqual(
+        Object.entries(FILES).map(([path, bytes]) => [path, bytes.length, 'far']),
+      )
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(test.engine.pins.list({ account: test.account, parentCid }).items).toEqual(items)
+      await test.engine.pins.remove({ account: test.account, cid: parentCid })
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+    })
+  })
+
+  test('a hand-over ends with the signal and leaves nothing', async () => {
+    await withClusters(async test => {
+      const controller = new AbortController()
+      const far = test.engine.clusters.backendOf('far')
+      const pin = far.pin.bind(far)
+      far.pin = (cid, source, options) => {
+        controller.abort()
+        return pin(cid, source, options)
+      }
+      const options = { account: test.account, cluster: 'far', signal: controller.signal }
+      await expect(test.engine.pins.uploadDirectory(tree(), options)).rejects.toMatchObject({ code: 'ABORTED' })
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 0 })
+    })
+  })
+
+  test('delete unpins where the record says, and only there', async () => {
+    await withClusters(async test => {
+      const { engine, account } = test
+      const cid = await uploadTo(test, 'far')
+      expect(await uploadTo(test, 'near')).toBe(cid)
+      const usage = engine.pins.usage(account)
+      expect(usage.pins).toBe(2)
+      await engine.collect({ graceSeconds: 0 })
+      expect(await blockFiles(test)).toEqual({ near: 3, far: 7 })
+      await engine.pins.remove({ account, cid, cluster: 'far' })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await blockFiles(test)).toEqual({ near: 3, far: 0 })
+      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes })
+      await uploadTo(test, 'far')
+      await engine.pins.remove({ account, cid, cluster: 'near' })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
+      expect(await readTree(engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+      await engine.pins.remove({ account, cid })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 0 })
+    })
+  })
+
+  test('clusters that share a directory share its blocks', async () => {
+    await withClusters(async test => {
+      const cid = await uploadTo(test, 'far')
+      expect(await uploadTo(test, 'far-too')).toBe(cid)
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, records: 2 })
+      await test.engine.pins.remove({ account: test.account, cid, cluster: 'far' })
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await readTree(test.engine.clusters.backendOf('far-too'), cid)).toEqual(HASHES)
+    })
+  })
+
+  test('a pin copies what another cluster holds', async () => {
+    await withClusters(async test => {
+      const { engine, account } = test
+      const cid = await uploadTo(test, 'near')
+      const { record, created } = await engine.pins.pin({ account, cid, cluster: 'far' })
+      expect({ created, clusterId: record.clusterId }).toEqual({ created: true, clusterId: 'far' })
+      await engine.pins.remove({ account, cid, cluster: 'near' })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
+      const back = await engine.pins.pin({ account, cid, cluster: 'near' })
+      expect(back.record.dagSize).toBe(record.dagSize)
+      await engine.pins.remove({ account, cid, cluster: 'far' })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(
+        engine.pins
+          .list({ account, parentCid: cid })
+          .items.map(item => item.path)
+          .sort(),
+      ).toEqual(Object.keys(FILES).sort())
+    })
+  })
+
+  test('content that is damaged here is not handed over as if it were whole', async () => {
+    await withClusters(async test => {
+      const { engine, account, dataDir } = test
+      const cid = await uploadTo(test, 'near')
+      const [file = ''] = await filesIn(join(dataDir, 'blocks'))
+      await rm(join(dataDir, 'blocks', file))
+      await expect(engine.pins.pin({ account, cid, cluster: 'far' })).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      await engine.collect({ graceSeconds: 0 })
+      expect(await blockFiles(test)).toMatchObject({ far: 0 })
+      // The upload that is handed over heals what it finds on its way.
+      expect(await uploadTo(test, 'far')).toBe(cid)
+      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(await readTree(engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+    })
+  })
+
+  test('a directory keeps its content when the engine starts again, in any order of clusters', async () => {
+    await withClusters(async test => {
+      const cid = await uploadTo(test, 'far')
+      await test.restart({ clusters: [...test.clusters].reverse() })
+      expect(await readTree(test.engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+      expect((await viaGateway(test.engine, `/ipfs/${cid}/b`)).status).toBe(200)
+    })
+  })
+
+  test('what was in a cluster that is no longer configured can be removed, and goes when its directory is back', async () => {
+    await withClusters(async test => {
+      const { account, clusters } = test
+      const cid = await uploadTo(test, 'far')
+      await test.restart({ clusters: clusters.slice(0, 1) })
+      expect(test.engine.pins.list({ account }).items).toMatchObject([{ cid, clusterId: 'far' }])
+      expect((await viaGateway(test.engine, `/ipfs/${cid}/b`)).status).toBe(404)
+      await test.engine.pins.remove({ account, cid })
+      await test.engine.collect({ graceSeconds: 0 })
+      await test.engine.collect({ graceSeconds: 0 })
+      await test.restart({ clusters })
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+      expect(await blockFiles(test)).toEqual({ near: 0, far: 0 })
+    })
+  })
+
+  test("a cluster cannot have the engine's own directory", async () => {
+    await withTempDir(async dataDir => {
+      const cluster = { id: 'own', label: '', region: '', country: null, gateways: [], dataDir: join(dataDir, '.') }
+      const options = { dataDir, clusters: [cluster], defaultCluster: 'own' }
+      await expect(createEngine(options)).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining('own.dataDir'),
+      })
+      // What was opened before the refusal is closed again.
+      await (await createEngine({ dataDir })).stop()
+    })
+  })
+})
