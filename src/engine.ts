@@ -14,10 +14,12 @@ import { silentLogger } from './domain/logger.ts'
 import type { EngineConfig, EngineOptions } from './domain/options.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
+import type { HeliaNode, NetworkNode } from './network/network-node.ts'
 import type { PinService } from './pins/pin-service.ts'
 import type { EngineEvents } from './pins/types.ts'
 import { WriteQueue } from './storage/write-queue.ts'
 import { Parts } from './wiring/container.ts'
+import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
 import { provideContent } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
@@ -48,6 +50,15 @@ export interface Engine extends AsyncDisposable {
    * default is the configured grace.
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
+  /**
+   * The running Helia node, for other Helia packages. It sees what is pinned, and cannot delete it; what is added
+   * through it is the host program's own and counts as nobody's pin.
+   *
+   * @throws HoldfastError `UNAVAILABLE` while networking is off.
+   */
+  helia(): HeliaNode
+  /** Multiaddrs by which other nodes reach this one; none while networking is off. */
+  addresses(): string[]
   /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
   verify(options?: { signal?: AbortSignal }): Promise<Verified>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
@@ -68,6 +79,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const config: EngineConfig = parseConfig(given, 'options')
   const clusters = config.clusters ?? knownClusters
   const stores = await openStores({ dataDir, clusters, importRoots: config.importRoots })
+  let node: NetworkNode | null = null
   try {
     const parts = new Parts()
     parts.add(T.clock, clock)
@@ -80,25 +92,36 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideAccess(parts, config)
     provideContent(parts, options, blockFiles)
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
-    parts.add(T.network, { fetcher: null, peerCount: () => 0 })
     provideFetches(parts, config)
     provideHttp(parts)
     await parts.get(T.collector).start()
+    node = await startNetwork(parts, config, stores.datastore)
+    const peers = node
+    parts.add(T.network, { fetcher: node, peerCount: () => peers?.peerCount() ?? 0 })
     parts.get(T.sweeper).start()
-    return startedEngine(parts, stores, resolve(dataDir))
+    const endUse = node === null ? () => undefined : await useNetwork(parts, node)
+    return startedEngine(parts, stores, resolve(dataDir), { node, endUse })
   } catch (error) {
+    await node?.stop()
     await stores.close()
     throw error
   }
 }
 
-function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
+interface NetworkUse {
+  node: NetworkNode | null
+  endUse: () => void
+}
+
+function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, endUse }: NetworkUse): Engine {
   const clusters = parts.get(T.clusters)
   const collector = parts.get(T.collector)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
     await parts.get(T.fetchScheduler).stop()
+    endUse()
+    await node?.stop()
     await parts.get(T.sweeper).stop()
     await collector.stop()
     await parts.get(T.writes).settled()
@@ -124,6 +147,11 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string): Engine {
       parts.get(T.events).emit('collected', collected)
       return collected
     },
+    helia: () => {
+      if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
+      return node.helia
+    },
+    addresses: () => node?.addresses() ?? [],
     verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
     stop: () => {
       stopping ??= stop()

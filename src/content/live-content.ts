@@ -29,6 +29,12 @@ export class LiveContent {
     this.#clock = clock
   }
 
+  /** Whether a live record needs it, without holding it. */
+  has(cid: CID): boolean {
+    if (cid.multihash.code === HASH.identity) return true
+    return this.#blocks.findLive(cid.multihash.bytes, this.#clock.now()) !== undefined
+  }
+
   /** Null if no record needs it now: never stored, being stored, removed or expired. The caller releases it. */
   lease(cid: CID): LeasedContent | null {
     if (cid.multihash.code === HASH.identity) {

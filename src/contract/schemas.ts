@@ -7,7 +7,11 @@ import type { ApiRequest } from '../http/types.ts'
 const text = Type.Optional(Type.String())
 
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
-export type BodyReader<T> = (request: ApiRequest) => Promise<T>
+export interface BodyReader<T> {
+  (request: ApiRequest): Promise<T>
+  /** What it checks by, for the description of the contract. */
+  readonly schema: TSchema
+}
 
 export const readDirectoryBody = bodyReader(Type.Object({ dirPath: Type.String(), cl: text, timelock: text }))
 
@@ -43,12 +47,13 @@ export const readRevokeBody = bodyReader(Type.Object({ name: Type.String() }))
 /** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
 function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
   const validator = Compile(schema)
-  return async request => {
+  const read = async (request: ApiRequest): Promise<Static<Schema>> => {
     const body = withoutNulls((await readJsonBody(request)) ?? {})
     if (validator.Check(body)) return body as Static<Schema>
     const [first] = validator.Errors(body)
     throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first))
   }
+  return Object.assign(read, { schema })
 }
 
 function withoutNulls(body: unknown): unknown {

@@ -23,7 +23,9 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const stopped = untilSignalled()
   const { dataDir, config, threadPoolSize } = settings
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
-  const engine = await createEngine({ ...config, ...pool, dataDir, logger })
+  // A server takes part in the network unless it is told not to; an embedded engine only if it is told to.
+  const network = { enabled: true, ...config.network }
+  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger })
   try {
     const server = createServer(engine)
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
@@ -76,6 +78,7 @@ async function listen(server: Server, engine: Engine, { host, port, config }: Se
     local,
     public: config.publicUrl ?? local,
     importRoots: engine.importRoots,
+    peerAddresses: engine.addresses(),
   }
 }
 

@@ -13,18 +13,21 @@ export interface Addresses {
   /** Where clients reach it. */
   public: string
   importRoots: readonly string[]
+  /** Multiaddrs of the node; none while networking is off. */
+  peerAddresses: readonly string[]
 }
 
 /** How the owner's key is shown: the key itself, or where it is if it must not be shown. */
 export type OwnerKey = { secret: string } | { variable: string }
 
 /** The lines of every start. */
-export function startLines({ listening, public: base, importRoots }: Addresses): string[] {
+export function startLines({ listening, public: base, importRoots, peerAddresses }: Addresses): string[] {
   return [
     `listening on ${listening}`,
     `API base       ${base}/api/v3`,
     `gateway base   ${base}/ipfs/`,
     `import folder  ${importRoots.length === 0 ? 'none' : importRoots.join(', ')}`,
+    ...peerAddresses.map(address => `peer address   ${address}`),
   ]
 }
 

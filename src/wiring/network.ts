@@ -1,0 +1,58 @@
+import type { LevelDatastore } from 'datastore-level'
+import type { LiveContent } from '../content/live-content.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import type { HostBlocks } from '../network/host-blocks.ts'
+import { loadNetwork } from '../network/load-network.ts'
+import type { NetworkNode } from '../network/network-node.ts'
+import { Announcer } from '../pins/announcer.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+/** Starts the network node if the configuration asks for one; null otherwise. The caller stops it. */
+export async function startNetwork(
+  parts: Parts,
+  { network }: EngineConfig,
+  datastore: LevelDatastore,
+): Promise<NetworkNode | null> {
+  if (network?.enabled !== true) return null
+  const blocks = hostBlocks(parts.get(T.liveContent))
+  return loadNetwork({ config: network, blocks, datastore, clock: parts.get(T.clock), logger: parts.get(T.logger) })
+}
+
+/** Begins to fetch what records wait for, and to tell routers of what is pinned. Returns what ends both. */
+export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() => void> {
+  const events = parts.get(T.events)
+  const announcer = new Announcer({
+    announcing: node,
+    roots: parts.get(T.rootTable),
+    records: parts.get(T.recordTable),
+    queue: parts.get(T.writes),
+    clock: parts.get(T.clock),
+    logger: parts.get(T.logger),
+  })
+  events.on('pin:created', ({ record }) => {
+    if (record.status === 'pinned') announcer.pinned(record)
+  })
+  events.on('pin:status', ({ record }) => {
+    if (record.status === 'pinned') announcer.pinned(record)
+  })
+  announcer.start()
+  await parts.get(T.fetchScheduler).start(node)
+  return () => announcer.stop()
+}
+
+/** Only what a live record needs is served. */
+function hostBlocks(content: LiveContent): HostBlocks {
+  return {
+    has: cid => content.has(cid),
+    get: async cid => {
+      const leased = content.lease(cid)
+      if (leased === null) return null
+      try {
+        return await leased.store.get(cid, { verify: true })
+      } finally {
+        leased.release()
+      }
+    },
+  }
+}
