@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
 import { clientOf } from './network-address.ts'
 import type { Principal } from './principal.ts'
+import { rateLimitError } from './rate-limit-error.ts'
 import { type RateDecision, RateLimiter, type RateWindow } from './rate-limiter.ts'
 
 /** What a client is told of the window that it is in. */
@@ -73,7 +73,7 @@ export class RequestLimits {
       return { ...bucket, decision: this.#limiter.decide(state, bucket.limit, now) }
     })
     const refusing = taken.filter(({ decision }) => !decision.allowed).sort(byTightness)[0]
-    if (refusing !== undefined) throw rateLimitError(refusing)
+    if (refusing !== undefined) throw rateLimitError(refusing.limit, refusing.decision, 'requests')
     for (const { key, decision } of taken) this.#windows.set(key, decision.state)
     const tightest = [...taken].sort(byTightness)[0]
     if (tightest === undefined) return null
@@ -85,12 +85,4 @@ export class RequestLimits {
 /** Fewest requests left first, then the longest wait. */
 function byTightness(a: Taken, b: Taken): number {
   return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
-}
-
-function rateLimitError({ limit, decision }: Taken): HoldfastError {
-  const { retryAfter, resetAt } = decision
-  const unit = retryAfter === 1 ? 'second' : 'seconds'
-  return new HoldfastError('RATE_LIMIT', `too many requests, try again in ${retryAfter} ${unit}`, {
-    details: { retryAfter, limit: limit.requests, remaining: 0, resetTime: new Date(resetAt).toISOString() },
-  })
 }

@@ -6,9 +6,12 @@ export type ErrorCode =
   // access
   | 'INVALID_API_KEY'
   | 'missing_scope'
+  | 'SESSION_REQUIRED'
   | 'account_disabled'
   | 'IP_NOT_ALLOWED'
   | 'RATE_LIMIT'
+  | '2fa_required'
+  | '2fa_invalid'
   // plan and quota
   | 'TIMELOCK_NOT_ALLOWED'
   | 'CLUSTER_NOT_ALLOWED'

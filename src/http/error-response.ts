@@ -9,9 +9,12 @@ export const CLIENT_GONE = 499
 export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_API_KEY: 401,
   missing_scope: 403,
+  SESSION_REQUIRED: 403,
   account_disabled: 403,
   IP_NOT_ALLOWED: 403,
   RATE_LIMIT: 429,
+  '2fa_required': 400,
+  '2fa_invalid': 400,
 
   TIMELOCK_NOT_ALLOWED: 403,
   CLUSTER_NOT_ALLOWED: 403,
@@ -49,7 +52,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   INTERNAL_ERROR: 500,
 }
 
-const REASON_PHRASES: Readonly<Record<number, string>> = {
+export const REASON_PHRASES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',

@@ -11,6 +11,8 @@ export const migrations: readonly string[] = [
     plan TEXT NOT NULL,
     role TEXT NOT NULL CHECK (role IN ('owner', 'user')),
     default_cluster TEXT,
+    -- by scrypt, parameters and salt included; null for an account that has keys only
+    password_hash TEXT,
     disabled INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL,
     -- counters, kept in the transaction that changes what they count
@@ -35,6 +37,31 @@ export const migrations: readonly string[] = [
     last_used_at INTEGER,
     UNIQUE (account_id, name)
   ) STRICT;
+
+  -- Signed in and not ended since.
+  CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_by_account ON sessions (account_id);
+  CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+  -- Codes by time (TOTP). Null in enabled_at while it is being set up.
+  CREATE TABLE second_factors (
+    account_id TEXT PRIMARY KEY REFERENCES accounts (id),
+    secret BLOB NOT NULL,
+    enabled_at INTEGER,
+    -- the time step of the newest code that was taken: none is taken twice
+    last_step INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE recovery_codes (
+    account_id TEXT NOT NULL REFERENCES accounts (id),
+    hash BLOB NOT NULL,
+    PRIMARY KEY (account_id, hash)
+  ) STRICT, WITHOUT ROWID;
 
   -- Where blocks live: 0 is the engine's own data directory, others belong to clusters with one of their own.
   CREATE TABLE backends (
