@@ -40,7 +40,7 @@ export async function openStores(options: {
   try {
     const datastore = await ownDataDirectory(dataDir)
     closers.push(() => datastore.close())
-    const importRoots = await openImportRoots(dataDir, options.importRoots)
+    const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
     const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
@@ -48,8 +48,9 @@ export async function openStores(options: {
     for (const cluster of options.clusters) {
       if (cluster.dataDir === undefined) continue
       const clusterDir = resolve(cluster.dataDir)
-      if (clusterDir === dataDir)
+      if (clusterDir === dataDir) {
         throw new HoldfastError('CONFIG_INVALID', `clusters: ${cluster.id}.dataDir is the engine's own`)
+      }
       const backendId = backendIdOf(database, clusterDir)
       ownBackends.set(cluster.id, backendId)
       if (blockFiles.has(backendId)) continue
@@ -69,25 +70,45 @@ async function openBlockFiles(dataDir: string): Promise<BlockFiles> {
   try {
     await files.open()
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${dataDir} cannot be used: ${reason}`, { cause })
+    throw unusable(dataDir, cause)
   }
   return files
 }
 
-/** Uploads by server path read below these; one that contains the stores would let them be read. */
-async function openImportRoots(dataDir: string, configured: readonly string[] | undefined): Promise<string[]> {
+/** Directories inside a data directory whose content is nobody's to read by server path. */
+const PRIVATE = ['blocks', 'tmp', 'datastore']
+
+/** Uploads by server path read below these; one that contains a store, or lies in it, would let it be read. */
+async function openImportRoots(
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  configured: readonly string[] | undefined,
+): Promise<string[]> {
   if (configured === undefined) {
     const root = join(dataDir, 'import')
-    await mkdir(root, { recursive: true })
+    await mkdir(root, { recursive: true }).catch(cause => {
+      throw unusable(root, cause)
+    })
     return [root]
   }
+  const clusterDirs = clusters.flatMap(cluster => cluster.dataDir ?? [])
+  const dataDirs = await Promise.all([dataDir, ...clusterDirs].map(realPathOf))
   const roots = configured.map(root => resolve(root))
   for (const root of roots) {
-    const real = await realpath(root).catch(() => root)
-    if (isInside(real, await realpath(dataDir))) {
-      throw new HoldfastError('CONFIG_INVALID', `importRoots: ${root} contains the data directory`)
-    }
+    const real = await realPathOf(root)
+    const isWrong = dataDirs.some(dir => isInside(real, dir) || PRIVATE.some(name => isInside(join(dir, name), real)))
+    if (isWrong)
+      throw new HoldfastError('CONFIG_INVALID', `importRoots: ${root} contains the data directory or a store`)
   }
   return roots
+}
+
+/** The path itself while there is nothing. */
+function realPathOf(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}
+
+function unusable(path: string, cause: unknown): HoldfastError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${path} cannot be used: ${reason}`, { cause })
 }
