@@ -1,0 +1,231 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { readFile } from '../support/read-back.ts'
+import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { withEngine } from '../support/test-engine.ts'
+
+const OWNER = join(import.meta.dirname, '..', 'support', 'owning-child.ts')
+
+/** Runs with another process that owns the directory, and ends it afterwards. */
+async function withOwner(dataDir: string, run: (owner: ChildProcess) => Promise<void>): Promise<void> {
+  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const exited = once(owner, 'exit')
+  try {
+    if (owner.stdout === null) throw new Error('no output')
+    await once(owner.stdout, 'data')
+    await run(owner)
+  } finally {
+    owner.kill('SIGKILL')
+    await exited
+  }
+}
+
+async function startAndStop(options: EngineOptions): Promise<void> {
+  await (await createEngine(options)).stop()
+}
+
+describe('a data directory', () => {
+  test('in use by another process is refused after a while, and nothing of it is touched', async () => {
+    await withTempDir(async dataDir => {
+      await withOwner(dataDir, async owner => {
+        await expect(createEngine({ dataDir })).rejects.toMatchObject({
+          code: 'DATA_DIR_IN_USE',
+          message: expect.stringContaining(dataDir),
+        })
+        expect(owner.exitCode).toBeNull()
+      })
+      await startAndStop({ dataDir })
+    })
+  })
+
+  test.each<['killed' | 'stopped']>([['killed'], ['stopped']])(
+    'goes over to the next when its owner is %s',
+    async how => {
+      await withTempDir(async dataDir => {
+        await withOwner(dataDir, async owner => {
+          const next = createEngine({ dataDir })
+          if (how === 'killed') owner.kill('SIGKILL')
+          else owner.stdin?.write('stop\n')
+          await (await next).stop()
+        })
+      })
+    },
+  )
+
+  test('cannot be opened twice in one process either', async () => {
+    await withEngine(async ({ dataDir, engine, account }) => {
+      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+      expect((await engine.pins.upload(Buffer.from('still working'), { account })).created).toBe(true)
+    })
+  })
+
+  test('lets accounts be made beside its engine', async () => {
+    await withEngine(async ({ dataDir, engine }) => {
+      const beside = openAccounts({ dataDir })
+      const { id } = await beside.accounts.create({ email: 'beside@example.org', plan: 'free' })
+      beside.close()
+      expect((await engine.pins.upload(Buffer.from('x'), { account: id })).record.accountId).toBe(id)
+    })
+  })
+
+  test.each<[string, (dir: string) => Promise<string>]>([
+    ['is a file', async dir => file(join(dir, 'data'))],
+    ['is below a file', async dir => join(await file(join(dir, 'data')), 'deeper')],
+    ['is a link to nothing', async dir => link(join(dir, 'absent'), join(dir, 'data'))],
+    ['has a file for its blocks', dir => fileInside(dir, 'blocks')],
+    ['has a file for its temporary files', dir => fileInside(dir, 'tmp')],
+    ['has a file for its datastore', dir => fileInside(dir, 'datastore')],
+    ['has a file for its import root', dir => fileInside(dir, 'import')],
+    ['has a directory for its database', async dir => made(join(dir, 'data', 'holdfast.db'), join(dir, 'data'))],
+    ['has a database that is none', dir => fileInside(dir, 'holdfast.db', pseudoRandom(8_192, 'not a database'))],
+  ])('that %s is refused by name', async (_, prepare) => {
+    await withTempDir(async dir => {
+      const dataDir = await prepare(dir)
+      await expect(createEngine({ dataDir })).rejects.toMatchObject({
+        code: 'DATA_DIR_UNUSABLE',
+        message: expect.stringContaining(dir),
+      })
+    })
+  })
+
+  test('that cannot be written is refused by name', async () => {
+    await withTempDir(async dir => {
+      await chmod(dir, 0o500)
+      // The root user may write everywhere but where the kernel itself says no.
+      const dataDir = process.getuid?.() === 0 ? '/proc/holdfast' : dir
+      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
+      await chmod(dir, 0o700)
+    })
+  })
+
+  test('of a newer schema is refused and left as it is', async () => {
+    await withTempDir(async dataDir => {
+      await startAndStop({ dataDir })
+      const version = withDatabase(dataDir, db => db.prepare<[], { user_version: number }>('PRAGMA user_version').get())
+      const newer = (version?.user_version ?? 0) + 1
+      withDatabase(dataDir, db => db.prepare(`PRAGMA user_version = ${newer}`).run())
+      for (const open of [() => createEngine({ dataDir }), async () => openAccounts({ dataDir }).close()]) {
+        await expect(open()).rejects.toMatchObject({
+          code: 'DATA_DIR_NEWER',
+          message: expect.stringContaining(String(newer)),
+        })
+      }
+    })
+  })
+
+  test.each<[string, (dir: string, dataDir: string) => Promise<string>]>([
+    ['is the data directory', async (_, dataDir) => dataDir],
+    ['contains it', async dir => dir],
+    ['is the root of everything', async () => '/'],
+    ['is a link to it', async (dir, dataDir) => link(dataDir, join(dir, 'link'))],
+    ['is a link above it', async dir => link(dir, join(dir, 'link'))],
+    ['is written with detours', async (_, dataDir) => `${dataDir}/../data/.`],
+    ['is its block directory', async (_, dataDir) => join(dataDir, 'blocks')],
+  ])('is not given away by an import root that %s', async (_, rootOf) => {
+    await withTempDir(async dir => {
+      const dataDir = await made(join(dir, 'data'))
+      const importRoots = [await made(join(dir, 'harmless')), await rootOf(dir, dataDir)]
+      await expect(createEngine({ dataDir, importRoots })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining('importRoots'),
+      })
+      await startAndStop({ dataDir, importRoots: importRoots.slice(0, 1) })
+    })
+  })
+
+  test('of a cluster is not given away by an import root either', async () => {
+    await withTempDir(async dir => {
+      const far = await made(join(dir, 'far'))
+      const cluster = { id: 'far', label: '', region: '', country: null, gateways: [], dataDir: far }
+      const options = { dataDir: join(dir, 'data'), clusters: [cluster], defaultCluster: 'far' }
+      for (const root of [far, join(far, 'blocks')]) {
+        await expect(createEngine({ ...options, importRoots: [root] })).rejects.toMatchObject({
+          code: 'CONFIG_INVALID',
+        })
+      }
+      await startAndStop(options)
+    })
+  })
+
+  test('with its default import root, or one beside it, starts', async () => {
+    await withTempDir(async dir => {
+      const dataDir = join(dir, 'not', 'there', 'yet')
+      const engine = await createEngine({ dataDir })
+      expect(engine.importRoots).toEqual([join(dataDir, 'import')])
+      await engine.stop()
+      await startAndStop({ dataDir, importRoots: [join(dataDir, 'import'), join(dir, 'not', 'there', 'yet-too')] })
+    })
+  })
+
+  test('keeps everything when its engine stops and starts', async () => {
+    await withEngine(async test => {
+      const content = pseudoRandom(1_500_000, 'kept')
+      const { record } = await test.engine.pins.upload(content, { account: test.account, name: 'kept' })
+      await test.restart()
+      const [listed] = test.engine.pins.list({ account: test.account }).items
+      expect(listed).toMatchObject(record)
+      expect((await readFile(test.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
+      await test.engine.pins.remove({ account: test.account, cid: record.cid })
+      await test.restart()
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+    })
+  })
+
+  test('is its own: two engines in one process do not see each other', async () => {
+    await withEngine(one =>
+      withEngine(async two => {
+        const seen: string[] = []
+        two.engine.events.on('pin:created', ({ record }) => seen.push(record.cid))
+        const content = pseudoRandom(700_000, 'apart')
+        const { record } = await one.engine.pins.upload(content, { account: one.account })
+        expect(two.engine.accounts.find(one.account)).toBeUndefined()
+        expect(two.engine.pins.list({ account: two.account }).total).toBe(0)
+        await expect(two.engine.pins.pin({ account: two.account, cid: record.cid })).rejects.toMatchObject({
+          code: 'CID_NOT_FOUND',
+        })
+        expect(await storeSizes(two.dataDir)).toEqual(EMPTY)
+        await two.engine.pins.upload(content, { account: two.account })
+        expect(seen).toEqual([record.cid])
+        await two.engine.stop()
+        expect((await readFile(one.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
+      }),
+    )
+  })
+
+  test('stopping ends all timers', async () => {
+    await withEngine(async ({ engine, clock, account }) => {
+      await engine.pins.upload(Buffer.from('x'), { account, timelock: '2030-06-01T00:00:00Z' })
+      expect(clock.waiting).toBeGreaterThan(0)
+      await engine.stop()
+      expect(clock.waiting).toBe(0)
+    })
+  })
+})
+
+async function file(path: string, content: Uint8Array = Buffer.from('a file')): Promise<string> {
+  await writeFile(path, content)
+  return path
+}
+
+async function made(path: string, told = path): Promise<string> {
+  await mkdir(path, { recursive: true })
+  return told
+}
+
+async function link(target: string, path: string): Promise<string> {
+  await symlink(target, path)
+  return path
+}
+
+async function fileInside(dir: string, name: string, content?: Uint8Array): Promise<string> {
+  const dataDir = await made(join(dir, 'data'))
+  await file(join(dataDir, name), content)
+  return dataDir
+}

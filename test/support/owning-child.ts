@@ -1,0 +1,10 @@
+/** A process that owns a data directory until it is killed, or until it is told to stop. Argument: the directory. */
+import { writeSync } from 'node:fs'
+import { createEngine } from '../../src/index.ts'
+
+const engine = await createEngine({ dataDir: process.argv[2] ?? '' })
+writeSync(1, 'open\n')
+process.stdin.once('data', async () => {
+  await engine.stop()
+  process.exit(0)
+})
