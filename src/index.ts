@@ -19,7 +19,7 @@ export type { Plan } from './domain/plan.ts'
 export { VERSION } from './domain/version.ts'
 export type { Engine } from './engine.ts'
 export { createEngine } from './engine.ts'
-export type { ApiHandler, ApiRequest, ApiResponse } from './http/types.ts'
+export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
 export { PinService } from './pins/pin-service.ts'
 export { Timelock } from './pins/timelock.ts'
 export type {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiResponse } from '../../src/index.ts'
+import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './request.ts'
 
 /** How much of an unwanted body is read so that its sender gets to see the answer. */
@@ -38,14 +38,14 @@ export async function sendResponse(
   outgoing.end()
 }
 
-async function pump(outgoing: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function pump(outgoing: ServerResponse, body: BodyStream): Promise<void> {
   const { socket } = outgoing
   const timeout = socket?.timeout ?? 0
   socket?.setTimeout(IDLE_MS)
   try {
     for await (const chunk of body) {
       if (outgoing.destroyed) return
-      if (!outgoing.write(chunk)) await writable(outgoing)
+      if (!outgoing.write(chunk, error => error ?? body.discard?.(chunk))) await writable(outgoing)
     }
   } catch {
     // The status is out already; a cut connection is the only way left to say that this is not all.

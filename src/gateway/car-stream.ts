@@ -6,6 +6,7 @@ import { CODEC, HASH } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
 import { openPart, piecesOf } from './file-stream.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
+import { giveAway } from './owned-memory.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from './unixfs-node.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */
@@ -103,7 +104,9 @@ function headerOf(roots: readonly CID[]): Uint8Array {
 
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = Buffer.concat([varintOf(cid.bytes.length + block.length), cid.bytes])
-  return block.length <= SMALL_BLOCK_BYTES ? [Buffer.concat([head, block])] : [head, block]
+  if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
+  // The links of other blocks refer to their memory for as long as they are being followed.
+  return [head, cid.code === CODEC.raw ? giveAway(block) : block]
 }
 
 function varintOf(value: number): Uint8Array {

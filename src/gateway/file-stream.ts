@@ -1,6 +1,8 @@
 import type { CID } from 'multiformats/cid'
+import { CODEC } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
+import { giveAway } from './owned-memory.ts'
 import { decodeNode, type FileNode, malformed } from './unixfs-node.ts'
 
 /** A stretch of a file: bytes at hand, or part of what is below a link. */
@@ -30,7 +32,9 @@ export function streamFile(
     get,
     visit(piece, block): Step<Piece> {
       if (piece.cid === null || block === null) return { output: 'bytes' in piece ? [piece.bytes] : [], next: [] }
-      return { output: [], next: piecesOf(openPart(piece, block), piece.range) }
+      const part = openPart(piece, block)
+      if (piece.cid.code !== CODEC.raw) return { output: [], next: piecesOf(part, piece.range) }
+      return { output: [giveAway(block).subarray(piece.range.start, piece.range.end)], next: [] }
     },
   })
 }

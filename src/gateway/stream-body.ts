@@ -1,8 +1,11 @@
+import type { BodyStream } from '../http/types.ts'
+import { free } from './owned-memory.ts'
+
 /**
  * A response body that tells once when it is over: read to its end, closed early, or broken. Unlike a generator's
  * `finally` this holds even if it is closed before it was ever read.
  */
-export class StreamBody implements AsyncIterableIterator<Uint8Array> {
+export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
   #first: IteratorResult<Uint8Array, void> | null
@@ -52,6 +55,10 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array> {
     this.#finish()
     await this.#source.return?.()
     return { done: true, value: undefined }
+  }
+
+  discard(chunk: Uint8Array): void {
+    free(chunk)
   }
 
   /** Breaks the body off: whoever reads on gets `error`. */

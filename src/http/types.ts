@@ -27,7 +27,15 @@ export interface ApiResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Text is sent as UTF-8. An iterable is pulled with backpressure and closed (`return()`) if the client goes. */
-  readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | null
+  readonly body: string | Uint8Array | BodyStream | null
+}
+
+export interface BodyStream extends AsyncIterable<Uint8Array> {
+  /**
+   * Tells that a chunk has been sent and that nobody looks at it any more, so that its memory is free at once and
+   * not when the garbage collector comes round. Worth calling, and optional.
+   */
+  discard?(chunk: Uint8Array): void
 }
 
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>
