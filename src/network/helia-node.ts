@@ -17,6 +17,7 @@ import { sha512 } from 'multiformats/hashes/sha2'
 import { VERSION } from '../domain/version.ts'
 import type { HeliaBroker } from './helia-broker.ts'
 import type { NetworkSettings } from './network-settings.ts'
+import { noRouting } from './no-routing.ts'
 
 /** The DHT of the public network, and one that a private network has to itself. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
@@ -49,7 +50,9 @@ export function createHeliaNode(options: {
     peerDiscovery: settings.bootstrap.length > 0 ? [bootstrap({ list: settings.bootstrap })] : [],
   }
   const services = { identify: identify(), ping: ping() }
-  if (settings.dht === 'off') return withLibp2pLight(helia, { ...common, services })
+  if (settings.dht === 'off') {
+    return withLibp2pLight(helia, { ...common, services, contentRouters: [() => noRouting] })
+  }
   const dht = kadDHT({
     protocol: settings.isPublic ? PUBLIC_DHT : PRIVATE_DHT,
     clientMode: settings.dht === 'client',

@@ -115,6 +115,7 @@ export class BlockExchange {
     const frames = new FrameReader(LONGEST_MESSAGE)
     const fail = (error: unknown): void => {
       this.#logger.debug({ err: error, peer: peer.id.toString() }, 'a peer sent what cannot be read')
+      peer.wants.interrupted('sent what cannot be read')
       stream.abort(error instanceof Error ? error : new Error(String(error)))
     }
     stream.addEventListener('message', ({ data }) => {
@@ -131,6 +132,9 @@ export class BlockExchange {
     // Answers go on streams of our own, so this one is closed when the peer closes it.
     stream.addEventListener('remoteCloseWrite', () => {
       stream.close().catch(() => undefined)
+    })
+    stream.addEventListener('close', () => {
+      if (frames.isWithinMessage) peer.wants.interrupted('broke off')
     })
   }
 

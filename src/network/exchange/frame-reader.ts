@@ -15,6 +15,11 @@ export class FrameReader {
     this.#maxBytes = maxBytes
   }
 
+  /** Whether a message has begun that has not ended. */
+  get isWithinMessage(): boolean {
+    return this.#frame !== null || this.#head.length > 0
+  }
+
   /**
    * The messages that end within this chunk; each has its memory to itself.
    *

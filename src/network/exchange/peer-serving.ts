@@ -13,12 +13,17 @@ interface Wanted {
   sendDontHave: boolean
 }
 
+interface Answer {
+  wanted: Wanted
+  found: Uint8Array | 'has' | null
+}
+
 /** Wants of one peer that wait; what is over is as if we did not have it. */
 const MOST_WANTS = 4_096
-/** A message is sent once it holds this much, which one large block may exceed. */
-const MESSAGE_BYTES = 1024 * 1024
+/** A message holds no more than this, or one block that is larger. */
+const MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
 const MESSAGE_ENTRIES = 512
-/** Blocks read at a time for one message. */
+/** Blocks read at a time. */
 const READ_AHEAD = 4
 /** The longest block that fits a message which others accept. */
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
@@ -34,6 +39,8 @@ export class PeerServing {
   readonly #gate: FairGate
   readonly #logger: Logger
   readonly #wanted = new Map<string, Wanted>()
+  /** Read, and to be sent next. */
+  #answers: Answer[] = []
   #serving = false
   #closed = false
 
@@ -59,14 +66,14 @@ export class PeerServing {
 
   close(): void {
     this.#closed = true
-    this.#wanted.clear()
+    this.#forget()
   }
 
   #serve(): void {
     this.#serving = true
     this.#run()
       .catch((error: unknown) => {
-        this.#wanted.clear()
+        this.#forget()
         this.#logger.debug({ err: error, peer: this.#peer }, 'a peer could not be answered')
       })
       .finally(() => {
@@ -79,7 +86,7 @@ export class PeerServing {
     let sending: Promise<void> = Promise.resolve()
     let sent: () => void = () => undefined
     try {
-      while (this.#wanted.size > 0 && !this.#closed) {
+      while (this.#wanted.size + this.#answers.length > 0 && !this.#closed) {
         const pass = this.#gate.enter(this.#peer)
         try {
           await pass.entered
@@ -104,24 +111,37 @@ export class PeerServing {
   async #nextMessage(): Promise<ExchangeMessage> {
     const message = emptyMessage()
     let bytes = 0
-    while (bytes < MESSAGE_BYTES && this.#wanted.size > 0) {
-      if (message.blocks.length + message.presences.length >= MESSAGE_ENTRIES) break
-      const next = [...take(this.#wanted, READ_AHEAD)]
-      const found = await Promise.all(next.map(wanted => this.#find(wanted)))
-      for (const [i, wanted] of next.entries()) {
-        const answer = found[i] ?? null
-        if (answer instanceof Uint8Array) {
-          message.blocks.push({ prefix: prefixOf(wanted.cid), data: answer })
-          bytes += answer.length
-        } else if (answer === 'has' || wanted.sendDontHave) {
-          message.presences.push({ cid: wanted.cid.bytes, has: answer === 'has' })
-        }
+    for (let entries = 0; entries < MESSAGE_ENTRIES; entries++) {
+      const next = await this.#nextAnswer()
+      if (next === undefined) break
+      const { wanted, found } = next
+      if (found instanceof Uint8Array) {
+        bytes += found.length
+        if (bytes > MESSAGE_BYTES && message.blocks.length > 0) break
+        message.blocks.push({ prefix: prefixOf(wanted.cid), data: found })
+      } else if (found === 'has' || wanted.sendDontHave) {
+        message.presences.push({ cid: wanted.cid.bytes, has: found === 'has' })
       }
+      this.#answers.shift()
     }
     return message
   }
 
-  async #find(wanted: Wanted): Promise<Uint8Array | 'has' | null> {
+  /** Stays the next until it is taken off. */
+  async #nextAnswer(): Promise<Answer | undefined> {
+    if (this.#answers.length === 0) {
+      const next = [...take(this.#wanted, READ_AHEAD)]
+      this.#answers = await Promise.all(next.map(async wanted => ({ wanted, found: await this.#find(wanted) })))
+    }
+    return this.#answers[0]
+  }
+
+  #forget(): void {
+    this.#wanted.clear()
+    this.#answers = []
+  }
+
+  async #find(wanted: Wanted): Promise<Answer['found']> {
     if (wanted.presence) return this.#blocks.has(wanted.cid) ? 'has' : null
     const bytes = await this.#blocks.get(wanted.cid).catch((error: unknown) => {
       this.#logger.warn({ err: error, cid: wanted.cid.toString() }, 'a block could not be read for a peer')

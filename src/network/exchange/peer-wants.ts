@@ -83,6 +83,11 @@ export class PeerWants {
     await Promise.all(message.blocks.map(block => this.#take(block)))
   }
 
+  /** What the peer sent was lost or cannot be read: it has to be asked again. */
+  interrupted(reason: string): void {
+    this.#answerAll({ kind: 'lost', reason })
+  }
+
   /** The peer is gone: everything that it was asked is answered so. */
   lost(reason: string): void {
     this.#gone = true

@@ -1,0 +1,18 @@
+import type { ContentRouting } from '@libp2p/interface'
+import { HoldfastError } from '../domain/errors.ts'
+
+/**
+ * The content routing of a node that has none. Without any at all, Helia cannot delete a block, because it first has
+ * the routers forget it.
+ */
+export const noRouting: ContentRouting = {
+  provide: async () => undefined,
+  cancelReprovide: async () => undefined,
+  findProviders: async function* () {},
+  put: refuse,
+  get: refuse,
+}
+
+async function refuse(): Promise<never> {
+  throw new HoldfastError('UNAVAILABLE', 'the node has no router')
+}
