@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts'
 import { ClusterRoutes } from './clusters.ts'
+import { DocsRoutes } from './docs.ts'
 import { FileRoutes } from './files.ts'
 import { MetaRoutes } from './meta.ts'
 import { NotOffered } from './not-offered.ts'
@@ -25,11 +26,14 @@ export function createRoutes(services: ContractServices): Route[] {
   const tokens = new TokenRoutes(services.keys)
   const plans = new PlanRoutes(services.plans, services.pins)
   const absent = new NotOffered()
+  const docs = new DocsRoutes(() => base, services.version)
   const meta = new MetaRoutes(services.version, services.peers)
 
   const base: Route[] = [
     { method: 'GET', path: '', access: 'public', handler: meta.about },
     { method: 'GET', path: '/health', access: 'public', handler: meta.health },
+    { method: 'GET', path: '/openapi.json', access: 'public', handler: docs.document },
+    { method: 'GET', path: '/docs', access: 'public', handler: docs.page },
 
     { method: 'POST', path: '/files', access: 'files:write', handler: files.upload },
     { method: 'POST', path: '/files/directory', access: 'files:write', handler: files.importDirectory },

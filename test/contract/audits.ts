@@ -7,6 +7,7 @@ import { mannerAudits } from './audits-manners.ts'
 import { offerAudits } from './audits-offers.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
+import { statusAudits } from './audits-status.ts'
 import { uploadAudits } from './audits-uploads.ts'
 import type { Audit } from './world.ts'
 
@@ -22,4 +23,5 @@ export const audits: readonly Audit[] = [
   ...pinAudits,
   ...listAudits,
   ...offerAudits,
+  ...statusAudits,
 ]

@@ -1,0 +1,47 @@
+/** JSON Schema, as far as the contract uses it. */
+export interface JsonSchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly format?: string
+  readonly contentMediaType?: string
+  readonly description?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly JsonSchema[]
+  readonly items?: JsonSchema
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}
+
+/** A field of an object, in words. Fields of objects in it follow, their names with the way to them. */
+export interface Field {
+  readonly name: string
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+}
+
+/** What a value is, in a few words: `string (date-time) or null`, `array of object`. */
+export function typeText(schema: JsonSchema): string {
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
+  if (schema.items !== undefined) return `array of ${typeText(schema.items)}`
+  if (schema.contentMediaType !== undefined) return 'file'
+  const type = schema.type ?? 'any'
+  return schema.format === undefined ? type : `${type} (${schema.format})`
+}
+
+/** All fields of an object, or of the objects of an array. */
+export function fieldsOf(schema: JsonSchema, way = ''): Field[] {
+  if (schema.items !== undefined) return fieldsOf(schema.items, `${way}[]`)
+  return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
+    const name = way === '' ? key : `${way}.${key}`
+    const required = schema.required?.includes(key) === true
+    const inner = value.anyOf?.find(({ properties }) => properties !== undefined) ?? value
+    return [
+      { name, type: typeText(value), required, description: value.description ?? '' },
+      ...(inner.properties !== undefined || inner.items?.properties !== undefined ? fieldsOf(inner, name) : []),
+    ]
+  })
+}
