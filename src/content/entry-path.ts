@@ -2,19 +2,22 @@ import { HoldfastError } from '../domain/errors.ts'
 
 /** Longest name that common file systems can take, so that what was uploaded can be downloaded. */
 const LONGEST_SEGMENT_BYTES = 255
+/** Each name is a directory block of its own, so a short path must not make thousands of them. */
+const MOST_NAMES = 256
 
 /**
  * Splits the path of a directory entry into its names. `\` counts as `/`, `.` segments and repeated slashes are
  * dropped, everything else is kept byte for byte.
  *
  * @throws HoldfastError `INVALID_PATH` naming the path: empty, absolute, with a `..` segment, with NUL, CR or LF,
- * or with a name of over 255 bytes.
+ * with a name of over 255 bytes, or of over 256 names.
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')
   if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw refusal(path, 'is absolute')
   const names = slashed.split('/').filter(name => name !== '' && name !== '.')
   if (names.length === 0) throw refusal(path, 'is empty')
+  if (names.length > MOST_NAMES) throw refusal(path, `has over ${MOST_NAMES} names`)
   for (const name of names) checkName(path, name)
   return names
 }
