@@ -61,6 +61,7 @@ describe('entry paths', () => {
     ['a\rb', 'NUL, CR or LF'],
     [`a/${'x'.repeat(256)}`, 'over 255 bytes'],
     [`a/${'é'.repeat(128)}`, 'over 255 bytes'],
+    ['a/'.repeat(257), 'over 256 names'],
   ])('%j is refused', (path, reason) => {
     expect(outcome(path)).toContain(reason)
   })

@@ -1,0 +1,328 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type ServerEntry, walkServerDirectory } from '../../src/content/server-directory.ts'
+import type { DirectoryEntry, UploadOptions } from '../../src/index.ts'
+import { collect, pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import { planOf } from '../support/plans.ts'
+import { readTree, viaGateway } from '../support/read-back.ts'
+import { EMPTY, storeSizes } from '../support/store-inspection.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+const MiB = 1024 ** 2
+const LONG_AGO = new Date('2020-01-01T00:00:00Z')
+
+const FILES: Record<string, Buffer> = {
+  '.hidden': pseudoRandom(10, 'hidden'),
+  '.config/.deep/x': pseudoRandom(20, 'x'),
+  'empty file': Buffer.alloc(0),
+  'large.bin': pseudoRandom(2 * MiB + 33, 'large'),
+  'sub/ü/e\u0301': pseudoRandom(300, 'e'),
+  'sub/ü/\u00e9': pseudoRandom(301, 'é'),
+}
+const DIRECTORIES = ['nothing', 'sub/nothing/at all']
+const LINKS: Record<string, string> = {
+  'sub/link': '../large.bin',
+  dangling: 'absent',
+  outside: '/etc/passwd',
+  loop: 'loop',
+}
+
+/** Where uploads by server path read from. */
+function rootOf({ engine }: TestEngine): string {
+  return engine.importRoots[0] ?? ''
+}
+
+async function makeTree(dir: string): Promise<void> {
+  for (const [path, content] of Object.entries(FILES)) {
+    await mkdir(join(dir, dirname(path)), { recursive: true })
+    await writeFile(join(dir, path), content)
+  }
+  for (const path of DIRECTORIES) await mkdir(join(dir, path), { recursive: true })
+  for (const [path, target] of Object.entries(LINKS)) await symlink(target, join(dir, path))
+}
+
+async function* treeEntries(): AsyncGenerator<DirectoryEntry> {
+  for (const [path, target] of Object.entries(LINKS)) yield { kind: 'symlink', path, target }
+  for (const [path, content] of Object.entries(FILES)) yield { kind: 'file', path, content }
+  for (const path of DIRECTORIES) yield { kind: 'directory', path }
+}
+
+function importFrom({ engine, account }: TestEngine, path: string, options: Partial<UploadOptions> = {}) {
+  return engine.pins.importDirectory(path, { account, ...options })
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<{ code?: string; message?: string }> {
+  try {
+    await work
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('was not refused')
+}
+
+/** Walks a directory, stopping at each entry, and reads the files. */
+async function walk(dir: string, at: (entry: ServerEntry) => Promise<void> | void): Promise<void> {
+  for await (const entry of walkServerDirectory(dir)) {
+    await at(entry)
+    if (entry.kind === 'file') await collect(entry.content)
+  }
+}
+
+describe('a directory on the server', () => {
+  test('is stored whole: hidden files, empty directories, links; with the CID of an upload', async () => {
+    await withEngine(async test => {
+      await makeTree(join(rootOf(test), 'tree'))
+      const { record, files, totalFiles } = await importFrom(test, 'tree')
+      expect(record).toMatchObject({ type: 'directory', name: 'tree' })
+      expect(totalFiles).toBe(Object.keys(FILES).length)
+      expect(files.map(file => file.path).sort()).toEqual(Object.keys(FILES).sort())
+      const uploaded = await test.engine.pins.uploadDirectory(treeEntries(), { account: test.account })
+      expect(uploaded.record.cid).toBe(record.cid)
+      expect(uploaded.record.size).toBe(record.size)
+      expect(record.size).toBe(Object.values(FILES).reduce((sum, { length }) => sum + length, 0))
+      const tree = await readTree(test.engine.clusters.defaultBackend, record.cid)
+      expect(tree).toMatchObject({
+        ...Object.fromEntries(Object.entries(FILES).map(([path, content]) => [path, sha256Hex(content)])),
+        ...Object.fromEntries(Object.entries(LINKS).map(([path, target]) => [path, `-> ${target}`])),
+        ...Object.fromEntries(DIRECTORIES.map(path => [path, 'dir'])),
+      })
+      expect(Object.keys(tree)).toHaveLength(17)
+    })
+  })
+
+  test('a link is stored and never followed', async () => {
+    await withEngine(async test => {
+      await withTempDir(async outside => {
+        await writeFile(join(outside, 'secret'), 'a secret of the server')
+        await mkdir(join(rootOf(test), 'tree'))
+        await symlink(join(outside, 'secret'), join(rootOf(test), 'tree', 'file'))
+        await symlink(outside, join(rootOf(test), 'tree', 'directory'))
+        const { record } = await importFrom(test, 'tree')
+        expect(await readTree(test.engine.clusters.defaultBackend, record.cid)).toEqual({
+          file: `-> ${join(outside, 'secret')}`,
+          directory: `-> ${outside}`,
+        })
+        const { bytes } = await viaGateway(test.engine, `/ipfs/${record.cid}/directory/secret`)
+        expect(bytes.toString()).not.toContain('a secret')
+      })
+    })
+  })
+
+  test('outside, absent and not a directory are the same refusal', async () => {
+    await withEngine(async test => {
+      await withTempDir(async outside => {
+        const root = rootOf(test)
+        await makeTree(join(root, 'tree'))
+        await mkdir(join(test.dataDir, 'import-too'))
+        await mkdir(join(outside, 'dir'))
+        await symlink(outside, join(root, 'way-out'))
+        const wrong = [
+          ...[
+            '..',
+            '../..',
+            '../blocks',
+            'tree/../..',
+            `${root}/../blocks`,
+            '../import-too',
+            '/',
+            '/etc',
+            test.dataDir,
+          ],
+          ...[
+            outside,
+            'way-out',
+            'way-out/dir',
+            'absent',
+            'tree/large.bin',
+            'tree/dangling',
+            'tree/loop',
+            'tree\0',
+            '',
+          ],
+          ...[`${root}-too`, 'tree/large.bin/x', '~', 'file:///etc'],
+        ]
+        const refusals = await Promise.all(wrong.map(path => refusalOf(importFrom(test, path))))
+        expect(refusals.map(({ code }) => code)).toEqual(wrong.map(() => 'INVALID_PATH'))
+        expect(new Set(refusals.map(({ message }) => message)).size).toBe(1)
+        expect(refusals[0]?.message).toContain('dirPath')
+        expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+      })
+    })
+  })
+
+  test('can be named relative to the first root, absolute below any, by a link that stays inside', async () => {
+    await withTempDir(async dir => {
+      const roots = [join(dir, 'one'), join(dir, 'two')]
+      for (const root of roots) await makeTree(join(root, 'tree'))
+      await writeFile(join(dir, 'two', 'tree', 'more'), 'more')
+      await symlink(join(dir, 'two', 'tree'), join(dir, 'one', 'link'))
+      await withEngine(
+        async test => {
+          const cidOf = async (path: string): Promise<string> => (await importFrom(test, path)).record.cid
+          const [one, two] = [await cidOf('tree'), await cidOf(join(dir, 'two', 'tree'))]
+          expect(one).not.toBe(two)
+          expect(await cidOf('./tree/sub/../')).toBe(one)
+          expect(await cidOf(join(dir, 'one', 'tree'))).toBe(one)
+          expect(await cidOf('link')).toBe(two)
+          expect((await importFrom(test, '.')).record.name).toBe('one')
+        },
+        { importRoots: roots },
+      )
+    })
+  })
+
+  test('names are kept byte for byte', async () => {
+    await withEngine(async test => {
+      const names = [
+        'back\\slash',
+        'new\nline',
+        ' spaces ',
+        '100%',
+        '%2F',
+        '\u{1F600}',
+        '-',
+        '...',
+        '#?&',
+        '"quoted"',
+        "o'clock",
+      ]
+      await mkdir(join(rootOf(test), 'tree', 'a\\b'), { recursive: true })
+      for (const name of names) await writeFile(join(rootOf(test), 'tree', 'a\\b', name), name)
+      const { record } = await importFrom(test, 'tree')
+      const expected = Object.fromEntries(names.map(name => [`a\\b/${name}`, sha256Hex(Buffer.from(name))]))
+      expect(await readTree(test.engine.clusters.defaultBackend, record.cid)).toEqual({ 'a\\b': 'dir', ...expected })
+      const listed = test.engine.pins.list({ account: test.account, parentCid: record.cid, limit: 100 })
+      expect(listed.items.map(item => item.path).sort()).toEqual(Object.keys(expected).sort())
+    })
+  })
+
+  test('a name that is not UTF-8 is refused', async () => {
+    await withEngine(async test => {
+      await mkdir(join(rootOf(test), 'tree'))
+      await writeFile(Buffer.concat([Buffer.from(join(rootOf(test), 'tree', 'x')), Buffer.from([0xff])]), 'x')
+      await expect(importFrom(test, 'tree')).rejects.toMatchObject({
+        code: 'INVALID_PATH',
+        message: expect.stringContaining('not UTF-8'),
+      })
+    })
+  })
+
+  test('a pipe and a socket are refused by name, and nothing stays of what was before them', async () => {
+    await withEngine(async test => {
+      const dir = join(rootOf(test), 'tree')
+      await mkdir(join(dir, 'sub'), { recursive: true })
+      await writeFile(join(dir, 'before'), pseudoRandom(2 * MiB, 'before'))
+      execFileSync('mkfifo', [join(dir, 'sub', 'pipe')])
+      await expect(importFrom(test, 'tree')).rejects.toMatchObject({
+        code: 'INVALID_PATH',
+        message: expect.stringMatching(/"sub\/pipe".*pipe/),
+      })
+      await rm(join(dir, 'sub', 'pipe'))
+      const server = createServer().listen(join(dir, 'sub', 'talk'))
+      await once(server, 'listening')
+      await expect(importFrom(test, 'tree')).rejects.toMatchObject({
+        code: 'INVALID_PATH',
+        message: expect.stringMatching(/"sub\/talk".*socket/),
+      })
+      server.close()
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+    })
+  })
+
+  test.each<[string, (file: string, dir: string) => Promise<unknown>]>([
+    ['grows', file => appendFile(file, 'more')],
+    ['shrinks', file => truncate(file, 2 * MiB)],
+    ['is written to', file => writeFile(file, pseudoRandom(3 * MiB, 'other'), { flag: 'r+' })],
+  ])('a file that %s while it is read is refused', async (_, change) => {
+    await withTempDir(async dir => {
+      const file = join(dir, 'file')
+      await writeFile(file, pseudoRandom(3 * MiB, 'file'))
+      await utimes(file, LONG_AGO, LONG_AGO)
+      const reading = walk(dir, async entry => {
+        if (entry.kind !== 'file') return
+        const pieces = entry.content[Symbol.asyncIterator]()
+        await pieces.next()
+        await change(file, dir)
+        for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) {}
+      })
+      await expect(reading).rejects.toMatchObject({
+        code: 'INVALID_PATH',
+        message: expect.stringContaining('"file" changed'),
+      })
+    })
+  })
+
+  test.each<[string, (dir: string, outside: string) => Promise<unknown>]>([
+    ['a link', async (dir, outside) => symlink(join(outside, 'secret'), join(dir, 'entry'))],
+    ['another file', async (dir, outside) => rename(join(outside, 'secret'), join(dir, 'entry'))],
+    ['a pipe', async dir => execFileSync('mkfifo', [join(dir, 'entry')])],
+    ['nothing', async () => undefined],
+  ])('a file in whose place there is %s when it is opened is refused', async (_, replace) => {
+    await withTempDir(dir =>
+      withTempDir(async outside => {
+        await writeFile(join(outside, 'secret'), 'a secret')
+        await writeFile(join(dir, 'entry'), 'harmless')
+        const reading = walk(dir, async () => {
+          await rm(join(dir, 'entry'))
+          await replace(dir, outside)
+        })
+        await expect(reading).rejects.toMatchObject({
+          code: 'INVALID_PATH',
+          message: expect.stringContaining('"entry"'),
+        })
+      }),
+    )
+  })
+
+  test('a directory that has become a link is not walked into', async () => {
+    await withTempDir(dir =>
+      withTempDir(async outside => {
+        await writeFile(join(outside, 'secret'), 'a secret')
+        await mkdir(join(dir, 'sub'))
+        const seen: string[] = []
+        const reading = walk(dir, async entry => {
+          seen.push(entry.names.join('/'))
+          await rm(join(dir, 'sub'), { recursive: true })
+          await symlink(outside, join(dir, 'sub'))
+        })
+        await expect(reading).rejects.toMatchObject({ code: 'INVALID_PATH' })
+        expect(seen).toEqual(['sub'])
+      }),
+    )
+  })
+
+  test('the limits of the plan hold', async () => {
+    await withEngine(
+      async test => {
+        const account = await test.newAccount('small')
+        await makeTree(join(rootOf(test), 'tree'))
+        await writeFile(join(rootOf(test), 'tree', 'one too many'), '')
+        const limited = { ...test, account }
+        expect((await refusalOf(importFrom(limited, 'tree'))).code).toMatch(/TOO_LARGE$/)
+        await rm(join(rootOf(test), 'tree', 'one too many'))
+        await expect(importFrom(limited, 'tree')).rejects.toMatchObject({ code: 'FILE_TOO_LARGE' })
+        await rm(join(rootOf(test), 'tree', 'large.bin'))
+        expect((await importFrom(limited, 'tree')).created).toBe(true)
+      },
+      { plans: { small: planOf({ maxDirectoryFiles: 6, maxFileBytes: 2 * MiB }) } },
+    )
+  })
+
+  test('ends with its signal', async () => {
+    await withEngine(async test => {
+      await makeTree(join(rootOf(test), 'tree'))
+      const controller = new AbortController()
+      const onProgress = (): void => controller.abort()
+      const refusal = importFrom(test, 'tree', { signal: controller.signal, onProgress })
+      await expect(refusal).rejects.toMatchObject({ code: 'ABORTED' })
+      await test.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+    })
+  })
+})
