@@ -21,7 +21,7 @@ import { WriteQueue } from './storage/write-queue.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
-import { provideContent } from './wiring/provide-content.ts'
+import { provideContent, writesAtOnce } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
@@ -78,7 +78,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { dataDir, logger = silentLogger, clock = systemClock, threadPoolSize, ...given } = options
   const config: EngineConfig = parseConfig(given, 'options')
   const clusters = config.clusters ?? knownClusters
-  const stores = await openStores({ dataDir, clusters, importRoots: config.importRoots })
+  const stores = await openStores({
+    dataDir,
+    clusters,
+    importRoots: config.importRoots,
+    threads: writesAtOnce(options),
+  })
   let node: NetworkNode | null = null
   try {
     const parts = new Parts()
@@ -88,9 +93,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.events, new Emitter<EngineEvents>(logger))
     parts.add(T.database, stores.database)
     parts.provide(T.writes, p => new WriteQueue(p.get(T.database)))
-    const { importRoots, ownBackends, blockFiles } = stores
-    provideAccess(parts, config)
-    provideContent(parts, options, blockFiles)
+    const { importRoots, ownBackends } = stores
+    provideAccess(parts, config, stores.secrets)
+    provideContent(parts, options, stores)
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
     provideHttp(parts)

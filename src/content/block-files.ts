@@ -5,6 +5,7 @@ import { NextToLast } from 'blockstore-fs/sharding'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { CODEC } from '../domain/cid.ts'
+import { type BlockThreads, isShared } from './block-threads.ts'
 import { syncDirectory } from './file-system.ts'
 
 /** The last two base32 characters of a 34-byte multihash carry 5 bits and 2 bits. */
@@ -20,8 +21,14 @@ export class BlockFiles {
   readonly #tempDir: string
   readonly #layout = new NextToLast()
 
-  /** @param dataDir holds `blocks/` and `tmp/`, which must be on one file system */
-  constructor(dataDir: string) {
+  readonly #threads: BlockThreads | null
+
+  /**
+   * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
+   * @param threads write what is in shared memory; without them everything goes through libuv's pool
+   */
+  constructor(dataDir: string, threads: BlockThreads | null = null) {
+    this.#threads = threads
     this.#dir = join(dataDir, 'blocks')
     this.#tempDir = join(dataDir, 'tmp')
   }
@@ -42,14 +49,8 @@ export class BlockFiles {
     const { dir, file } = this.#place(multihash)
     const temp = join(this.#tempDir, randomUUID())
     try {
-      const handle = await open(temp, 'wx')
-      try {
-        await writeAll(handle, bytes)
-        await handle.datasync()
-      } finally {
-        await handle.close()
-      }
-      await this.#moveInto(temp, dir, file)
+      if (this.#threads !== null && isShared(bytes)) await this.#threads.write(temp, join(dir, file), bytes)
+      else await this.#writeHere(temp, dir, file, bytes)
     } catch (error) {
       await rm(temp, { force: true }).catch(() => undefined)
       throw error
@@ -94,6 +95,17 @@ export class BlockFiles {
   #place(multihash: Uint8Array): { dir: string; file: string } {
     const { dir, file } = this.#layout.encode(CID.createV1(CODEC.raw, Digest.decode(multihash)))
     return { dir: join(this.#dir, dir), file }
+  }
+
+  async #writeHere(temp: string, dir: string, file: string, bytes: Uint8Array): Promise<void> {
+    const handle = await open(temp, 'wx')
+    try {
+      await writeAll(handle, bytes)
+      await handle.datasync()
+    } finally {
+      await handle.close()
+    }
+    await this.#moveInto(temp, dir, file)
   }
 
   async #moveInto(temp: string, dir: string, file: string): Promise<void> {

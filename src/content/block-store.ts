@@ -1,9 +1,12 @@
+import type { MultihashDigest } from 'multiformats'
 import type { CID } from 'multiformats/cid'
-import { matches } from '../domain/block-hash.ts'
+import * as Digest from 'multiformats/hashes/digest'
+import { matches, sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockTable } from '../storage/block-table.ts'
 import type { BlockFiles } from './block-files.ts'
+import { type BlockThreads, isShared } from './block-threads.ts'
 import { Durability } from './durability.ts'
 import type { Ledger } from './ledger.ts'
 import type { Semaphore } from './semaphore.ts'
@@ -13,6 +16,8 @@ export interface BlockStoreOptions {
   files: BlockFiles
   /** Blocks of at most this many bytes live in the database; 0 for none. */
   smallBlockBytes: number
+  /** Hash chunks in shared memory; without them libuv's pool does. */
+  threads?: BlockThreads
   /** Bounds the files being written at once, over all stores that share a thread pool. */
   writes: Semaphore
   onHealed: (cid: CID) => void
@@ -97,6 +102,13 @@ export class BlockStore {
       }
       return { added, isNew: claim.outcome === 'stored', durable: Promise.resolve() }
     }
+  }
+
+  /** The multihash of a block that is to be put. */
+  async hash(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
+    const { threads } = this.#options
+    if (threads === undefined || !isShared(bytes)) return sha256(bytes)
+    return Digest.create(HASH.sha2_256, await threads.hash(bytes))
   }
 
   /** Makes durable what has been put so far. */

@@ -5,6 +5,7 @@ export const CHUNK_BYTES = 1024 ** 2
  * Cuts one file into chunks of exactly {@link CHUNK_BYTES} and a shorter last one. The source may reuse its buffers
  * as soon as the next piece is asked for. Whoever takes a chunk gives it back by {@link release} once its bytes are
  * no longer needed: whole ones are filled again, which keeps memory flat and spares the kernel clearing new pages.
+ * Whole chunks are shared memory, so that threads can take them without a copy.
  */
 export class Chunker {
   readonly #free: Buffer[] = []
@@ -45,7 +46,7 @@ export class Chunker {
   }
 
   #grown(chunk: Buffer, filled: number): Buffer {
-    const whole = this.#free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)
+    const whole = this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(CHUNK_BYTES))
     whole.set(chunk.subarray(0, filled))
     return whole
   }

@@ -2,7 +2,6 @@ import { unixfs } from '@helia/unixfs'
 import type { BufferImporter, BufferImporterResult, ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
-import { sha256 } from '../domain/block-hash.ts'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
@@ -107,7 +106,7 @@ function rawLeaves(staged: StagedDag, chunker: Chunker): BufferImporter {
 }
 
 async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<BufferImporterResult> {
-  const cid = CID.createV1(CODEC.raw, await sha256(bytes))
+  const cid = CID.createV1(CODEC.raw, await staged.store.hash(bytes))
   const size = BigInt(bytes.length)
   await staged.put(cid, bytes, () => chunker.release(bytes))
   // The importer would need the bytes only to wrap a file's mode and time, which it is not given.

@@ -11,6 +11,7 @@ import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
 import { BlockTable } from '../storage/block-table.ts'
 import { RootTable } from '../storage/root-table.ts'
 import type { Parts } from './container.ts'
+import type { Stores } from './stores.ts'
 import { T } from './tokens.ts'
 
 /** Up to here a block is cheaper as a row than as a file, measured in docs/benchmarks.md. */
@@ -21,9 +22,13 @@ const THREADS = 4
 /**
  * Ledger, block stores and collector. Needs the clock, the logger, the events, the database and its write queue.
  *
- * @param files the opened directories, by backend
+ * @param stores the opened directories by backend, and the threads that write to them
  */
-export function provideContent(parts: Parts, options: EngineOptions, files: ReadonlyMap<number, BlockFiles>): void {
+export function provideContent(
+  parts: Parts,
+  options: EngineOptions,
+  stores: Pick<Stores, 'blockFiles' | 'threads'>,
+): void {
   parts.provide(T.blockTable, p => new BlockTable(p.get(T.database)))
   parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
   parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.writes)))
@@ -31,11 +36,12 @@ export function provideContent(parts: Parts, options: EngineOptions, files: Read
   parts.provide(T.blockStores, p => {
     const logger = p.get(T.logger)
     const events = p.get(T.events)
-    const writes = new Semaphore(Math.max(2, Math.floor((options.threadPoolSize ?? THREADS) / 2)))
+    const writes = new Semaphore(writesAtOnce(options))
     const storeOf = (backendId: number, blockFiles: BlockFiles): BlockStore =>
       new BlockStore(p.get(T.ledger), p.get(T.blockTable), {
         backendId,
         files: blockFiles,
+        threads: stores.threads,
         // Small blocks are rows of the engine's own database; a backend elsewhere keeps all of its bytes there.
         smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
         writes,
@@ -48,7 +54,7 @@ export function provideContent(parts: Parts, options: EngineOptions, files: Read
           events.emit('block:damaged', { cid, reason })
         },
       })
-    return new Map([...files].map(([backendId, blockFiles]) => [backendId, storeOf(backendId, blockFiles)]))
+    return new Map([...stores.blockFiles].map(([backendId, blockFiles]) => [backendId, storeOf(backendId, blockFiles)]))
   })
   parts.provide(
     T.collector,
@@ -63,4 +69,9 @@ export function provideContent(parts: Parts, options: EngineOptions, files: Read
     T.liveContent,
     p => new LiveContent(p.get(T.blockTable), p.get(T.blockStores), p.get(T.leases), p.get(T.clock)),
   )
+}
+
+/** Half of the pool, so that reads are not held up; and as many threads of our own. */
+export function writesAtOnce({ threadPoolSize = THREADS }: EngineOptions): number {
+  return Math.max(2, Math.floor(threadPoolSize / 2))
 }

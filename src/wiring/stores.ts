@@ -2,23 +2,27 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { LevelDatastore } from 'datastore-level'
 import { BlockFiles } from '../content/block-files.ts'
+import { BlockThreads } from '../content/block-threads.ts'
 import { isInside } from '../content/server-directory.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { backendIdOf, DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
 import { Database } from '../storage/database.ts'
 import { ownDataDirectory } from './data-directory.ts'
+import { SecretsFile } from './secrets-file.ts'
 
 /** What an engine has open on disk. */
 export interface Stores {
   database: Database
   /** Of the engine's own data directory. */
   datastore: LevelDatastore
+  threads: BlockThreads
   /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   /** Backend ids of clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
   importRoots: string[]
+  secrets: SecretsFile
   close(): Promise<void>
 }
 
@@ -31,6 +35,8 @@ export async function openStores(options: {
   dataDir: string
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
+  /** Threads that hash and write blocks. */
+  threads: number
 }): Promise<Stores> {
   const dataDir = resolve(options.dataDir)
   const closers: Array<() => Promise<void> | void> = []
@@ -43,7 +49,10 @@ export async function openStores(options: {
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
-    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
+    const threads = new BlockThreads(options.threads)
+    closers.push(() => threads.stop())
+    const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
+    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir, threads)]])
     const ownBackends = new Map<string, number>()
     for (const cluster of options.clusters) {
       if (cluster.dataDir === undefined) continue
@@ -56,17 +65,17 @@ export async function openStores(options: {
       if (blockFiles.has(backendId)) continue
       const owned = await ownDataDirectory(clusterDir)
       closers.push(() => owned.close())
-      blockFiles.set(backendId, await openBlockFiles(clusterDir))
+      blockFiles.set(backendId, await openBlockFiles(clusterDir, threads))
     }
-    return { database, datastore, blockFiles, ownBackends, importRoots, close }
+    return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function openBlockFiles(dataDir: string): Promise<BlockFiles> {
-  const files = new BlockFiles(dataDir)
+async function openBlockFiles(dataDir: string, threads: BlockThreads): Promise<BlockFiles> {
+  const files = new BlockFiles(dataDir, threads)
   try {
     await files.open()
   } catch (cause) {

@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto'
+import { closeSync, fdatasyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
+
+/** What a thread is asked to do with `length` bytes of shared memory. */
+export type ThreadTask =
+  | { id: number; kind: 'hash'; memory: SharedArrayBuffer; length: number }
+  | { id: number; kind: 'write'; memory: SharedArrayBuffer; length: number; temp: string; path: string }
+
+export type ThreadAnswer = { id: number; digest: Uint8Array | null } | { id: number; error: Error; code: unknown }
+
+/** Runs in a worker thread: hashes blocks and writes them to disk, one after the other. */
+function run(task: ThreadTask): Uint8Array | null {
+  const bytes = new Uint8Array(task.memory, 0, task.length)
+  if (task.kind === 'hash') return new Uint8Array(hash('sha256', bytes, 'buffer'))
+  const file = openSync(task.temp, 'wx')
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written, bytes.length - written)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(task.temp, task.path)
+  return null
+}
+
+parentPort?.on('message', (task: ThreadTask) => {
+  let answer: ThreadAnswer
+  try {
+    answer = { id: task.id, digest: run(task) }
+  } catch (error) {
+    const cause = error instanceof Error ? error : new Error(String(error))
+    answer = { id: task.id, error: cause, code: 'code' in cause ? cause.code : undefined }
+  }
+  parentPort?.postMessage(answer)
+})
