@@ -26,15 +26,15 @@ describe('Authenticator', () => {
     ['a bad Bearer beside a good X-API-Key', key => ({ authorization: 'Bearer nonsense', 'x-api-key': key })],
     ['another scheme beside a good X-API-Key', key => ({ authorization: 'Basic eDp5', 'x-api-key': key })],
     ['a good Bearer beside a bad X-API-Key', key => ({ authorization: `Bearer ${key}`, 'x-api-key': 'nonsense' })],
-  ])('%s is accepted', (_, headers) => {
-    const { account: who, plan, credential } = access.authenticate(headers(secret))
+  ])('%s is accepted', async (_, headers) => {
+    const { account: who, plan, credential } = await access.authenticate(headers(secret))
     expect([who.id, plan.name, credential.kind, credential.name]).toEqual([account.id, 'premium', 'key', 'key'])
   })
 
   test('the first valid one decides', async () => {
     const other = await access.accounts.create({ email: 'other@example.org', plan: 'free' })
     const theirs = (await access.keys.create(other.id, { name: 'key' })).secret
-    const who = access.authenticate({ authorization: `Bearer ${theirs}`, 'x-api-key': secret })
+    const who = await access.authenticate({ authorization: `Bearer ${theirs}`, 'x-api-key': secret })
     expect(who.account.id).toBe(other.id)
     await access.accounts.setDisabled(other.id, true)
     expect(await codeOf({ authorization: `Bearer ${theirs}`, 'x-api-key': secret })).toBe('account_disabled')
@@ -56,7 +56,7 @@ describe('Authenticator', () => {
   test('a key ends at the instant of its expiry, known or not', async () => {
     const short = await access.keys.create(account.id, { name: 'short', expiresInDays: 1 })
     access.clock.advance(86_400_000 - 1)
-    expect(access.authenticate({ 'x-api-key': short.secret }).credential.name).toBe('short')
+    expect((await access.authenticate({ 'x-api-key': short.secret })).credential.name).toBe('short')
     access.clock.advance(1)
     expect(await codeOf({ 'x-api-key': short.secret })).toBe('INVALID_API_KEY')
   })
@@ -65,7 +65,7 @@ describe('Authenticator', () => {
     const ipAllowlist = ['192.0.2.0/24', '2001:db8::1']
     const { secret: bound } = await access.keys.create(account.id, { name: 'bound', ipAllowlist })
     for (const address of ['192.0.2.9', '::ffff:192.0.2.9', '2001:db8:0::1']) {
-      expect(access.authenticate({ 'x-api-key': bound }, address).credential.name).toBe('bound')
+      expect((await access.authenticate({ 'x-api-key': bound }, address)).credential.name).toBe('bound')
     }
     for (const address of ['198.51.100.1', '2001:db8::2', undefined]) {
       expect(await codeOf({ 'x-api-key': bound }, address)).toBe('IP_NOT_ALLOWED')
@@ -74,13 +74,13 @@ describe('Authenticator', () => {
 
   test('changes in the same process count at once', async () => {
     const headers = { 'x-api-key': secret }
-    expect(access.authenticate(headers).plan.name).toBe('premium')
+    expect((await access.authenticate(headers)).plan.name).toBe('premium')
     await access.accounts.setPlan(account.id, 'unlimited')
-    expect(access.authenticate(headers).plan.name).toBe('unlimited')
+    expect((await access.authenticate(headers)).plan.name).toBe('unlimited')
     await access.accounts.setDisabled(account.id, true)
     expect(await codeOf(headers)).toBe('account_disabled')
     await access.accounts.setDisabled(account.id, false)
-    access.authenticate(headers)
+    await access.authenticate(headers)
     await access.keys.revokeByName(account.id, 'key')
     expect(await codeOf(headers)).toBe('INVALID_API_KEY')
   })
@@ -91,13 +91,13 @@ describe('Authenticator', () => {
       return access.keys.list(account.id)[0]?.lastUsedAt
     }
     const first = access.clock.now()
-    access.authenticate({ 'x-api-key': secret })
+    await access.authenticate({ 'x-api-key': secret })
     expect(await lastUsedAt()).toBe(first)
     access.clock.advance(59_999)
-    access.authenticate({ 'x-api-key': secret })
+    await access.authenticate({ 'x-api-key': secret })
     expect(await lastUsedAt()).toBe(first)
     access.clock.advance(1)
-    access.authenticate({ 'x-api-key': secret })
+    await access.authenticate({ 'x-api-key': secret })
     expect(await lastUsedAt()).toBe(first + 60_000)
   })
 })

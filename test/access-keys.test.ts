@@ -110,7 +110,7 @@ describe('generate', () => {
     expect(secret.startsWith(key.prefix)).toBe(true)
     expect(key).toMatchObject({ name: 'ci', label: 'builds', lastUsedAt: null })
     expect(key.expiresAt).toBe(access.clock.now() + 2 * DAY)
-    expect(access.authenticate({ authorization: `Bearer ${secret}` }).credential).toMatchObject({
+    expect((await access.authenticate({ authorization: `Bearer ${secret}` })).credential).toMatchObject({
       kind: 'key',
       id: key.id,
       name: 'ci',
@@ -196,13 +196,13 @@ describe('a secret that was chosen elsewhere', () => {
     const first = await access.keys.adopt(account.id, 'bootstrap', secret)
     expect(first).toMatchObject({ prefix: '', scopes: [...SCOPES], expiresAt: null })
     expect((await access.keys.adopt(account.id, 'bootstrap', secret)).id).toBe(first.id)
-    expect(access.authenticate({ authorization: `Bearer ${secret}` }).credential.id).toBe(first.id)
+    expect((await access.authenticate({ authorization: `Bearer ${secret}` })).credential.id).toBe(first.id)
     expect((await failure(() => access.authenticate({ 'x-api-key': secret.slice(0, -1) }))).code).toBe(
       'INVALID_API_KEY',
     )
     await access.keys.adopt(account.id, 'bootstrap', secret.toUpperCase())
     expect((await failure(() => access.authenticate({ 'x-api-key': secret }))).code).toBe('INVALID_API_KEY')
-    expect(access.authenticate({ 'x-api-key': secret.toUpperCase() }).account.id).toBe(account.id)
+    expect((await access.authenticate({ 'x-api-key': secret.toUpperCase() })).account.id).toBe(account.id)
     expect(access.keys.list(account.id)).toHaveLength(1)
   })
 
@@ -226,12 +226,12 @@ test('keys made and revoked by another process count within a second', async () 
   const outside = openAccounts({ dataDir: access.dataDir, clock: access.clock })
   const made = await outside.keys.create(account.id, { name: 'outside' })
   const headers = { 'x-api-key': made.secret }
-  expect(access.authenticate(headers).account.email).toBe('someone@example.org')
+  expect((await access.authenticate(headers)).account.email).toBe('someone@example.org')
   access.clock.advance(1_000)
-  access.authenticate(headers)
+  await access.authenticate(headers)
   await outside.keys.revokeByName(account.id, 'outside')
   outside.close()
-  expect(access.authenticate(headers).credential.name).toBe('outside')
+  expect((await access.authenticate(headers)).credential.name).toBe('outside')
   access.clock.advance(1_000)
   expect((await failure(() => access.authenticate(headers))).code).toBe('INVALID_API_KEY')
 })

@@ -1,3 +1,4 @@
+import { scryptSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,14 +7,25 @@ import { Authenticator } from '../src/access/authenticator.ts'
 import { CredentialCache } from '../src/access/credential-cache.ts'
 import { ApiKeyVerifier } from '../src/access/credential-verifier.ts'
 import { KeyService } from '../src/access/key-service.ts'
+import { LoginChallenges } from '../src/access/login-challenges.ts'
+import { LoginService } from '../src/access/login-service.ts'
+import { type DeriveKey, ScryptHasher } from '../src/access/password-hasher.ts'
+import { PasswordService } from '../src/access/password-service.ts'
 import { PlanCatalogue } from '../src/access/plan-catalogue.ts'
 import type { Principal } from '../src/access/principal.ts'
 import { ScopePolicy } from '../src/access/scope-policy.ts'
+import { SecondFactor } from '../src/access/second-factor.ts'
+import { SESSION_MS, SessionService } from '../src/access/session-service.ts'
+import { SessionTokens } from '../src/access/session-token.ts'
+import { SessionVerifier } from '../src/access/session-verifier.ts'
+import { type SigningKeyStore, SigningKeys, type StoredSigningKey } from '../src/access/signing-keys.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { silentLogger } from '../src/domain/logger.ts'
 import { AccountTable } from '../src/storage/account-table.ts'
 import { Database } from '../src/storage/database.ts'
 import { KeyTable } from '../src/storage/key-table.ts'
+import { SecondFactorTable } from '../src/storage/second-factor-table.ts'
+import { SessionTable } from '../src/storage/session-table.ts'
 import { WriteQueue } from '../src/storage/write-queue.ts'
 
 /** A clock that stands until it is moved. */
@@ -33,27 +45,68 @@ export class StandingClock implements Clock {
   }
 }
 
+/** A computation of passwords that says how often it was done. */
+export class CountedScrypt {
+  calls = 0
+
+  readonly derive: DeriveKey = async (password, salt, length, options) => {
+    this.calls++
+    return scryptSync(password, salt, length, options)
+  }
+}
+
+/** Signing keys of a process. */
+export class KeptKeys implements SigningKeyStore {
+  signingKeys: readonly StoredSigningKey[] = []
+
+  async saveSigningKeys(keys: readonly StoredSigningKey[]): Promise<void> {
+    this.signingKeys = keys
+  }
+}
+
+/** Cheap enough for tests, and otherwise the same. */
+const QUICK = { cost: 16, blockSize: 8, parallelization: 1 }
+
 /** Everything of access over a database in a directory of its own. The caller closes it. */
 export function openAccess(clock = new StandingClock()) {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-access-'))
   const db = new Database(join(dataDir, 'holdfast.db'))
   const writes = new WriteQueue(db)
-  const accountTable = new AccountTable(db)
+  const table = new AccountTable(db)
   const keyTable = new KeyTable(db)
+  const sessionTable = new SessionTable(db)
   const plans = new PlanCatalogue()
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
-  const verifiers = [new ApiKeyVerifier(keyTable, writes, clock, silentLogger)]
-  const authenticator = new Authenticator({ accounts: accountTable, plans, cache, clock, verifiers })
+  const scrypt = new CountedScrypt()
+  const hasher = new ScryptHasher(QUICK, scrypt.derive)
+  const keptKeys = new KeptKeys()
+  const tokens = new SessionTokens(new SigningKeys(keptKeys, clock, SESSION_MS), clock)
+  const verifiers = [
+    new ApiKeyVerifier(keyTable, writes, clock, silentLogger),
+    new SessionVerifier(tokens, sessionTable, clock),
+  ]
+  const authenticator = new Authenticator({ accounts: table, plans, cache, clock, verifiers })
+  const accounts = new AccountService({ table, sessions: sessionTable, hasher, writes, plans, cache, clock })
+  const secondFactor = new SecondFactor({ table: new SecondFactorTable(db), writes, clock })
+  const sessions = new SessionService({ table: sessionTable, tokens, writes, cache, clock })
+  const challenges = new LoginChallenges(clock)
   return {
     dataDir,
     clock,
     writes,
     plans,
-    accounts: new AccountService({ table: accountTable, writes, plans, cache, clock }),
-    keys: new KeyService({ table: keyTable, accounts: accountTable, writes, scopes, cache, clock }),
+    accounts,
+    accountTable: table,
+    scrypt,
+    keptKeys,
+    secondFactor,
+    sessions,
+    keys: new KeyService({ table: keyTable, accounts: table, writes, scopes, secondFactor, cache, clock }),
+    logins: new LoginService({ accounts: table, sessions, secondFactor, challenges, hasher, writes, clock }),
+    passwords: new PasswordService({ table, accounts, hasher, clock }),
     authenticator,
-    authenticate: (headers: Record<string, string>, remoteAddress?: string): Principal =>
+    authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
       authenticator.authenticate({ header: name => headers[name], remoteAddress }),
     close(): void {
       db.close()

@@ -45,7 +45,7 @@ function apiOf(routes: readonly Route[], options: { kind?: Credential['kind']; r
   const api = createApi({
     routes,
     authentication: {
-      authenticate: request => {
+      authenticate: async request => {
         const header = request.header('authorization')
         if (header === 'disabled') throw new HoldfastError('account_disabled', 'disabled')
         if (header === undefined) throw new HoldfastError('INVALID_API_KEY', 'none')

@@ -1,9 +1,12 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AccountTable } from '../storage/account-table.ts'
+import type { SessionTable } from '../storage/session-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
 import type { CredentialCache } from './credential-cache.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+import { checkNewPassword } from './password-rules.ts'
 import type { PlanCatalogue } from './plan-catalogue.ts'
 import type { Account } from './principal.ts'
 
@@ -11,12 +14,16 @@ export interface NewAccount {
   email: string
   plan: string
   name?: string | null
+  /** Without one there is no signing in, only keys. */
+  password?: string
   /** Default `user`. */
   role?: Account['role']
 }
 
 export interface AccountServiceOptions {
   table: AccountTable
+  sessions: SessionTable
+  hasher: PasswordHasher
   writes: WriteQueue
   plans: PlanCatalogue
   cache: CredentialCache
@@ -29,9 +36,11 @@ const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
 
-/** Accounts: who may have keys, and on which plan. Every change is durable when its promise resolves. */
+/** Accounts: who may sign in and have keys, and on which plan. Every change is durable when its promise resolves. */
 export class AccountService {
   readonly #table: AccountTable
+  readonly #sessions: SessionTable
+  readonly #hasher: PasswordHasher
   readonly #writes: WriteQueue
   readonly #plans: PlanCatalogue
   readonly #cache: CredentialCache
@@ -40,6 +49,8 @@ export class AccountService {
 
   constructor(options: AccountServiceOptions) {
     this.#table = options.table
+    this.#sessions = options.sessions
+    this.#hasher = options.hasher
     this.#writes = options.writes
     this.#plans = options.plans
     this.#cache = options.cache
@@ -48,8 +59,8 @@ export class AccountService {
   }
 
   /**
-   * @throws HoldfastError `VALIDATION` for an unknown plan, which names the known ones, or a malformed email or
-   * name; `CONFLICT` if the email is taken, upper and lower case being the same.
+   * @throws HoldfastError `VALIDATION` for an unknown plan, which names the known ones, or a malformed email,
+   * name or password; `CONFLICT` if the email is taken, upper and lower case being the same.
    */
   async create(input: NewAccount): Promise<Account> {
     const account: Account = {
@@ -63,12 +74,11 @@ export class AccountService {
       createdAt: this.#clock.now(),
     }
     this.#plans.check(account.plan)
-    const reserved = account.role !== 'owner' && account.email.toLowerCase() === OWNER_EMAIL
+    const passwordHash = input.password === undefined ? null : await this.#hash(input.password, 'password')
     await this.#write(() => {
-      if (reserved || this.#table.findByEmail(account.email) !== undefined) {
-        throw new HoldfastError('CONFLICT', `email: there is already an account for ${account.email}`)
-      }
+      this.#checkFree(account)
       this.#table.insert(account)
+      if (passwordHash !== null) this.#table.setPasswordHash(account.id, passwordHash)
     })
     return account
   }
@@ -119,6 +129,53 @@ export class AccountService {
   /** A disabled account keeps its content and is refused with `account_disabled`. @throws HoldfastError `NOT_FOUND`. */
   async setDisabled(id: string, disabled: boolean): Promise<Account> {
     return this.#change(id, () => this.#table.setDisabled(id, disabled))
+  }
+
+  /**
+   * Changes what is given of an account's email and name; an empty name is none.
+   *
+   * @throws HoldfastError `VALIDATION` naming the field, `CONFLICT` if the email is taken, `NOT_FOUND`.
+   */
+  async setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account> {
+    const email = changes.email === undefined ? undefined : parseEmail(changes.email)
+    const name = changes.name === undefined ? undefined : parseDisplayName(changes.name)
+    return this.#change(id, () => {
+      const before = this.get(id)
+      const after = { ...before, email: email ?? before.email, name: name === undefined ? before.name : name }
+      this.#checkFree(after)
+      return this.#table.setProfile(id, after)
+    })
+  }
+
+  /**
+   * Gives an account a password, its first or another, and ends its sessions but the one with the id `keep`.
+   *
+   * @throws HoldfastError `VALIDATION` naming `field` for a password that will not do, `NOT_FOUND`.
+   */
+  async setPassword(
+    id: string,
+    password: string,
+    { keep = null, field = 'password' }: { keep?: string | null; field?: string } = {},
+  ): Promise<void> {
+    const hash = await this.#hash(password, field)
+    await this.#change(id, () => {
+      this.#sessions.deleteOf(id, keep)
+      return this.#table.setPasswordHash(id, hash)
+    })
+  }
+
+  async #hash(password: string, field: string): Promise<string> {
+    checkNewPassword(password, field)
+    return this.#hasher.hash(password)
+  }
+
+  /** @throws HoldfastError `CONFLICT` if the account's email is another's or kept for the owner. */
+  #checkFree({ id, email, role }: Account): void {
+    const holder = this.#table.findByEmail(email)
+    const reserved = role !== 'owner' && email.toLowerCase() === OWNER_EMAIL
+    if (reserved || (holder !== undefined && holder.id !== id)) {
+      throw new HoldfastError('CONFLICT', `email: there is already an account for ${email}`)
+    }
   }
 
   async #change(id: string, update: () => boolean): Promise<Account> {

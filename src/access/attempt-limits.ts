@@ -17,16 +17,19 @@ export class AttemptLimits {
   readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
   readonly #limit: RateLimit
+  readonly #what: string
 
-  constructor(clock: Clock, limit: RateLimit) {
+  /** `what` they are, for the message of a refusal. */
+  constructor(clock: Clock, limit: RateLimit, what = 'failed attempts') {
     this.#clock = clock
     this.#limit = limit
+    this.#what = what
   }
 
   /** Counts an attempt. Null if it may be made, otherwise the `RATE_LIMIT` to refuse it with; it has not counted then. */
   take(key: string): HoldfastError | null {
     const decision = this.#decide(key)
-    if (!decision.allowed) return rateLimitError(this.#limit, decision, 'failed attempts')
+    if (!decision.allowed) return rateLimitError(this.#limit, decision, this.#what)
     this.#windows.set(key, decision.state)
     return null
   }

@@ -45,11 +45,11 @@ export class Authenticator {
    *
    * @throws HoldfastError `INVALID_API_KEY` if there is none, `account_disabled`, or `IP_NOT_ALLOWED`.
    */
-  authenticate(request: AuthenticationRequest): Principal {
+  async authenticate(request: AuthenticationRequest): Promise<Principal> {
     const secrets = [bearerToken(request.header('authorization')), request.header('x-api-key')?.trim()]
     const now = this.#clock.now()
     for (const secret of secrets) {
-      const known = secret ? this.#find(secret, now) : null
+      const known = secret ? await this.#find(secret, now) : null
       if (known !== null) return this.#admit(known, request.remoteAddress, now)
     }
     const given = secrets.some(secret => secret !== undefined && secret !== '')
@@ -61,17 +61,18 @@ export class Authenticator {
     )
   }
 
-  #find(secret: string, now: number): KnownCredential | null {
+  async #find(secret: string, now: number): Promise<KnownCredential | null> {
     const hash = Buffer.from(hashSecret(secret)).toString('base64')
     const cached = this.#cache.get(hash)
     if (cached !== undefined) return isLive(cached.credential, now) ? cached : null
+    const { epoch } = this.#cache
     for (const verifier of this.#verifiers) {
-      const verified = verifier.verify(secret)
+      const verified = await verifier.verify(secret)
       if (verified === null) continue
       const account = this.#accounts.get(verified.accountId)
       if (account === undefined) return null
       const known = { ...verified, account }
-      this.#cache.set(hash, known)
+      this.#cache.set(hash, known, epoch)
       return known
     }
     return null

@@ -21,6 +21,7 @@ export class CredentialCache {
   readonly #clock: Clock
   readonly #readVersion: () => number
   #version: number
+  #epoch = 0
   #checkedAt: number
 
   /** `readVersion` returns another number once another process has committed. */
@@ -37,11 +38,18 @@ export class CredentialCache {
     return this.#known.get(hash)
   }
 
-  set(hash: string, credential: KnownCredential): void {
-    this.#known.set(hash, credential)
+  /** Another number once something has changed. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Keeps a credential that was looked up in `epoch`, unless something has changed since. */
+  set(hash: string, credential: KnownCredential, epoch: number): void {
+    if (epoch === this.#epoch) this.#known.set(hash, credential)
   }
 
   clear(): void {
+    this.#epoch++
     this.#known.clear()
   }
 

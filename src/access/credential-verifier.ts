@@ -20,7 +20,7 @@ export interface VerifiedCredential {
 /** One kind of credential: tells its own from anything else. */
 export interface CredentialVerifier {
   /** Null if the secret is not, or no longer, a credential of this kind. */
-  verify(secret: string): VerifiedCredential | null
+  verify(secret: string): Promise<VerifiedCredential | null>
 }
 
 /** A last-used time is written at most this often per key: it is there to find forgotten keys. */
@@ -39,7 +39,7 @@ export class ApiKeyVerifier implements CredentialVerifier {
     this.#logger = logger
   }
 
-  verify(secret: string): VerifiedCredential | null {
+  async verify(secret: string): Promise<VerifiedCredential | null> {
     const row = this.#keys.findByHash(hashSecret(secret))
     if (row === undefined || !isLive(row, this.#clock.now())) return null
     const { id, name, scopes, expiresAt, ipAllowlist } = toApiKey(row)

@@ -10,6 +10,7 @@ import { type KeyInput, type KeyWish, parseKeyInput } from './key-input.ts'
 import { AddressList } from './network-address.ts'
 import { type Principal, SCOPES } from './principal.ts'
 import type { ScopePolicy } from './scope-policy.ts'
+import type { SecondFactor } from './second-factor.ts'
 
 /** A new key together with its secret, which is never to be had again. */
 export interface NewKey {
@@ -22,6 +23,7 @@ export interface KeyServiceOptions {
   accounts: AccountTable
   writes: WriteQueue
   scopes: ScopePolicy
+  secondFactor: SecondFactor
   cache: CredentialCache
   clock: Clock
   random?: RandomBytes
@@ -35,6 +37,7 @@ export class KeyService {
   readonly #accounts: AccountTable
   readonly #writes: WriteQueue
   readonly #scopes: ScopePolicy
+  readonly #secondFactor: SecondFactor
   readonly #cache: CredentialCache
   readonly #clock: Clock
   readonly #random: RandomBytes
@@ -44,6 +47,7 @@ export class KeyService {
     this.#accounts = options.accounts
     this.#writes = options.writes
     this.#scopes = options.scopes
+    this.#secondFactor = options.secondFactor
     this.#cache = options.cache
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
@@ -51,14 +55,20 @@ export class KeyService {
 
   /**
    * Makes a key for whoever is asking. A key can make only keys that may do no more than itself: no other scopes, no
-   * later expiry, no further addresses.
+   * later expiry, no further addresses. An account with a second factor has to give a code of it.
    *
-   * @throws HoldfastError `VALIDATION`, `missing_scope`, `IP_NOT_ALLOWED`, or `CONFLICT` if a live key has the name.
+   * @throws HoldfastError `VALIDATION`, `missing_scope`, `IP_NOT_ALLOWED`, `CONFLICT` if a live key has the name,
+   * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`.
    */
-  async generate(principal: Principal, input: KeyInput): Promise<NewKey> {
+  async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
+    const accountId = principal.account.id
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
-    return this.#insert(principal.account.id, this.#confine(wish, principal))
+    const confined = this.#confine(wish, principal)
+    // Now and once more on writing: a code is used up by being looked at, so it comes last.
+    this.#checkFree(accountId, wish.name)
+    await this.#secondFactor.check(accountId, code)
+    return this.#insert(accountId, confined)
   }
 
   /** Makes a key on the owner's authority. @throws HoldfastError `VALIDATION`, `NOT_FOUND` or `CONFLICT`. */
@@ -109,13 +119,15 @@ export class KeyService {
 
   /**
    * Takes a key away from whoever is asking: a session may, that key itself, or a key with every scope of it.
+   * An account with a second factor has to give a code of it.
    *
-   * @throws HoldfastError `NOT_FOUND` or `missing_scope`.
+   * @throws HoldfastError `NOT_FOUND`, `missing_scope`, `2fa_required`, `2fa_invalid` or `RATE_LIMIT`.
    */
-  async revoke(principal: Principal, name: string): Promise<void> {
+  async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
     const key = toApiKey(this.#find(account.id, name))
     if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)
+    await this.#secondFactor.check(account.id, code)
     await this.#delete(key)
   }
 
@@ -149,14 +161,20 @@ export class KeyService {
       if (this.#accounts.get(accountId) === undefined) {
         throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
       }
-      const former = this.#table.find(accountId, wish.name)
-      if (former !== undefined) {
-        if (isLive(former, now)) throw new HoldfastError('CONFLICT', `name: there is already a key ${wish.name}`)
-        this.#table.delete(former.id)
-      }
+      const expired = this.#checkFree(accountId, wish.name)
+      if (expired !== undefined) this.#table.delete(expired.id)
       this.#table.insert(row)
     })
     return { secret, key: toApiKey(row) }
+  }
+
+  /** Returns an expired key of that name, if there is one. @throws HoldfastError `CONFLICT` if there is a live one. */
+  #checkFree(accountId: string, name: string): KeyRow | undefined {
+    const former = this.#table.find(accountId, name)
+    if (former !== undefined && isLive(former, this.#clock.now())) {
+      throw new HoldfastError('CONFLICT', `name: there is already a key ${name}`)
+    }
+    return former
   }
 
   #find(accountId: string, name: string): KeyRow {

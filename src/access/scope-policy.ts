@@ -11,6 +11,12 @@ export class ScopePolicy {
     return required === undefined ? { allowed: true } : { allowed: false, required }
   }
 
+  /** @throws HoldfastError `SESSION_REQUIRED` for a key: what is about the account itself is for its holder. */
+  checkSession({ credential }: Principal): void {
+    if (credential.kind === 'session') return
+    throw new HoldfastError('SESSION_REQUIRED', 'this needs a session, not an API key: sign in with POST /auth/login')
+  }
+
   /** @throws HoldfastError `missing_scope`, with the scope as `required` in its details. */
   check(principal: Principal, ...wanted: readonly Scope[]): void {
     const decision = this.decide(principal.credential.scopes, wanted)

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value'
 import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
+import { builtInPlans } from './plan.ts'
 
 const closed = { additionalProperties: false }
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -82,6 +83,8 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    signup: Type.Optional(Type.Object({ enabled: Type.Optional(Type.Boolean()), plan: Type.Optional(text) }, closed)),
+    trustedProxies: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
     gc: Type.Optional(
       Type.Object(
         {
@@ -191,6 +194,9 @@ function checkPlans(config: EngineConfig, fail: Fail): void {
     if (unknown !== undefined) fail(`${path}.clusters`, `${unknown} is not among the clusters`)
     if (pageLimit.default > pageLimit.max) fail(`${path}.pageLimit.default`, `must not be over max, ${pageLimit.max}`)
   }
+  const known = [...builtInPlans.map(plan => plan.name), ...Object.keys(config.plans ?? {})]
+  const { plan } = config.signup ?? {}
+  if (plan !== undefined && !known.includes(plan)) fail('signup.plan', `must be one of ${known.join(', ')}`)
 }
 
 function clusterIds(config: EngineConfig): string[] {

@@ -53,6 +53,16 @@ export interface EngineConfig {
     /** Levels of one DAG. Default 1,024. */
     maxDepth?: number
   }
+  /** Whether people may make accounts for themselves, and on which plan. Default: no; `free`. */
+  signup?: {
+    enabled?: boolean
+    plan?: string
+  }
+  /**
+   * How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. Default 0: the
+   * header is not looked at.
+   */
+  trustedProxies?: number
   gc?: {
     /** How long a freed block is kept before its bytes go. Default 60. */
     graceSeconds?: number

@@ -5,20 +5,23 @@ import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { clientAddress } from './client-address.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE, errorResponse, unixSeconds } from './error-response.ts'
-import type { AuthenticatedContext, RequestContext, Route } from './route.ts'
+import type { AuthenticatedContext, GuardedRoute, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 
 export interface ApiDependencies {
   routes: readonly Route[]
   authentication: Pick<Authenticator, 'authenticate'>
-  authorization: Pick<ScopePolicy, 'check'>
+  authorization: Pick<ScopePolicy, 'check' | 'checkSession'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
   clock: Clock
+  /** Proxies between the clients and this node, each of which adds to `X-Forwarded-For`. Default 0. */
+  trustedProxies?: number
   /** Random, printable. */
   newRequestId?: () => string
 }
@@ -27,6 +30,7 @@ export interface ApiDependencies {
 interface Exchange {
   readonly id: string
   readonly body: CountedBody
+  readonly remoteAddress: string | undefined
   route: string | null
   credential: 'key' | 'session' | null
   rate: RateStatus | null
@@ -37,7 +41,7 @@ interface Exchange {
  * scope, and then the handler's own (input, plan and quota, lookup).
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
-  const { logger, clock, newRequestId = () => crypto.randomUUID() } = dependencies
+  const { logger, clock, newRequestId = () => crypto.randomUUID(), trustedProxies = 0 } = dependencies
   const router = new Router(dependencies.routes)
 
   return async request => {
@@ -45,6 +49,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const exchange: Exchange = {
       id: newRequestId(),
       body: new CountedBody(request),
+      remoteAddress: clientAddress(request.remoteAddress, request.header('x-forwarded-for'), trustedProxies),
       route: null,
       credential: null,
       rate: null,
@@ -67,21 +72,27 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     exchange.route = match.route.path
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
-    const principal = authenticate(request)
+    const principal = await authenticate(request, exchange)
     exchange.credential = principal.credential.kind
     exchange.rate = dependencies.limits.take(principal)
-    if (match.route.access !== 'authenticated') dependencies.authorization.check(principal, match.route.access)
+    authorize(principal, match.route.access)
     const authenticated: AuthenticatedContext = { ...context, principal }
     return match.route.handler(authenticated)
   }
 
-  function authenticate(request: ApiRequest): Principal {
+  async function authenticate(request: ApiRequest, { remoteAddress }: Exchange): Promise<Principal> {
     try {
-      return dependencies.authentication.authenticate(request)
+      return await dependencies.authentication.authenticate({ header: name => request.header(name), remoteAddress })
     } catch (error) {
-      if (isHoldfastError(error, 'INVALID_API_KEY')) dependencies.limits.takeFailure(request.remoteAddress)
+      if (isHoldfastError(error, 'INVALID_API_KEY')) dependencies.limits.takeFailure(remoteAddress)
       throw error
     }
+  }
+
+  function authorize(principal: Principal, access: GuardedRoute['access']): void {
+    if (access === 'authenticated') return
+    if (access === 'session') dependencies.authorization.checkSession(principal)
+    else dependencies.authorization.check(principal, access)
   }
 
   function log(request: ApiRequest, exchange: Exchange, answer: ApiResponse, ms: number, failure: unknown): void {
@@ -111,7 +122,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     header: name => request.header(name),
     body: exchange.body,
     signal: request.signal,
-    remoteAddress: request.remoteAddress,
+    remoteAddress: exchange.remoteAddress,
   }
   return {
     request: counted,

@@ -1,8 +1,11 @@
 import type { Principal, Scope } from '../access/principal.ts'
 import type { ApiRequest, ApiResponse } from './types.ts'
 
-/** Who may call a route: anybody, anybody with a valid credential, or a credential with this scope. */
-export type Access = 'public' | 'authenticated' | Scope
+/**
+ * Who may call a route: anybody, anybody with a valid credential, whoever is signed in, or a credential with this
+ * scope.
+ */
+export type Access = 'public' | 'authenticated' | 'session' | Scope
 
 /** What a handler is given. */
 export interface RequestContext {

@@ -18,7 +18,7 @@ export interface ApiRequest {
   readonly body: AsyncIterable<Uint8Array>
   /** Aborted when the client goes away before it is answered whole. */
   readonly signal: AbortSignal
-  /** The client's address as the socket knows it. */
+  /** The address at the other end of the socket; for a handler, the client's, beyond proxies that are trusted. */
   readonly remoteAddress: string | undefined
 }
 

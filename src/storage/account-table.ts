@@ -26,6 +26,10 @@ export class AccountTable {
   readonly #setPlan: Statement<[string, string], unknown>
   readonly #setDefaultCluster: Statement<[string | null, string], unknown>
   readonly #setDisabled: Statement<[number, string], unknown>
+  readonly #setProfile: Statement<[string, string | null, string], unknown>
+  readonly #passwordHash: Statement<[string], { passwordHash: string | null }>
+  readonly #setPasswordHash: Statement<[string, string], unknown>
+  readonly #replacePasswordHash: Statement<[string, string, string], unknown>
 
   constructor(db: Database) {
     this.#insert = db.prepare(`
@@ -38,6 +42,10 @@ export class AccountTable {
     this.#setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
     this.#setDefaultCluster = db.prepare('UPDATE accounts SET default_cluster = ? WHERE id = ?')
     this.#setDisabled = db.prepare('UPDATE accounts SET disabled = ? WHERE id = ?')
+    this.#setProfile = db.prepare('UPDATE accounts SET email = ?, name = ? WHERE id = ?')
+    this.#passwordHash = db.prepare('SELECT password_hash AS passwordHash FROM accounts WHERE id = ?')
+    this.#setPasswordHash = db.prepare('UPDATE accounts SET password_hash = ? WHERE id = ?')
+    this.#replacePasswordHash = db.prepare('UPDATE accounts SET password_hash = ? WHERE id = ? AND password_hash = ?')
   }
 
   insert(row: AccountRow): void {
@@ -75,6 +83,24 @@ export class AccountTable {
 
   setDisabled(id: string, disabled: boolean): boolean {
     return this.#setDisabled.run(disabled ? 1 : 0, id).changes > 0
+  }
+
+  setProfile(id: string, { email, name }: Pick<AccountRow, 'email' | 'name'>): boolean {
+    return this.#setProfile.run(email, name, id).changes > 0
+  }
+
+  setPasswordHash(id: string, hash: string): boolean {
+    return this.#setPasswordHash.run(hash, id).changes > 0
+  }
+
+  /** Only while it is still `former`. Returns whether it was. */
+  replacePasswordHash(id: string, former: string, hash: string): boolean {
+    return this.#replacePasswordHash.run(hash, id, former).changes > 0
+  }
+
+  /** Kept out of the rows, which are passed around. Null without a password. */
+  passwordHash(id: string): string | null {
+    return this.#passwordHash.get(id)?.passwordHash ?? null
   }
 }
 

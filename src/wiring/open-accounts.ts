@@ -2,8 +2,10 @@ import { join, resolve } from 'node:path'
 import { AccountService } from '../access/account-service.ts'
 import { CredentialCache } from '../access/credential-cache.ts'
 import { KeyService } from '../access/key-service.ts'
+import { ScryptHasher } from '../access/password-hasher.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
+import { SecondFactor } from '../access/second-factor.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -11,6 +13,8 @@ import type { EngineConfig } from '../domain/options.ts'
 import { AccountTable } from '../storage/account-table.ts'
 import { Database } from '../storage/database.ts'
 import { KeyTable } from '../storage/key-table.ts'
+import { SecondFactorTable } from '../storage/second-factor-table.ts'
+import { SessionTable } from '../storage/session-table.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeDirectory } from './make-directory.ts'
 
@@ -22,10 +26,11 @@ export interface AccountsOptions {
   clock?: Clock
 }
 
-/** The accounts and keys of a data directory, without its engine. */
+/** The accounts, keys and second factors of a data directory, without its engine. */
 export interface AccountsHandle {
   accounts: AccountService
   keys: KeyService
+  secondFactor: SecondFactor
   /** To be called once everything asked for is done. */
   close(): void
 }
@@ -45,9 +50,12 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
   const plans = new PlanCatalogue(config.plans)
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
+  const sessions = new SessionTable(db)
+  const secondFactor = new SecondFactor({ table: new SecondFactorTable(db), writes, clock })
   return {
-    accounts: new AccountService({ table, writes, plans, cache, clock }),
-    keys: new KeyService({ table: new KeyTable(db), accounts: table, writes, scopes, cache, clock }),
+    accounts: new AccountService({ table, sessions, hasher: new ScryptHasher(), writes, plans, cache, clock }),
+    keys: new KeyService({ table: new KeyTable(db), accounts: table, writes, scopes, secondFactor, cache, clock }),
+    secondFactor,
     close: () => db.close(),
   }
 }

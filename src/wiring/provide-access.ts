@@ -3,19 +3,32 @@ import { Authenticator } from '../access/authenticator.ts'
 import { CredentialCache } from '../access/credential-cache.ts'
 import { ApiKeyVerifier } from '../access/credential-verifier.ts'
 import { KeyService } from '../access/key-service.ts'
+import { LoginChallenges } from '../access/login-challenges.ts'
+import { LoginService } from '../access/login-service.ts'
+import { ScryptHasher } from '../access/password-hasher.ts'
+import { PasswordService } from '../access/password-service.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { RequestLimits } from '../access/request-limits.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
+import { SecondFactor } from '../access/second-factor.ts'
+import { SESSION_MS, SessionService } from '../access/session-service.ts'
+import { SessionTokens } from '../access/session-token.ts'
+import { SessionVerifier } from '../access/session-verifier.ts'
+import { SignUp } from '../access/sign-up.ts'
+import { type SigningKeyStore, SigningKeys } from '../access/signing-keys.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { AccountTable } from '../storage/account-table.ts'
 import { KeyTable } from '../storage/key-table.ts'
+import { SecondFactorTable } from '../storage/second-factor-table.ts'
+import { SessionTable } from '../storage/session-table.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
-/** Accounts, keys and the policies about them. Needs the clock, the logger, the database and its write queue. */
-export function provideAccess(parts: Parts, config: EngineConfig): void {
+/** Accounts, keys, sessions and the policies about them. Needs the clock, the logger, the database and its write queue. */
+export function provideAccess(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
   parts.provide(T.accountTable, p => new AccountTable(p.get(T.database)))
   parts.provide(T.keyTable, p => new KeyTable(p.get(T.database)))
+  parts.provide(T.sessionTable, p => new SessionTable(p.get(T.database)))
   parts.provide(T.plans, () => new PlanCatalogue(config.plans))
   parts.provide(T.scopes, () => new ScopePolicy())
   parts.provide(T.limits, p => new RequestLimits({ clock: p.get(T.clock) }))
@@ -28,6 +41,8 @@ export function provideAccess(parts: Parts, config: EngineConfig): void {
     p =>
       new AccountService({
         table: p.get(T.accountTable),
+        sessions: p.get(T.sessionTable),
+        hasher: p.get(T.hasher),
         writes: p.get(T.writes),
         plans: p.get(T.plans),
         cache: p.get(T.credentialCache),
@@ -42,6 +57,7 @@ export function provideAccess(parts: Parts, config: EngineConfig): void {
         accounts: p.get(T.accountTable),
         writes: p.get(T.writes),
         scopes: p.get(T.scopes),
+        secondFactor: p.get(T.secondFactor),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
       }),
@@ -54,7 +70,59 @@ export function provideAccess(parts: Parts, config: EngineConfig): void {
         plans: p.get(T.plans),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
-        verifiers: [new ApiKeyVerifier(p.get(T.keyTable), p.get(T.writes), p.get(T.clock), p.get(T.logger))],
+        verifiers: [
+          new ApiKeyVerifier(p.get(T.keyTable), p.get(T.writes), p.get(T.clock), p.get(T.logger)),
+          new SessionVerifier(p.get(T.sessionTokens), p.get(T.sessionTable), p.get(T.clock)),
+        ],
       }),
   )
+  provideSessions(parts, config, secrets)
+}
+
+/** Signing in, and what belongs to it. */
+function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
+  parts.provide(T.hasher, () => new ScryptHasher())
+  parts.provide(T.secondFactor, p => {
+    const table = new SecondFactorTable(p.get(T.database))
+    return new SecondFactor({ table, writes: p.get(T.writes), clock: p.get(T.clock) })
+  })
+  parts.provide(T.sessionTokens, p => {
+    const clock = p.get(T.clock)
+    return new SessionTokens(new SigningKeys(secrets, clock, SESSION_MS), clock)
+  })
+  parts.provide(
+    T.sessions,
+    p =>
+      new SessionService({
+        table: p.get(T.sessionTable),
+        tokens: p.get(T.sessionTokens),
+        writes: p.get(T.writes),
+        cache: p.get(T.credentialCache),
+        clock: p.get(T.clock),
+      }),
+  )
+  parts.provide(
+    T.passwords,
+    p =>
+      new PasswordService({
+        table: p.get(T.accountTable),
+        accounts: p.get(T.accounts),
+        hasher: p.get(T.hasher),
+        clock: p.get(T.clock),
+      }),
+  )
+  parts.provide(
+    T.logins,
+    p =>
+      new LoginService({
+        accounts: p.get(T.accountTable),
+        sessions: p.get(T.sessions),
+        secondFactor: p.get(T.secondFactor),
+        challenges: new LoginChallenges(p.get(T.clock)),
+        hasher: p.get(T.hasher),
+        writes: p.get(T.writes),
+        clock: p.get(T.clock),
+      }),
+  )
+  parts.provide(T.signUp, p => new SignUp(p.get(T.accounts), config.signup ?? {}, p.get(T.clock)))
 }

@@ -2,9 +2,16 @@ import type { AccountService } from '../access/account-service.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { CredentialCache } from '../access/credential-cache.ts'
 import type { KeyService } from '../access/key-service.ts'
+import type { LoginService } from '../access/login-service.ts'
+import type { PasswordHasher } from '../access/password-hasher.ts'
+import type { PasswordService } from '../access/password-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { RequestLimits } from '../access/request-limits.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
+import type { SecondFactor } from '../access/second-factor.ts'
+import type { SessionService } from '../access/session-service.ts'
+import type { SessionTokens } from '../access/session-token.ts'
+import type { SignUp } from '../access/sign-up.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
@@ -39,6 +46,7 @@ import type { KeyTable } from '../storage/key-table.ts'
 import type { PinStore } from '../storage/pin-store.ts'
 import type { RecordTable } from '../storage/record-table.ts'
 import type { RootTable } from '../storage/root-table.ts'
+import type { SessionTable } from '../storage/session-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { token } from './container.ts'
 
@@ -53,6 +61,7 @@ export const T = {
   writes: token<WriteQueue>('writes'),
   accountTable: token<AccountTable>('accountTable'),
   keyTable: token<KeyTable>('keyTable'),
+  sessionTable: token<SessionTable>('sessionTable'),
   blockTable: token<BlockTable>('blockTable'),
   rootTable: token<RootTable>('rootTable'),
   recordTable: token<RecordTable>('recordTable'),
@@ -75,6 +84,13 @@ export const T = {
   scopes: token<ScopePolicy>('scopes'),
   accounts: token<AccountService>('accounts'),
   keys: token<KeyService>('keys'),
+  hasher: token<PasswordHasher>('hasher'),
+  secondFactor: token<SecondFactor>('secondFactor'),
+  sessionTokens: token<SessionTokens>('sessionTokens'),
+  sessions: token<SessionService>('sessions'),
+  passwords: token<PasswordService>('passwords'),
+  logins: token<LoginService>('logins'),
+  signUp: token<SignUp>('signUp'),
   authenticator: token<Authenticator>('authenticator'),
   limits: token<RequestLimits>('limits'),
 

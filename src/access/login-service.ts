@@ -1,0 +1,144 @@
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RateLimit } from '../domain/plan.ts'
+import type { AccountTable } from '../storage/account-table.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import { hashSecret } from './api-key-secret.ts'
+import { AttemptLimits } from './attempt-limits.ts'
+import type { LoginChallenges } from './login-challenges.ts'
+import { clientOf } from './network-address.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+import type { Account } from './principal.ts'
+import type { SecondFactor } from './second-factor.ts'
+import type { SessionService } from './session-service.ts'
+
+/** A session, or what is needed to get one with the code of the second factor. */
+export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }
+
+export interface LoginServiceOptions {
+  accounts: AccountTable
+  sessions: SessionService
+  secondFactor: SecondFactor
+  challenges: LoginChallenges
+  hasher: PasswordHasher
+  writes: WriteQueue
+  clock: Clock
+}
+
+/** Failed logins of one address: high enough for a household or an office behind one. */
+const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
+/** Failed logins of one account, from wherever. */
+const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
+
+/**
+ * Signing in. A wrong password, an email without an account and an account that is locked after too many failures
+ * get the same answer after the same work; the lock does not say that it is there.
+ */
+export class LoginService {
+  readonly #accounts: AccountTable
+  readonly #sessions: SessionService
+  readonly #secondFactor: SecondFactor
+  readonly #challenges: LoginChallenges
+  readonly #hasher: PasswordHasher
+  readonly #writes: WriteQueue
+  readonly #byAddress: AttemptLimits
+  readonly #byAccount: AttemptLimits
+
+  constructor(options: LoginServiceOptions) {
+    this.#accounts = options.accounts
+    this.#sessions = options.sessions
+    this.#secondFactor = options.secondFactor
+    this.#challenges = options.challenges
+    this.#hasher = options.hasher
+    this.#writes = options.writes
+    this.#byAddress = new AttemptLimits(options.clock, ADDRESS_FAILURES)
+    this.#byAccount = new AttemptLimits(options.clock, ACCOUNT_FAILURES)
+  }
+
+  /**
+   * @throws HoldfastError `INVALID_API_KEY` unless email and password belong together, `account_disabled`,
+   * `RATE_LIMIT` for an address with too many failures.
+   */
+  async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
+    const release = this.#takeAddress(remoteAddress)
+    const email = input.email.trim()
+    const account = this.#accounts.findByEmail(email)
+    const stored = account === undefined ? null : this.#accounts.passwordHash(account.id)
+    const bucket = bucketOf(email)
+    const locked = this.#byAccount.take(bucket) !== null
+    const right = await this.#hasher.verify(input.password, stored)
+    if (!right || locked || account === undefined || stored === null) throw wrongLogin()
+    this.#byAccount.clear(bucket)
+    release()
+    checkEnabled(account)
+    const passwordHash = await this.#renewed(account.id, input.password, stored)
+    if (this.#secondFactor.isEnabled(account.id)) {
+      return { temporaryToken: this.#challenges.open(account.id, passwordHash) }
+    }
+    return this.#begin(account.id, passwordHash)
+  }
+
+  /**
+   * The second half of a login. A wrong code leaves the temporary token good for another try.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` for a temporary token that is not, or no longer, good; `2fa_required`,
+   * `2fa_invalid`, `account_disabled`, `RATE_LIMIT`.
+   */
+  async verifyLogin(
+    input: { temporaryToken: string; code?: string | undefined },
+    remoteAddress: string | undefined,
+  ): Promise<{ account: Account; token: string }> {
+    const release = this.#takeAddress(remoteAddress)
+    const challenge = this.#challenges.find(input.temporaryToken)
+    if (challenge === null) throw staleLogin()
+    await this.#secondFactor.check(challenge.accountId, input.code)
+    if (!this.#challenges.close(input.temporaryToken)) throw staleLogin()
+    release()
+    return this.#begin(challenge.accountId, challenge.passwordHash)
+  }
+
+  async #begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
+    const find = (): Account => {
+      const account = this.#accounts.get(accountId)
+      if (account === undefined || this.#accounts.passwordHash(accountId) !== passwordHash) throw staleLogin()
+      checkEnabled(account)
+      return account
+    }
+    const token = await this.#sessions.begin(accountId, find)
+    return { account: find(), token }
+  }
+
+  /** The stored hash, made anew if new ones are made otherwise by now. */
+  async #renewed(accountId: string, password: string, stored: string): Promise<string> {
+    if (this.#hasher.isCurrent(stored)) return stored
+    const fresh = await this.#hasher.hash(password)
+    const work = (): boolean => this.#accounts.replacePasswordHash(accountId, stored, fresh)
+    return (await this.#writes.run(work, { durable: true })) ? fresh : stored
+  }
+
+  /** Counts an attempt of an address. Returns how to take it back. */
+  #takeAddress(remoteAddress: string | undefined): () => void {
+    if (remoteAddress === undefined) return () => {}
+    const client = clientOf(remoteAddress)
+    const refusal = this.#byAddress.take(client)
+    if (refusal !== null) throw refusal
+    return () => this.#byAddress.release(client)
+  }
+}
+
+/** Emails come from outside and may be of any length. */
+function bucketOf(email: string): string {
+  return Buffer.from(hashSecret(email.toLowerCase())).toString('base64')
+}
+
+function checkEnabled(account: Account): void {
+  if (account.disabled) throw new HoldfastError('account_disabled', 'this account is disabled')
+}
+
+function wrongLogin(): HoldfastError {
+  return new HoldfastError('INVALID_API_KEY', 'email or password is wrong')
+}
+
+function staleLogin(): HoldfastError {
+  return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid any more: sign in again')
+}

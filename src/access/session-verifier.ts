@@ -1,0 +1,34 @@
+import type { Clock } from '../domain/clock.ts'
+import type { SessionTable } from '../storage/session-table.ts'
+import { isLive } from './api-key.ts'
+import type { CredentialVerifier, VerifiedCredential } from './credential-verifier.ts'
+import { SCOPES } from './principal.ts'
+import type { SessionTokens } from './session-token.ts'
+
+/** Knows the tokens of sessions that have not been ended. */
+export class SessionVerifier implements CredentialVerifier {
+  readonly #tokens: SessionTokens
+  readonly #table: SessionTable
+  readonly #clock: Clock
+
+  constructor(tokens: SessionTokens, table: SessionTable, clock: Clock) {
+    this.#tokens = tokens
+    this.#table = table
+    this.#clock = clock
+  }
+
+  async verify(secret: string): Promise<VerifiedCredential | null> {
+    const claims = await this.#tokens.verify(secret)
+    if (claims === null) return null
+    const session = this.#table.get(claims.id)
+    if (session === undefined || session.accountId !== claims.accountId) return null
+    const { id, accountId, expiresAt } = session
+    if (!isLive(session, this.#clock.now())) return null
+    return {
+      accountId,
+      credential: { kind: 'session', id, name: null, scopes: SCOPES, expiresAt },
+      allowedFrom: null,
+      used: () => {},
+    }
+  }
+}

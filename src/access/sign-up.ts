@@ -1,0 +1,47 @@
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { RateLimit } from '../domain/plan.ts'
+import type { AccountService } from './account-service.ts'
+import { AttemptLimits } from './attempt-limits.ts'
+import { clientOf } from './network-address.ts'
+import type { Account } from './principal.ts'
+
+export interface SignUpSettings {
+  /** Default: no. */
+  enabled?: boolean
+  /** Of the new accounts. Default `free`. */
+  plan?: string
+}
+
+const DEFAULT_PLAN = 'free'
+/** Of one address. */
+const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
+
+/** Accounts that people make for themselves, if the operator wants that. */
+export class SignUp {
+  readonly #accounts: AccountService
+  readonly #settings: SignUpSettings
+  readonly #attempts: AttemptLimits
+
+  constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock) {
+    this.#accounts = accounts
+    this.#settings = settings
+    this.#attempts = new AttemptLimits(clock, SIGN_UPS, 'new accounts')
+  }
+
+  /**
+   * @throws HoldfastError `NOT_OFFERED` unless it is turned on, `VALIDATION` naming the field, `CONFLICT` if the
+   * email is taken, `RATE_LIMIT` for an address that has made many.
+   */
+  async signUp(
+    input: { email: string; password: string; name?: string | undefined },
+    remoteAddress: string | undefined,
+  ): Promise<Account> {
+    const { enabled = false, plan = DEFAULT_PLAN } = this.#settings
+    if (!enabled) throw new HoldfastError('NOT_OFFERED', 'accounts of this node are made by its operator')
+    const refusal = remoteAddress === undefined ? null : this.#attempts.take(clientOf(remoteAddress))
+    if (refusal !== null) throw refusal
+    const { email, password, name = null } = input
+    return this.#accounts.create({ email, password, name, plan })
+  }
+}

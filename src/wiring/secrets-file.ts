@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import Type from 'typebox'
+import { Value } from 'typebox/value'
+import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
+import { syncDirectory } from '../content/file-system.ts'
+import { HoldfastError } from '../domain/errors.ts'
+
+/** Nobody but the user who runs the node. */
+const OWNER_ONLY = 0o600
+
+const schema = Type.Object({
+  signingKeys: Type.Array(
+    Type.Object({
+      kid: Type.String({ minLength: 1 }),
+      secret: Type.String({ pattern: '^[A-Za-z0-9_-]{43,}$' }),
+      createdAt: Type.Number(),
+    }),
+  ),
+})
+
+/**
+ * The file `secrets` of a data directory. It is made when there is the first secret to keep; without it there is none,
+ * so that taking it away ends all sessions.
+ */
+export class SecretsFile implements SigningKeyStore {
+  readonly #path: string
+  #signingKeys: readonly StoredSigningKey[]
+
+  private constructor(path: string, signingKeys: readonly StoredSigningKey[]) {
+    this.#path = path
+    this.#signingKeys = signingKeys
+  }
+
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read, or is not what was written. */
+  static async open(path: string): Promise<SecretsFile> {
+    try {
+      const text = await readFile(path, 'utf8')
+      // A backup that was brought back may have come with other rights.
+      await chmod(path, OWNER_ONLY)
+      return new SecretsFile(path, Value.Parse(schema, JSON.parse(text)).signingKeys)
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return new SecretsFile(path, [])
+      const problem = cause instanceof Error && 'code' in cause ? 'cannot be read' : 'is damaged'
+      throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}; without it all have to sign in again`, {
+        cause,
+      })
+    }
+  }
+
+  get signingKeys(): readonly StoredSigningKey[] {
+    return this.#signingKeys
+  }
+
+  async saveSigningKeys(signingKeys: readonly StoredSigningKey[]): Promise<void> {
+    await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
+    this.#signingKeys = signingKeys
+  }
+}
+
+/** Either the old text is there or the new one, whenever the power goes. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    const handle = await open(temporary, 'wx', OWNER_ONLY)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncDirectory(dirname(path))
+}
