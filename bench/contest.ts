@@ -17,6 +17,8 @@ export interface Subject<W extends Work> {
 }
 
 export interface RunningSubject<W extends Work> {
+  /** What has to be there before the timed part, and is not timed itself. */
+  prepare?(work: W): Promise<void>
   /** The timed part. Resolves with the CID of what was stored, if the subject makes one. */
   run(work: W): Promise<string | undefined>
   /** What has to happen between rounds and is not timed. */
@@ -77,6 +79,7 @@ async function runRound<W extends Work>(
   work.refill()
   const cids = new Map<string, string>()
   for (const { name, running, values } of racers) {
+    await running.prepare?.(work)
     await settleDisk()
     options.signal.throwIfAborted()
     options.progress(`${label}: ${name}`)

@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
+import { gateway } from './gateway.ts'
 import { rowsOf, tableOf } from './report.ts'
 import { upload } from './upload.ts'
 
-const BENCHES: readonly Bench[] = [upload, dag]
+const BENCHES: readonly Bench[] = [upload, dag, gateway]
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 

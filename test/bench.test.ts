@@ -10,6 +10,7 @@ import { parseCommand, UsageError } from '../bench/command-line.ts'
 import { FileContent, TreeContent } from '../bench/content.ts'
 import { rotated, runContest, type Subject, type Work } from '../bench/contest.ts'
 import { dag } from '../bench/dag.ts'
+import { gateway } from '../bench/gateway.ts'
 import { writeHashed } from '../bench/hashed-file.ts'
 import { MultipartForm } from '../bench/multipart-form.ts'
 import { median, rowsOf, tableOf } from '../bench/report.ts'
@@ -29,14 +30,17 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag])('$name runs every subject of its targets, and they agree about the CID', async bench => {
-  const measurements = await bench.run(tinyRun())
-  for (const row of rowsOf(bench.name, bench.targets, measurements)) expect(row.value).toBeGreaterThan(0)
-  const compared = rowsOf(bench.name, bench.targets, measurements).filter(row => row.ratio !== undefined)
-  expect(compared.map(({ subject, against }) => `${subject}/${against}`).sort()).toEqual(
-    bench.targets.map(({ subject, against }) => `${subject}/${against}`).sort(),
-  )
-})
+test.each([upload, dag, gateway])(
+  '$name runs every subject of its targets, and they agree about the CID',
+  async bench => {
+    const measurements = await bench.run(tinyRun())
+    for (const row of rowsOf(bench.name, bench.targets, measurements)) expect(row.value).toBeGreaterThan(0)
+    const compared = rowsOf(bench.name, bench.targets, measurements).filter(row => row.ratio !== undefined)
+    expect(compared.map(({ subject, against }) => `${subject}/${against}`).sort()).toEqual(
+      bench.targets.map(({ subject, against }) => `${subject}/${against}`).sort(),
+    )
+  },
+)
 
 class Counter implements Work {
   fills = 0
@@ -85,7 +89,7 @@ test('rounds are interleaved in a rotating order, on fresh content, after a warm
     ['b', [1, 2, 3, 4]],
     ['c', [1, 2, 3, 4]],
   ])
-})
+}, 90_000)
 
 test('subjects that store different things fail the run, and are stopped', async () => {
   const turns: string[] = []
@@ -174,7 +178,7 @@ test.each([['nonsense'], ['--nonsense']])('%s is one line and exit code 2', asyn
 
 test('--help lists the benches', async () => {
   const { stdout } = await bench('--help')
-  for (const name of ['upload', 'dag', '--quick', '--json']) expect(stdout).toContain(name)
+  for (const name of ['upload', 'dag', 'gateway', '--quick', '--json']) expect(stdout).toContain(name)
 })
 
 test('what the limit writes is what it was given, hashed', async () => {

@@ -28,12 +28,8 @@ async function startServer<W extends Work>(
   path: string,
   partsOf: (work: W) => FormPart[],
 ): Promise<RunningSubject<W>> {
-  const key = randomBytes(32).toString('hex')
-  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir], {
-    ...withoutSettings(process.env),
-    HOLDFAST_BOOTSTRAP_KEY: key,
-  })
-  const client = new HttpClient(server.url, { authorization: `Bearer ${key}` })
+  const { server, headers } = await startStandalone(dir)
+  const client = new HttpClient(server.url, headers)
   return {
     async run(work) {
       const answer: unknown = JSON.parse(await client.postForm(path, new MultipartForm(partsOf(work))))
@@ -46,12 +42,23 @@ async function startServer<W extends Work>(
   }
 }
 
+/** Starts the standalone server; `headers` carry its first key. */
+export async function startStandalone(dir: string): Promise<{ server: ChildServer; headers: Record<string, string> }> {
+  const key = randomBytes(32).toString('hex')
+  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir], {
+    ...withoutSettings(process.env),
+    HOLDFAST_BOOTSTRAP_KEY: key,
+  })
+  return { server, headers: { authorization: `Bearer ${key}` } }
+}
+
 /** A setting of whoever runs the bench must not change what is measured. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HOLDFAST_')))
 }
 
-function cidOf(answer: unknown): string {
+/** The CID in the answer to an upload. */
+export function cidOf(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'cid' in answer && typeof answer.cid === 'string') {
     return answer.cid
   }
