@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { unixfs } from '@helia/unixfs'
+import { multiaddr } from '@multiformats/multiaddr'
+import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { FetchSession } from '../../src/network/block-fetcher.ts'
+import { emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -12,6 +15,7 @@ import { hostOf, rawBlock, someBlocks } from './support/blocks.ts'
 import { withNode, withNodes } from './support/node.ts'
 import { withProvider } from './support/provider.ts'
 
+const PROTOCOL = '/ipfs/bitswap/1.2.0'
 const never = new AbortController().signal
 const unknown = rawBlock(Buffer.from('nobody has this'))
 /** Nothing listens on the port reserved for discarding. */
@@ -232,6 +236,39 @@ describe('what is served', () => {
         }
       },
     )
+  })
+})
+
+describe('a peer that asks for much and takes nothing', () => {
+  test('costs a few blocks of memory, and holds up nobody else', () => {
+    const blocks = someBlocks(80, 500_000)
+    let reads = 0
+    const host = hostOf(blocks)
+    const counted = {
+      has: host.has,
+      get: (cid: CID) => {
+        reads++
+        return host.get(cid)
+      },
+    }
+    return withNodes([() => ({ blocks: counted }), () => ({}), () => ({})], async (server, greedy, modest) => {
+      const { libp2p } = greedy.helia
+      await libp2p.unhandle(PROTOCOL)
+      let taken = 0
+      await libp2p.handle(PROTOCOL, stream => {
+        stream.addEventListener('message', ({ data }) => {
+          taken += data.byteLength
+          if (taken > 3_000_000) stream.pause()
+        })
+      })
+      const stream = await libp2p.dialProtocol(multiaddr(server.addresses()[0] ?? ''), PROTOCOL)
+      const wants = blocks.map(({ cid }) => ({ cid: cid.bytes, cancel: false, presence: false, sendDontHave: true }))
+      for (const piece of encodeMessage({ ...emptyMessage(), wants })) stream.send(piece)
+      await expect.poll(() => taken).toBeGreaterThan(3_000_000)
+      const session = await modest.open(unknown.cid, { origins: server.addresses(), signal: never })
+      await getAll(session, blocks)
+      expect(reads - blocks.length).toBeLessThan(40)
+    })
   })
 })
 

@@ -44,27 +44,52 @@ export class PeerChannel {
 
   async #write(pieces: Uint8Array[]): Promise<void> {
     this.#cancelIdle?.()
-    const deadline = new AbortController()
-    const cancelDeadline = this.#clock.after(SEND_TIMEOUT_MS, () => deadline.abort(new Error('the peer takes nothing')))
     try {
-      const stream = await this.#ready(deadline.signal)
+      const stream = await this.#ready()
       for (const piece of pieces) {
-        if (!stream.send(piece)) await stream.onDrain({ signal: deadline.signal })
+        stream.send(piece)
+        await this.#taken(stream)
       }
     } catch (error) {
       this.#stream?.abort(error instanceof Error ? error : new Error(String(error)))
       this.#stream = null
       throw error
-    } finally {
-      cancelDeadline()
     }
     if (!this.#closed) this.#cancelIdle = this.#clock.after(IDLE_MS, () => this.#rest())
   }
 
-  async #ready(signal: AbortSignal): Promise<Stream> {
+  /**
+   * Resolves when nothing waits in the stream any more. (The stream's own `onDrain` resolves at once from the second
+   * time on, so that what a slow peer does not take would pile up.)
+   */
+  #taken(stream: Stream): Promise<void> {
+    if (stream.writeBufferLength === 0) return Promise.resolve()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let cancelTimer: (() => void) | undefined
+    const wait = (): void => {
+      cancelTimer?.()
+      cancelTimer = this.#clock.after(SEND_TIMEOUT_MS, () => reject(new Error('the peer takes nothing')))
+    }
+    const closed = (): void => reject(new Error('the peer closed the stream'))
+    const idle = (): void => resolve()
+    wait()
+    stream.addEventListener('drain', wait)
+    stream.addEventListener('idle', idle)
+    stream.addEventListener('close', closed)
+    return promise.finally(() => {
+      cancelTimer?.()
+      stream.removeEventListener('drain', wait)
+      stream.removeEventListener('idle', idle)
+      stream.removeEventListener('close', closed)
+    })
+  }
+
+  async #ready(): Promise<Stream> {
     if (this.#closed) throw new Error('the peer is gone')
     if (this.#stream?.writeStatus === 'writable') return this.#stream
-    const stream = await this.#open(signal)
+    const deadline = new AbortController()
+    const cancelTimer = this.#clock.after(SEND_TIMEOUT_MS, () => deadline.abort(new Error('the peer does not answer')))
+    const stream = await this.#open(deadline.signal).finally(cancelTimer)
     if (this.#closed) {
       stream.abort(new Error('the peer is gone'))
       throw new Error('the peer is gone')

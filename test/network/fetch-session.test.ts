@@ -1,0 +1,266 @@
+import type { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { FairGate } from '../../src/network/fair-gate.ts'
+import { type SessionParts, SourceSession } from '../../src/network/fetch-session.ts'
+import type { BlockSource, SourceAnswer } from '../../src/network/sources/block-source.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { rawBlock, someBlocks } from './support/blocks.ts'
+
+const never = new AbortController().signal
+const [block = rawBlock(Buffer.of()), second = rawBlock(Buffer.of())] = someBlocks(2, 100)
+const given: SourceAnswer = { kind: 'block', bytes: block.bytes }
+const missing: SourceAnswer = { kind: 'missing' }
+const broken: SourceAnswer = { kind: 'failed', reason: 'broke', final: false }
+
+/** A source that answers as it is told, in order; the last answer holds from then on, and null is silence. */
+class ScriptedSource implements BlockSource {
+  readonly canProbe: boolean
+  readonly asked: Array<'probe' | 'block'> = []
+  cancelled = 0
+  readonly name: string
+  readonly tier: number
+  readonly #answers: Array<SourceAnswer | null>
+
+  constructor(name: string, answers: Array<SourceAnswer | null>, { tier = 0, canProbe = false } = {}) {
+    this.name = name
+    this.tier = tier
+    this.canProbe = canProbe
+    this.#answers = answers
+  }
+
+  ask(_: CID, { probe }: { probe: boolean }) {
+    this.asked.push(probe ? 'probe' : 'block')
+    const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0]
+    return {
+      answer: new Promise<SourceAnswer>(resolve => {
+        if (answer !== null && answer !== undefined) resolve(answer)
+      }),
+      cancel: () => {
+        this.cancelled++
+      },
+    }
+  }
+}
+
+function sessionOn(sources: BlockSource[], parts: Partial<SessionParts> = {}) {
+  const clock = new ManualClock()
+  const session = new SourceSession({
+    owner: 'somebody',
+    sources,
+    strangers: () => () => undefined,
+    discover: null,
+    own: { mayHave: () => false, get: async () => null },
+    gate: new FairGate(10),
+    clock,
+    onClose: () => undefined,
+    ...parts,
+  })
+  return { session, clock }
+}
+
+/** Lets everything happen that needs no time. */
+const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+describe('the way to a block', () => {
+  test('asks the lower tier first, and the next only when that does not have it', async () => {
+    const origin = new ScriptedSource('origin', [missing])
+    const gateway = new ScriptedSource('gateway', [given], { tier: 2 })
+    const idle = new ScriptedSource('idle', [given], { tier: 3 })
+    const { session, clock } = sessionOn([idle, gateway, origin])
+    expect(await session.get(block.cid, { signal: never })).toBe(block.bytes)
+    expect([origin.asked, gateway.asked, idle.asked]).toEqual([['block'], ['block'], []])
+    expect(clock.waiting).toBe(0)
+    expect(session.sources()).toEqual([
+      { source: 'gateway', error: null },
+      { source: 'origin', error: 'does not have it' },
+    ])
+  })
+
+  test('asks several of a tier whether they have it, and only one for the block', async () => {
+    const peers = ['a', 'b', 'c'].map((name, i) => {
+      return new ScriptedSource(name, i === 0 ? [missing] : [{ kind: 'has' }, given], { canProbe: true })
+    })
+    const { session } = sessionOn(peers)
+    expect(await session.get(block.cid, { signal: never })).toBe(block.bytes)
+    const asked = peers.flatMap(peer => peer.asked)
+    expect(asked.filter(what => what === 'probe')).toHaveLength(3)
+    expect(asked.filter(what => what === 'block')).toHaveLength(1)
+  })
+
+  test('goes on to the next when one is silent, sooner while nobody has given anything', async () => {
+    const silent = new ScriptedSource('silent', [given, null])
+    const other = new ScriptedSource('other', [given], { tier: 1 })
+    const { session, clock } = sessionOn([silent, other])
+    await session.get(block.cid, { signal: never })
+    const fetching = session.get(second.cid, { signal: never })
+    clock.advance(999)
+    await settle()
+    expect(other.asked).toEqual([])
+    clock.advance(1)
+    expect(await fetching).toBe(block.bytes)
+    expect(silent.cancelled).toBe(1)
+
+    const mute = new ScriptedSource('mute', [null])
+    const helper = new ScriptedSource('helper', [given], { tier: 1 })
+    const young = sessionOn([mute, helper])
+    const first = young.session.get(block.cid, { signal: never })
+    young.clock.advance(249)
+    expect(helper.asked).toEqual([])
+    young.clock.advance(1)
+    expect(await first).toBe(block.bytes)
+    expect(young.session.sources()[0]).toEqual({ source: 'mute', error: 'has not answered yet' })
+  })
+
+  test('asks somebody else as well when one that has given blocks falls silent, and ends with close', async () => {
+    const a = new ScriptedSource('a', [given, null])
+    const b = new ScriptedSource('b', [missing, given], { tier: 1 })
+    const { session, clock } = sessionOn([a, b])
+    await session.get(block.cid, { signal: never })
+    const held = session.get(block.cid, { signal: never }).catch(() => 'closed')
+    await settle()
+    clock.advance(1_000)
+    await settle()
+    expect(b.asked).toEqual(['block'])
+    session.close()
+    expect(await held).toBe('closed')
+  })
+
+  test('tries one that fails again, a little later each time, and gives it up after three times', async () => {
+    const source = new ScriptedSource('source', [broken])
+    const { session, clock } = sessionOn([source])
+    const fetching = session.get(block.cid, { signal: never })
+    const failed = expect(fetching).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+    await settle()
+    clock.advance(149)
+    expect(source.asked).toHaveLength(1)
+    clock.advance(1)
+    await settle()
+    clock.advance(299)
+    expect(source.asked).toHaveLength(2)
+    clock.advance(1)
+    await failed
+    expect(source.asked).toHaveLength(3)
+    await expect(session.get(second.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+    expect(source.asked).toHaveLength(3)
+    expect(session.sources()).toEqual([{ source: 'source', error: 'broke' }])
+  })
+
+  test('counts what fails together as one failure', async () => {
+    const source = new ScriptedSource('source', [broken, broken, broken, broken, given])
+    const { session, clock } = sessionOn([source])
+    const fetching = Promise.all(Array.from({ length: 4 }, () => session.get(block.cid, { signal: never })))
+    await settle()
+    clock.advance(150)
+    expect(await fetching).toHaveLength(4)
+  })
+
+  test('never asks one again that has lied', async () => {
+    const liar = new ScriptedSource('liar', [{ kind: 'failed', reason: 'lied', final: true }])
+    const { session, clock } = sessionOn([liar])
+    await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+    await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+    expect(liar.asked).toHaveLength(1)
+    expect(clock.waiting).toBe(0)
+  })
+
+  test('waits for those whom a router finds, and for no longer than it looks', async () => {
+    const { promise: found, resolve: find } = Promise.withResolvers<BlockSource | null>()
+    const discover = async function* (): AsyncGenerator<BlockSource> {
+      const source = await found
+      if (source !== null) yield source
+    }
+    const origin = new ScriptedSource('origin', [missing])
+    const { session } = sessionOn([origin], { discover })
+    const fetching = session.get(block.cid, { signal: never })
+    await settle()
+    find(new ScriptedSource('found', [given], { tier: 3 }))
+    expect(await fetching).toBe(block.bytes)
+
+    const nobody = sessionOn([], { discover: async function* () {} })
+    await expect(nobody.session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+    const failing = sessionOn([], {
+      discover: () => ({
+        [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('the router is gone')) }),
+      }),
+    })
+    await expect(failing.session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+  })
+
+  test('takes in peers that connect meanwhile', async () => {
+    let meet: (source: BlockSource) => void = () => undefined
+    const mute = new ScriptedSource('mute', [null])
+    const { session, clock } = sessionOn([mute], {
+      strangers: onPeer => {
+        meet = onPeer
+        return () => undefined
+      },
+    })
+    const fetching = session.get(block.cid, { signal: never })
+    clock.advance(250)
+    meet(new ScriptedSource('new', [given], { tier: 3 }))
+    expect(await fetching).toBe(block.bytes)
+  })
+
+  test('begins with what the host program has itself, if that is what it says', async () => {
+    const source = new ScriptedSource('source', [given])
+    const own = { mayHave: () => true, get: async () => Buffer.from('damaged') }
+    const { session } = sessionOn([source], { own })
+    expect(await session.get(block.cid, { signal: never })).toBe(block.bytes)
+    const good = sessionOn([], { own: { ...own, get: async () => block.bytes } })
+    expect(await good.session.get(block.cid, { signal: never })).toBe(block.bytes)
+  })
+})
+
+describe('many sessions', () => {
+  test('take turns by owner, whatever one of them has queued', async () => {
+    const gate = new FairGate(1)
+    const order: string[] = []
+    const sourceOf = (owner: string): BlockSource => ({
+      name: owner,
+      tier: 0,
+      canProbe: false,
+      ask: () => {
+        order.push(owner)
+        return { answer: settle().then(() => given), cancel: () => undefined }
+      },
+    })
+    const greedy = sessionOn([sourceOf('greedy')], { gate, owner: 'greedy' })
+    const modest = sessionOn([sourceOf('modest')], { gate, owner: 'modest' })
+    const get = ({ session }: typeof greedy) => session.get(block.cid, { signal: never })
+    await Promise.all([...Array.from({ length: 6 }, () => get(greedy)), get(modest), get(modest)])
+    expect(order.slice(0, 5)).toEqual(['greedy', 'greedy', 'modest', 'greedy', 'modest'])
+    expect(order).toHaveLength(8)
+  })
+
+  test('do not wait for one that hangs: it gives up its place', async () => {
+    const gate = new FairGate(4)
+    const dead = sessionOn([new ScriptedSource('mute', [null])], { gate, owner: 'dead' })
+    const abort = new AbortController()
+    const hanging = Array.from({ length: 10 }, () => dead.session.get(block.cid, { signal: abort.signal }))
+    const living = sessionOn([new ScriptedSource('source', [given])], { gate, owner: 'living' })
+    const fetching = living.session.get(block.cid, { signal: never })
+    await settle()
+    dead.clock.advance(250)
+    expect(await fetching).toBe(block.bytes)
+    abort.abort(new Error('enough'))
+    for (const { status } of await Promise.allSettled(hanging)) expect(status).toBe('rejected')
+    expect(dead.clock.waiting).toBe(0)
+    const full = await Promise.all(Array.from({ length: 20 }, () => living.session.get(block.cid, { signal: never })))
+    expect(full).toHaveLength(20)
+  })
+
+  test('leave the gate as they found it when they are aborted while waiting', async () => {
+    const gate = new FairGate(1)
+    const first = gate.enter('a')
+    const waiting = gate.enter('b')
+    const third = gate.enter('c')
+    expect(first.entered).toBeNull()
+    waiting.leave()
+    waiting.leave()
+    first.leave()
+    await third.entered
+    third.leave()
+    expect(gate.enter('d').entered).toBeNull()
+    expect(gate.enter('e').entered).not.toBeNull()
+  })
+})
