@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts'
 import { Semaphore } from './semaphore.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */
-const WINDOW_BYTES = 16 * 1024 ** 2
+const WINDOW_BYTES = 8 * 1024 ** 2
 /** What each block weighs in the window beside its bytes, so that tiny ones are bounded too. */
 const BLOCK_WEIGHT = 8 * 1024
 /** File rows collected before they are written. */
@@ -26,6 +26,7 @@ export class StagedDag {
   readonly #pending = new Set<Promise<void>>()
   #failure: { error: unknown } | null = null
   #dagSize = 0
+  #blockCount = 0
   #newBytes = 0
   #files: RootFile[] = []
   #fileCount = 0
@@ -39,6 +40,11 @@ export class StagedDag {
   /** Bytes of the distinct blocks that have arrived so far. */
   get dagSize(): number {
     return this.#dagSize
+  }
+
+  /** The distinct blocks that have arrived so far. */
+  get blockCount(): number {
+    return this.#blockCount
   }
 
   /** Bytes of the blocks that were not here before. */
@@ -78,7 +84,7 @@ export class StagedDag {
     if (cid.multihash.code === HASH.identity) return
     const adopted = await this.store.adopt(this.rootId, cid)
     if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
-    if (adopted.added) this.#dagSize += adopted.size
+    if (adopted.added) this.#count(adopted.size)
   }
 
   /** Forgets the files noted so far, of an earlier attempt too. */
@@ -115,11 +121,16 @@ export class StagedDag {
     await this.#ledger.abandon(this.rootId)
   }
 
+  #count(size: number): void {
+    this.#blockCount++
+    this.#dagSize += size
+  }
+
   async #store(cid: CID, bytes: Uint8Array, weight: number, release?: () => void): Promise<void> {
     let durable: Promise<void>
     try {
       const progress = await this.store.put(this.rootId, cid, bytes)
-      if (progress.added) this.#dagSize += bytes.length
+      if (progress.added) this.#count(bytes.length)
       if (progress.isNew) this.#newBytes += bytes.length
       durable = progress.durable
       release?.()

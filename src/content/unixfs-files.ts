@@ -1,8 +1,13 @@
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { exporter, type ReadableStorage } from 'ipfs-unixfs-exporter'
+import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
+import { isHoldfastError } from '../domain/errors.ts'
+
+/** Nodes whose kind is remembered while a directory is listed. */
+const KNOWN_NODES = 10_000
 
 /** A file somewhere below a UnixFS directory. */
 export interface UnixfsFile {
@@ -32,27 +37,76 @@ export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: n
     const node = data === undefined ? undefined : UnixFS.unmarshal(data)
     if (node === undefined) return { kind: 'other', size: bytes.length }
     if (node.isDirectory()) return { kind: 'directory', size: 0 }
-    return { kind: node.type === 'symlink' ? 'other' : 'file', size: Number(node.fileSize()) }
+    // What a node claims may be more than a number can hold.
+    const size = Math.min(Number(node.fileSize()), Number.MAX_SAFE_INTEGER)
+    return { kind: node.type === 'symlink' ? 'other' : 'file', size }
   } catch {
     // Valid dag-pb need not be UnixFS.
     return { kind: 'other', size: bytes.length }
   }
 }
 
-/** All files below a directory, depth first; symbolic links and foreign nodes are left out. */
-export async function* filesBelow(cid: CID, storage: ReadableStorage, above = ''): AsyncGenerator<UnixfsFile> {
-  const directory = await exporter(cid, storage)
-  if (directory.type !== 'directory') return
-  for await (const { name, cid: child } of directory.entries()) {
-    const path = above === '' ? name : `${above}/${name}`
-    const { kind, size } = await kindAt(child, storage)
-    if (kind === 'directory') yield* filesBelow(child, storage, path)
-    else if (kind === 'file') yield { path, cid: child, size }
+/**
+ * Tells of the files below a directory, depth first; symbolic links and foreign nodes are left out. After `maxPaths`
+ * paths nothing more is told of, and no directory is read twice.
+ *
+ * @returns the content bytes of all files, those that were not told of included
+ */
+export function listFiles(
+  root: CID,
+  options: {
+    storage: ReadableStorage
+    maxPaths: number
+    onFile: (file: UnixfsFile) => Promise<void>
+    signal?: AbortSignal | undefined
+  },
+): Promise<number> {
+  const { storage, onFile, signal } = options
+  const known = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
+  const totals = new Map<string, number>()
+  let left = options.maxPaths
+
+  const kindAt = async (cid: CID): Promise<{ kind: UnixfsKind; size: number }> => {
+    const key = cid.toString()
+    const kind = known.get(key) ?? kindOf(cid, await bytesOf(cid, storage))
+    known.set(key, kind)
+    return kind
+  }
+  const visit = async (directory: CID, above: string): Promise<number> => {
+    const key = directory.toString()
+    const before = totals.get(key)
+    if (before !== undefined && left <= 0) return before
+    let total = 0
+    for await (const { name, cid } of entriesOf(directory, storage)) {
+      signal?.throwIfAborted()
+      const isTold = left-- > 0
+      const { kind, size } = await kindAt(cid)
+      if (kind === 'directory') total += await visit(cid, `${above}${name}/`)
+      else if (kind === 'file') {
+        total += size
+        if (isTold) await onFile({ path: `${above}${name}`, cid, size })
+      }
+    }
+    // Sizes are what blocks claim, and one block may be there any number of times.
+    total = Math.min(total, Number.MAX_SAFE_INTEGER)
+    totals.set(key, total)
+    return total
+  }
+  return visit(root, '')
+}
+
+/** What a directory says is in it; nothing more where it turns out not to be one. */
+async function* entriesOf(cid: CID, storage: ReadableStorage): AsyncGenerator<{ name: string; cid: CID }> {
+  try {
+    const directory = await exporter(cid, storage)
+    if (directory.type === 'directory') yield* directory.entries()
+  } catch (error) {
+    if (isHoldfastError(error)) throw error
   }
 }
 
-async function kindAt(cid: CID, storage: ReadableStorage): Promise<{ kind: UnixfsKind; size: number }> {
+async function bytesOf(cid: CID, storage: ReadableStorage): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of storage.get(cid)) pieces.push(piece)
-  return kindOf(cid, Buffer.concat(pieces))
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
 }

@@ -6,7 +6,7 @@ import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../content/dag-fetch.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
 import type { FetchStore, StatusChange } from '../storage/fetch-store.ts'
 import type { FetchRow } from '../storage/fetch-table.ts'
@@ -35,6 +35,10 @@ export interface AttemptParts {
   onChanges: (changes: StatusChange[]) => void
 }
 
+const UNNEEDED = new HoldfastError('ABORTED', 'nobody waits for it any more')
+/** Sources whose failures a reason names. */
+const NAMED_SOURCES = 3
+
 /**
  * One attempt to bring a DAG for the records that wait for it. It ends with the DAG whole, with an error, or when it
  * is aborted; a record that cannot have the content is let go of on the way.
@@ -48,6 +52,7 @@ export class FetchAttempt {
   #cancelStall: () => void = () => undefined
   /** How many bytes the account with the least room may take; null until it is worked out (again). */
   #room: number | null = null
+  readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
   constructor(fetch: FetchRow, parts: AttemptParts) {
     this.fetch = fetch
@@ -63,9 +68,21 @@ export class FetchAttempt {
     this.#abort.abort(reason)
   }
 
-  /** A record has joined or left. */
+  /** Whether it was given up because nobody waited for it any more. */
+  get isUnneeded(): boolean {
+    return this.#abort.signal.reason === UNNEEDED
+  }
+
+  /** A record has joined or left; without any the attempt ends. */
   subscribersChanged(): void {
     this.#room = null
+    if (this.#parts.records.ofFetch(this.fetch.id).length === 0) this.abort(UNNEEDED)
+  }
+
+  /** Tells of each block that comes, until the returned function is called. */
+  onProgress(listener: (totals: FetchTotals) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Brings the DAG and completes it. @throws why it ended otherwise. */
@@ -85,7 +102,7 @@ export class FetchAttempt {
       await this.#complete(staged)
     } catch (error) {
       await staged.settle().catch(() => undefined)
-      throw error
+      throw withSources(error, session)
     } finally {
       session?.close()
       this.#cancelStall()
@@ -96,7 +113,7 @@ export class FetchAttempt {
   async #complete(staged: StagedDag): Promise<void> {
     const { store, queue, clock, records, onChanges } = this.#parts
     await staged.clearFiles()
-    const contentSize = await listContent(staged, this.root)
+    const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
     const { codec, multihash, id } = this.fetch
     const dag = { codec, multihash, contentSize, dagSize: this.totals.bytes, fileCount: staged.fileCount }
@@ -109,6 +126,7 @@ export class FetchAttempt {
   #progress(totals: FetchTotals): void {
     this.totals = totals
     this.#restartStall()
+    for (const listener of this.#listeners) listener(totals)
     this.#room ??= this.#leastRoom()
     if (totals.bytes <= this.#room) return
     this.#room = null
@@ -122,7 +140,8 @@ export class FetchAttempt {
     const over = waiting.filter(record => this.#roomOf(record.accountId) < bytes)
     for (const { id } of over) {
       const reason = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
-      void queue.run(() => store.refuse(id, reason, clock.now()), { durable: true }).then(onChanges, () => undefined)
+      const refused = queue.run(() => store.refuse(id, reason, clock.now()), { durable: true })
+      void refused.then(onChanges, () => undefined).then(() => this.subscribersChanged())
     }
     if (over.length < waiting.length) return
     throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
@@ -151,4 +170,14 @@ export class FetchAttempt {
       this.abort(new HoldfastError('ABORTED', `no block came for ${times.stallMs / 1_000} s`))
     })
   }
+}
+
+/** An error that also tells how those who were asked have failed. */
+function withSources(error: unknown, session: FetchSession | null): unknown {
+  if (!isHoldfastError(error) || !['CID_NOT_FOUND', 'ABORTED'].includes(error.code) || error === UNNEEDED) return error
+  const failed = (session?.sources() ?? []).filter(source => source.error !== null)
+  if (failed.length === 0) return error
+  const named = failed.slice(0, NAMED_SOURCES).map(({ source, error: problem }) => `${source} ${problem}`)
+  const others = failed.length > NAMED_SOURCES ? [`${failed.length - NAMED_SOURCES} more`] : []
+  return new HoldfastError(error.code, `${error.message} (${[...named, ...others].join('; ')})`, { cause: error })
 }

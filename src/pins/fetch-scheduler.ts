@@ -81,10 +81,19 @@ export class FetchScheduler {
   /** To be called when records have joined or left a fetch. */
   async subscribersChanged(fetchId: number): Promise<void> {
     const { queue, store } = this.#parts
-    const attempt = this.attempt(fetchId)
-    attempt?.subscribersChanged()
-    const isUnneeded = await queue.run(() => store.dropIfUnneeded(fetchId), { durable: false })
-    if (isUnneeded) attempt?.abort(new HoldfastError('ABORTED', 'nobody waits for it any more'))
+    const running = this.#running.get(fetchId)
+    if (running === undefined) {
+      await queue.run(() => store.dropIfUnneeded(fetchId), { durable: false })
+      return
+    }
+    running.attempt.subscribersChanged()
+    // It gives its blocks up once no more are on their way: a claim that comes later would never be released.
+    if (running.attempt.isUnneeded) await running.ended
+  }
+
+  /** To be called when records have gone without anybody knowing of which fetch. */
+  lookForUnneeded(): void {
+    for (const { attempt } of this.#running.values()) attempt.subscribersChanged()
   }
 
   /** Starts what is due, and sleeps until the next is. */
@@ -145,6 +154,10 @@ export class FetchScheduler {
       await attempt.run(backend, open)
     } catch (error) {
       if (this.#stopped) return
+      if (attempt.isUnneeded) {
+        await queue.run(() => store.dropOrRepeat(id, clock.now()), { durable: true })
+        return
+      }
       const reason = reasonOf(error)
       const now = clock.now()
       const retryAt = retryTime(error, started.fetch.attempts, now)

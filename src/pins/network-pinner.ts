@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { identityOf } from '../domain/cid.ts'
+import { HASH, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -92,6 +92,7 @@ export class NetworkPinner {
     try {
       const owner = requester.account.id
       session = await fetcher.open(cid, { origins: request.origins ?? [], owner, signal })
+      if (cid.multihash.code === HASH.identity) return session
       return primed(session, cid, await session.get(cid, { signal }))
     } catch (error) {
       session?.close()
@@ -126,7 +127,12 @@ export class NetworkPinner {
 
   /** The record as it is once the fetch has ended, or when the wait is over. */
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
-    if (fetchId !== null) await this.#wait(fetchId, request.signal)
+    if (fetchId !== null) {
+      const { signal, onProgress = () => undefined } = request
+      const unlisten = this.#scheduler.attempt(fetchId)?.onProgress(onProgress)
+      await this.#wait(fetchId, signal)
+      unlisten?.()
+    }
     const row = this.#tables.records.get(outcome.record.uploadId)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusReason?.startsWith('QUOTA_EXCEEDED') === true) {

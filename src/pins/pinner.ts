@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { isHoldfastError } from '../domain/errors.ts'
 import type { BlockTable } from '../storage/block-table.ts'
 import type { RootTable } from '../storage/root-table.ts'
 import { listContent } from './content-listing.ts'
@@ -42,7 +42,15 @@ export class Pinner {
     const home = this.#clusters.backendOf(target.clusterId)
     const pin: DecidedPin = { request, requester, cid, target, home }
     const holder = this.#findHolder(cid)
-    return holder === null ? this.#network.pin(pin) : this.#pinHeld(pin, holder)
+    if (holder === null) return this.#network.pin(pin)
+    try {
+      return await this.#pinHeld(pin, holder)
+    } catch (error) {
+      // An identity CID is its own block, but what that links to need not be here.
+      const isElsewhere = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
+      if (isElsewhere) return this.#network.pin(pin)
+      throw error
+    }
   }
 
   async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: ClusterBackend): Promise<PinOutcome> {
@@ -54,7 +62,7 @@ export class Pinner {
     }
     const staged = await home.pin(cid, holder, { signal: request.signal })
     try {
-      const contentSize = await listContent(staged, cid)
+      const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()
       const { dagSize, fileCount } = staged
       return await this.#commit.commit({ ...described, staged, backend: home, contentSize, dagSize, fileCount })

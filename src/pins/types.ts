@@ -97,6 +97,8 @@ export interface PinRequest extends PinTarget, PinNames {
   origins?: readonly string[] | undefined
   /** Answer at once with a `queued` record, and do all the rest in the background. */
   respondAsync?: boolean | undefined
+  /** Called with the distinct blocks and their bytes that have come from the network, as long as the request lasts. */
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
   signal?: AbortSignal | undefined
 }
 

@@ -85,18 +85,21 @@ export class FetchStore {
 
   /** @param retryAt null if nothing more is tried by itself */
   fail(fetchId: number, reason: string, retryAt: number | null, now: number): StatusChange[] {
+    if (this.dropIfUnneeded(fetchId)) return []
     this.#fetches.fail(fetchId, reason, retryAt)
     const waiting = this.#records.ofFetch(fetchId).filter(record => record.status !== 'failed')
     return this.#change(waiting, 'failed', now, reason)
   }
 
-  /** Ends the wait of one record that cannot have the content, whatever becomes of the fetch. */
+  /**
+   * Ends the wait of one record that cannot have the content. The fetch stays; the attempt that runs gives it up if
+   * that was the last.
+   */
   refuse(recordId: string, reason: string, now: number): StatusChange[] {
     const record = this.#records.get(recordId)
     if (record === undefined || record.fetchId === null) return []
     const changes = this.#change([record], 'failed', now, reason)
     this.#records.setFetch(recordId, null)
-    this.dropIfUnneeded(record.fetchId)
     return changes
   }
 
@@ -126,7 +129,12 @@ export class FetchStore {
     return changes
   }
 
-  /** Gives a fetch up that no record waits for. Returns whether it did. */
+  /** Ends an attempt that nobody waited for. If somebody does by now there is another one at once. */
+  dropOrRepeat(fetchId: number, now: number): void {
+    if (!this.dropIfUnneeded(fetchId)) this.#fetches.repeat(fetchId, now)
+  }
+
+  /** Gives a fetch up that no record waits for, and that is not being attempted. Returns whether it did. */
   dropIfUnneeded(fetchId: number): boolean {
     if (this.#records.ofFetch(fetchId).length > 0) return false
     const fetch = this.#fetches.get(fetchId)

@@ -28,6 +28,7 @@ export class FetchTable {
   readonly #nextDue: Statement<[], { at: number | null }>
   readonly #start: Statement<[number], unknown>
   readonly #fail: Statement<[string, number | null, number], unknown>
+  readonly #repeat: Statement<[number, number], unknown>
   readonly #schedule: Statement<[number, string, number], unknown>
   readonly #interrupted: Statement<[number], unknown>
   readonly #delete: Statement<[number], unknown>
@@ -41,6 +42,7 @@ export class FetchTable {
     this.#nextDue = db.prepare('SELECT MIN(next_attempt_at) AS at FROM fetches')
     this.#start = db.prepare('UPDATE fetches SET attempts = attempts + 1, next_attempt_at = NULL WHERE id = ?')
     this.#fail = db.prepare('UPDATE fetches SET last_error = ?, next_attempt_at = ? WHERE id = ?')
+    this.#repeat = db.prepare('UPDATE fetches SET next_attempt_at = ? WHERE id = ?')
     this.#schedule = db.prepare('UPDATE fetches SET next_attempt_at = ?, origins = ?, attempts = 0 WHERE id = ?')
     this.#interrupted = db.prepare(`
       UPDATE fetches SET next_attempt_at = ? WHERE next_attempt_at IS NULL AND id IN
@@ -79,6 +81,11 @@ export class FetchTable {
   /** @param retryAt null if nothing more is tried by itself */
   fail(id: number, reason: string, retryAt: number | null): void {
     this.#fail.run(reason, retryAt, id)
+  }
+
+  /** Asks for one more attempt. */
+  repeat(id: number, dueAt: number): void {
+    this.#repeat.run(dueAt, id)
   }
 
   /** Asks for an attempt as if it were the first. */

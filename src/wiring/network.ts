@@ -37,7 +37,9 @@ export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() =>
     if (record.status === 'pinned') announcer.pinned(record)
   })
   announcer.start()
-  await parts.get(T.fetchScheduler).start(node)
+  const scheduler = parts.get(T.fetchScheduler)
+  events.on('pin:removed', () => scheduler.lookForUnneeded())
+  await scheduler.start(node)
   return () => announcer.stop()
 }
 
