@@ -21,7 +21,7 @@ import { WriteQueue } from './storage/write-queue.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
-import { provideContent, writesAtOnce } from './wiring/provide-content.ts'
+import { provideContent } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
@@ -82,7 +82,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     dataDir,
     clusters,
     importRoots: config.importRoots,
-    threads: writesAtOnce(options),
   })
   let node: NetworkNode | null = null
   try {
@@ -98,7 +97,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideContent(parts, options, stores)
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
-    provideHttp(parts)
+    provideHttp(parts, config)
     await parts.get(T.collector).start()
     node = await startNetwork(parts, config, stores.datastore)
     const peers = node

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
@@ -14,23 +15,23 @@ interface Thread {
   pending: Map<number, Pending>
 }
 
+/** One for each core; more than a few would only cost memory, about 18 MB each. */
+const COUNT = Math.min(Math.max(availableParallelism(), 2), 4)
+/** The bytes are shared memory, so the thread's own heap holds next to nothing. */
+const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
+
 /** As a source file under Node, as its compiled neighbour in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './block-thread.ts' : './block-thread.js', import.meta.url)
 
 /**
  * Threads that hash and write whole chunks. A chunk lies in shared memory, so nothing is copied, and each step is
  * one message instead of half a dozen trips through libuv's pool, which stays free for reads. Threads start with
- * the first chunk and never keep the process alive.
+ * the first chunk, and keep the process alive only while they are at work.
  */
 export class BlockThreads {
-  readonly #count: number
   readonly #threads: Thread[] = []
   #lastId = 0
   #stopped = false
-
-  constructor(count: number) {
-    this.#count = count
-  }
 
   /** The SHA-256 digest of `bytes`, which are in shared memory from its start. */
   async hash(bytes: Uint8Array<SharedArrayBuffer>): Promise<Uint8Array> {
@@ -55,6 +56,8 @@ export class BlockThreads {
     const thread = this.#idlest()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
+      // A thread at work keeps the process alive, as file operations do; an idle one does not.
+      if (thread.pending.size === 0) thread.worker.ref()
       thread.pending.set(id, { resolve, reject })
       thread.worker.postMessage({ ...task, id })
     })
@@ -65,18 +68,20 @@ export class BlockThreads {
       (best, thread) => (best === null || thread.pending.size < best.pending.size ? thread : best),
       null,
     )
-    if (idlest !== null && (idlest.pending.size === 0 || this.#threads.length === this.#count)) return idlest
+    if (idlest !== null && (idlest.pending.size === 0 || this.#threads.length === COUNT)) return idlest
     return this.#start()
   }
 
   #start(): Thread {
-    const worker = new Worker(ENTRY, { name: 'holdfast-blocks', stdin: false })
+    // The program's own flags may be none for a thread: one that was started by `node --eval`, say.
+    const worker = new Worker(ENTRY, { name: 'holdfast-blocks', resourceLimits: SMALL_HEAP, execArgv: [] })
     const thread: Thread = { worker, pending: new Map() }
     this.#threads.push(thread)
     worker.unref()
     worker.on('message', (answer: ThreadAnswer) => {
       const pending = thread.pending.get(answer.id)
       thread.pending.delete(answer.id)
+      if (thread.pending.size === 0) worker.unref()
       if ('error' in answer) pending?.reject(Object.assign(answer.error, { code: answer.code }))
       else pending?.resolve(answer.digest)
     })

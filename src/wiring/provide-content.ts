@@ -71,7 +71,7 @@ export function provideContent(
   )
 }
 
-/** Half of the pool, so that reads are not held up; and as many threads of our own. */
-export function writesAtOnce({ threadPoolSize = THREADS }: EngineOptions): number {
+/** Half of the pool, so that reads are not held up. */
+function writesAtOnce({ threadPoolSize = THREADS }: EngineOptions): number {
   return Math.max(2, Math.floor(threadPoolSize / 2))
 }

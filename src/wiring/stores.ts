@@ -35,8 +35,6 @@ export async function openStores(options: {
   dataDir: string
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
-  /** Threads that hash and write blocks. */
-  threads: number
 }): Promise<Stores> {
   const dataDir = resolve(options.dataDir)
   const closers: Array<() => Promise<void> | void> = []
@@ -49,7 +47,7 @@ export async function openStores(options: {
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
-    const threads = new BlockThreads(options.threads)
+    const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
     const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir, threads)]])
