@@ -35,6 +35,8 @@ export async function digestOf(code: number, bytes: Uint8Array): Promise<Uint8Ar
 }
 
 async function digest(name: string, webName: string, bytes: Uint8Array): Promise<Uint8Array> {
-  if (bytes.length <= INLINE_HASH_BYTES) return hash(name, bytes, 'buffer')
+  // WebCrypto does not take shared memory.
+  const isHere = bytes.length <= INLINE_HASH_BYTES || bytes.buffer instanceof SharedArrayBuffer
+  if (isHere) return hash(name, bytes, 'buffer')
   return new Uint8Array(await webcrypto.subtle.digest(webName, bytes as Uint8Array<ArrayBuffer>))
 }
