@@ -107,11 +107,28 @@ function whatIs(node: AstNode): string | null {
   if (node.type === 'TSModuleDeclaration') return 'namespace'
   if (node.type === 'TSParameterProperty') return 'parameter property'
   if (node.type === 'TSNonNullExpression') return 'non-null assertion'
+  const clock = clockOf(node)
+  if (clock !== null) return clock
   if (node.type === 'MemberExpression' && isNode(node.object) && node.object.type === 'Identifier') {
     const name = nameOf(node.object)
     if (name === 'process' || name === 'console') return `${name}.`
   }
   return null
+}
+
+/** What reads the time or waits by itself, past the clock that tests move. */
+function clockOf(node: AstNode): string | null {
+  if (node.type === 'NewExpression' && nameOf(node.callee) === 'Date' && isEmpty(node.arguments)) return 'own clock'
+  if (node.type !== 'CallExpression' || !isNode(node.callee)) return null
+  const { callee } = node
+  const name =
+    callee.type === 'MemberExpression' ? `${nameOf(callee.object)}.${nameOf(callee.property)}` : nameOf(callee)
+  const clocks = ['setTimeout', 'setInterval', 'Date.now', 'Math.random', 'AbortSignal.timeout']
+  return clocks.includes(name) ? 'own clock' : null
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 function layerOf(path: string): number {
@@ -216,8 +233,17 @@ describe('architecture', () => {
     expect([...wrong, ...imported]).toEqual([])
   })
 
+  test('time and chance come in through ports', () => {
+    // The wait for a dying process is real, whatever clock the engine is given.
+    const allowed = ['src/domain/clock.ts', 'src/wiring/data-directory.ts']
+    const wrong = findings(
+      (what, file) => what === 'own clock' && file.path.startsWith('src/') && !allowed.includes(file.path),
+    )
+    expect(wrong).toEqual([])
+  })
+
   test('types are not switched off, and only types are stripped', () => {
-    const wrong = findings(what => !/^(process|console)\.$/.test(what))
+    const wrong = findings(what => !/^(process|console)\.$|^own clock$/.test(what))
     const silenced = files
       .filter(file => /@ts-(ignore|nocheck|expect-error)/.test(file.text))
       .map(file => `${file.path} silences the compiler`)

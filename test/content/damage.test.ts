@@ -1,0 +1,81 @@
+import { rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { blockFileOf } from '../support/block-place.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { readFile, viaGateway } from '../support/read-back.ts'
+import { withDatabase } from '../support/store-inspection.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+const SIZE = 300_000
+const CONTENT = pseudoRandom(SIZE, 'content')
+
+/** Uploads content of one block, damages the block, and tells what the engine tells. */
+async function withDamage(
+  damage: (file: string) => Promise<unknown>,
+  run: (test: TestEngine & { cid: string; told: string[] }) => Promise<void>,
+): Promise<void> {
+  await withEngine(async test => {
+    const told: string[] = []
+    test.engine.events.on('block:damaged', ({ cid, reason }) => told.push(`damaged ${cid} ${reason}`))
+    test.engine.events.on('block:healed', ({ cid }) => told.push(`healed ${cid}`))
+    const { record } = await test.engine.pins.upload(CONTENT, { account: test.account })
+    await damage(join(test.dataDir, 'blocks', blockFileOf(CID.parse(record.cid))))
+    await run(Object.assign(test, { cid: record.cid, told }))
+  })
+}
+
+describe('damage', () => {
+  test.each<[string, (file: string) => Promise<unknown>, string]>([
+    ['truncated', file => truncate(file, 10), `has 10 of ${SIZE} bytes`],
+    ['missing', file => rm(file), 'is missing'],
+    ['changed', file => writeFile(file, pseudoRandom(SIZE, 'other')), 'has the wrong hash'],
+  ])('a block that is %s is told of, never served as whole, and healed by an upload', async (_, damage, reason) => {
+    await withDamage(damage, async ({ engine, account, cid, told }) => {
+      const { defaultBackend } = engine.clusters
+      await expect(defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      expect(told).toEqual([`damaged ${cid} ${reason}`])
+      const { damaged } = await engine.verify()
+      expect(damaged).toMatchObject([{ cid, roots: [cid], reason: expect.stringContaining(reason) }])
+      const again = await engine.pins.upload(CONTENT, { account })
+      expect(again.created).toBe(false)
+      expect(told.at(-1)).toBe(`healed ${cid}`)
+      expect((await readFile(defaultBackend, cid)).equals(CONTENT)).toBe(true)
+      expect((await engine.verify()).damaged).toEqual([])
+      expect((await viaGateway(engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+    })
+  })
+
+  test('a response that cannot be whole does not end as if it were', async () => {
+    await withDamage(
+      file => rm(file),
+      async ({ engine, cid }) => {
+        const outcome = await viaGateway(engine, `/ipfs/${cid}`).catch((error: unknown) => error)
+        if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'BLOCK_DAMAGED' })
+        else expect(outcome).not.toMatchObject({ status: 200 })
+      },
+    )
+  })
+
+  test('a damaged small block is told of and healed', async () => {
+    await withEngine(async ({ engine, account, dataDir }) => {
+      const small = pseudoRandom(2_000, 'small')
+      const { cid } = (await engine.pins.upload(small, { account })).record
+      withDatabase(dataDir, db => db.prepare("UPDATE small_blocks SET bytes = CAST('x' AS BLOB)").run())
+      expect((await engine.verify()).damaged).toMatchObject([{ cid, roots: [cid] }])
+      await engine.pins.upload(small, { account })
+      expect((await readFile(engine.clusters.defaultBackend, cid)).equals(small)).toBe(true)
+    })
+  })
+
+  test('collecting content whose file has gone missing is no error', async () => {
+    await withDamage(
+      file => rm(file),
+      async ({ engine, account, cid }) => {
+        await engine.pins.remove({ account, cid })
+        expect(await engine.collect({ graceSeconds: 0 })).toMatchObject({ roots: 1, blocks: 1 })
+      },
+    )
+  })
+})

@@ -1,0 +1,134 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Database } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+/** Counts the transactions that are not inside another, and may make one of them fail as a full disk does. */
+class CountingDatabase extends Database {
+  commits = 0
+  failNext = false
+  readonly durable: boolean[] = []
+
+  override transaction<T>(work: () => T): T {
+    if (this.inTransaction) return super.transaction(work)
+    this.commits++
+    if (this.failNext) {
+      this.failNext = false
+      return super.transaction(() => {
+        work()
+        throw new Error('database or disk is full')
+      })
+    }
+    return super.transaction(work)
+  }
+
+  override setDurable(durable: boolean): void {
+    this.durable.push(durable)
+    super.setDurable(durable)
+  }
+}
+
+async function withQueue(run: (queue: WriteQueue, db: CountingDatabase) => Promise<void>): Promise<void> {
+  await withTempDir(async dir => {
+    const db = new CountingDatabase(join(dir, 'holdfast.db'))
+    try {
+      db.transaction(() => db.prepare('CREATE TABLE kept (id INTEGER PRIMARY KEY)').run())
+      db.commits = 0
+      await run(new WriteQueue(db), db)
+    } finally {
+      db.close()
+    }
+  })
+}
+
+function keep(db: Database, id: number): number {
+  db.prepare<[number]>('INSERT INTO kept VALUES (?)').run(id)
+  return id
+}
+
+function kept(db: Database): number[] {
+  return db
+    .prepare<[], { id: number }>('SELECT id FROM kept ORDER BY id')
+    .all()
+    .map(row => row.id)
+}
+
+describe('write queue', () => {
+  test('what arrives together shares one transaction, and is answered after it', async () => {
+    await withQueue(async (queue, db) => {
+      const answers = await Promise.all([1, 2, 3, 4].map(id => queue.run(() => keep(db, id), { durable: id === 3 })))
+      expect(answers).toEqual([1, 2, 3, 4])
+      expect(db.commits).toBe(1)
+      expect(db.durable).toEqual([true])
+      await queue.run(() => keep(db, 5), { durable: false })
+      expect(db.durable).toEqual([true, false])
+      expect(db.inTransaction).toBe(false)
+    })
+  })
+
+  test('a write that throws undoes itself and nothing else', async () => {
+    await withQueue(async (queue, db) => {
+      const plan = fc.array(fc.record({ rows: fc.integer({ min: 1, max: 3 }), fails: fc.boolean() }), { maxLength: 12 })
+      let next = 0
+      const expected: number[] = []
+      await fc.assert(
+        fc.asyncProperty(plan, async writes => {
+          const outcomes = writes.map(({ rows, fails }) => {
+            const ids = Array.from({ length: rows }, () => next++)
+            if (!fails) expected.push(...ids)
+            const work = (): void => {
+              for (const id of ids) keep(db, id)
+              if (fails) throw new Error(`write of ${ids} fails`)
+            }
+            const run = queue.run(work, { durable: fails })
+            return fails ? expect(run).rejects.toThrow(`write of ${ids} fails`) : run
+          })
+          await Promise.all(outcomes)
+          expect(kept(db)).toEqual(expected)
+        }),
+        { numRuns: 30 },
+      )
+    })
+  })
+
+  test('if the transaction itself fails nothing of it happened, everybody is told, and the next goes on', async () => {
+    await withQueue(async (queue, db) => {
+      db.failNext = true
+      const outcomes = await Promise.allSettled([1, 2, 3].map(id => queue.run(() => keep(db, id), { durable: true })))
+      expect(outcomes.map(outcome => outcome.status)).toEqual(['rejected', 'rejected', 'rejected'])
+      expect(kept(db)).toEqual([])
+      await queue.run(() => keep(db, 4), { durable: true })
+      expect(kept(db)).toEqual([4])
+    })
+  })
+
+  test('writes happen in the order they came, those of a running write after it', async () => {
+    await withQueue(async (queue, db) => {
+      const order: string[] = []
+      let inner: Promise<unknown> | null = null
+      const first = queue.run(
+        () => {
+          order.push('first')
+          inner = queue.run(() => order.push('inner'), { durable: false })
+        },
+        { durable: false },
+      )
+      const second = queue.run(() => order.push('second'), { durable: false })
+      await Promise.all([first, second])
+      await inner
+      expect(order).toEqual(['first', 'second', 'inner'])
+      await queue.settled()
+      expect(db.inTransaction).toBe(false)
+    })
+  })
+
+  test('is settled when all that was asked for has been written', async () => {
+    await withQueue(async (queue, db) => {
+      for (let id = 0; id < 5; id++) void queue.run(() => keep(db, id), { durable: false })
+      await queue.settled()
+      expect(kept(db)).toEqual([0, 1, 2, 3, 4])
+    })
+  })
+})
