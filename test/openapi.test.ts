@@ -119,8 +119,11 @@ describe('the description of the contract', () => {
   test('tells what the table says of credentials and parameters', () => {
     for (const row of described) {
       const operation = operationOf(row)
-      const scopes = row.access === 'public' ? [] : [row.access === 'authenticated' ? [] : [row.access]]
+      const scopes =
+        row.access === 'public' ? [] : [['authenticated', 'session'].includes(row.access) ? [] : [row.access]]
       expect(operation?.security.map(({ bearer }) => bearer).filter(Boolean), keyOf(row)).toEqual(scopes)
+      const byKey = operation?.security.filter(({ apiKey }) => apiKey !== undefined)
+      expect(byKey, keyOf(row)).toHaveLength(['public', 'session'].includes(row.access) ? 0 : 1)
       const inPath = operation?.parameters.filter(parameter => parameter.in === 'path').map(({ name }) => name)
       expect(inPath, keyOf(row)).toEqual([...row.path.matchAll(/[:*](\w+)/g)].map(([, name]) => name))
     }

@@ -1,6 +1,7 @@
 import type { ApiKey } from '../access/api-key.ts'
-import type { Principal, Scope } from '../access/principal.ts'
+import type { Account, Scope } from '../access/principal.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
+import type { Plan } from '../domain/plan.ts'
 import type { DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'
 
 /** UTC with milliseconds, or null. */
@@ -113,8 +114,7 @@ export function presentCluster(cluster: Cluster): object {
   return { clusterId: id, gateways, id, label, region, country }
 }
 
-export function presentUser(principal: Principal, clusters: number, usage: Usage): object {
-  const { account, plan } = principal
+export function presentUser(account: Account, plan: Plan, clusters: number, usage: Usage): object {
   return {
     id: account.id,
     email: account.email,

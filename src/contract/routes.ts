@@ -1,4 +1,7 @@
 import type { Route } from '../http/route.ts'
+import { AccountView } from './account-view.ts'
+import { AuthRoutes } from './auth.ts'
+import { SecondFactorRoutes } from './auth-second-factor.ts'
 import { ClusterRoutes } from './clusters.ts'
 import { DocsRoutes } from './docs.ts'
 import { FileRoutes } from './files.ts'
@@ -6,11 +9,11 @@ import { MetaRoutes } from './meta.ts'
 import { NotOffered } from './not-offered.ts'
 import { PinRoutes } from './pins.ts'
 import { PlanRoutes } from './plans.ts'
+import { ProfileRoutes } from './profile.ts'
 import type { ContractServices } from './services.ts'
 import { StatusRoutes } from './status.ts'
 import { TokenRoutes } from './tokens.ts'
 import { UploadRoutes } from './uploads.ts'
-import { UserRoutes } from './users.ts'
 
 /** Where the contract's version 3 lives. */
 export const BASE_PATH = '/api/v3'
@@ -22,7 +25,10 @@ export function createRoutes(services: ContractServices): Route[] {
   const status = new StatusRoutes(services.pins)
   const uploads = new UploadRoutes(services.pins)
   const clusters = new ClusterRoutes(services.clusters)
-  const users = new UserRoutes(services.pins, services.clusters)
+  const view = new AccountView(services.pins, services.clusters, services.plans, services.secondFactor)
+  const profile = new ProfileRoutes(services.accounts, services.passwords, services.scopes, view)
+  const auth = new AuthRoutes(services.logins, services.sessions, services.signUp, view)
+  const secondFactor = new SecondFactorRoutes(services.secondFactor, services.passwords)
   const tokens = new TokenRoutes(services.keys)
   const plans = new PlanRoutes(services.plans, services.pins)
   const absent = new NotOffered()
@@ -47,11 +53,21 @@ export function createRoutes(services: ContractServices): Route[] {
     { method: 'GET', path: '/allocations/:cid', access: 'files:read', handler: status.allocations },
     { method: 'GET', path: '/peers', access: 'public', handler: meta.peers },
 
-    { method: 'GET', path: '/users/me', access: 'authenticated', handler: users.show },
+    { method: 'GET', path: '/users/me', access: 'authenticated', handler: profile.show },
+    { method: 'PUT', path: '/users/me', access: 'authenticated', handler: profile.update },
+    { method: 'PUT', path: '/users/me/password', access: 'session', handler: profile.changePassword },
     { method: 'GET', path: '/users/me/uploads', access: 'files:read', handler: uploads.list },
     { method: 'GET', path: '/users/me/uploads/dag/:cid', access: 'files:read', handler: status.dag },
     { method: 'DELETE', path: '/users/me/uploads/:cid', access: 'files:delete', handler: pins.remove },
     { method: 'GET', path: '/users/me/clusters', access: 'cluster:read', handler: clusters.list },
+
+    { method: 'POST', path: '/auth/signup', access: 'public', handler: auth.signUp },
+    { method: 'POST', path: '/auth/login', access: 'public', handler: auth.login },
+    { method: 'POST', path: '/auth/2fa/verify-login', access: 'public', handler: auth.verifyLogin },
+    { method: 'POST', path: '/auth/logout', access: 'authenticated', handler: auth.logout },
+    { method: 'POST', path: '/auth/2fa/setup', access: 'session', handler: secondFactor.setup },
+    { method: 'POST', path: '/auth/2fa/enable', access: 'session', handler: secondFactor.enable },
+    { method: 'POST', path: '/auth/2fa/disable', access: 'session', handler: secondFactor.disable },
 
     { method: 'POST', path: '/tokens/generate', access: 'authenticated', handler: tokens.generate },
     { method: 'GET', path: '/tokens/list', access: 'authenticated', handler: tokens.list },

@@ -28,24 +28,8 @@ export const readPinBody = bodyReader(
 
 export const readRenameBody = bodyReader(Type.Object({ newName: Type.String() }))
 
-const texts = Type.Optional(Type.Array(Type.String()))
-
-/** Types only: what a key may be is for the key service to say. */
-export const readKeyBody = bodyReader(
-  Type.Object({
-    name: Type.String(),
-    label: text,
-    scopes: texts,
-    permissions: texts,
-    expiresInDays: Type.Optional(Type.Number()),
-    ipAllowlist: texts,
-  }),
-)
-
-export const readRevokeBody = bodyReader(Type.Object({ name: Type.String() }))
-
 /** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
-function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
+export function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
   const validator = Compile(schema)
   const read = async (request: ApiRequest): Promise<Static<Schema>> => {
     const body = withoutNulls((await readJsonBody(request)) ?? {})

@@ -1,5 +1,12 @@
+import type { AccountService } from '../access/account-service.ts'
 import type { KeyService } from '../access/key-service.ts'
+import type { LoginService } from '../access/login-service.ts'
+import type { PasswordService } from '../access/password-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
+import type { ScopePolicy } from '../access/scope-policy.ts'
+import type { SecondFactor } from '../access/second-factor.ts'
+import type { SessionService } from '../access/session-service.ts'
+import type { SignUp } from '../access/sign-up.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { PinService } from '../pins/pin-service.ts'
 
@@ -25,12 +32,25 @@ export interface Peers {
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
+export type Accounts = Pick<AccountService, 'setProfile'>
+export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
+export type Sessions = Pick<SessionService, 'end'>
+export type SignUps = Pick<SignUp, 'signUp'>
+export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
+export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
 /** What the contract's handlers are made of. */
 export interface ContractServices {
   pins: Pins
   clusters: Clusters
   keys: Keys
+  accounts: Accounts
+  logins: Logins
+  sessions: Sessions
+  signUp: SignUps
+  passwords: Passwords
+  secondFactor: SecondFactors
+  scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
   plans: Plans
   peers: Peers
   /** Of the software. */

@@ -1,8 +1,8 @@
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
+import { codeOf, readCodeBody, readKeyBody, readRevokeBody } from './auth-schemas.ts'
 import { presentKey, presentNewKey } from './presenters.ts'
-import { readKeyBody, readRevokeBody } from './schemas.ts'
 import type { Keys } from './services.ts'
 
 /** API keys. Who may mint or revoke what is decided by the key service. */
@@ -15,7 +15,8 @@ export class TokenRoutes {
 
   /** POST /tokens/generate. The only answer that ever holds the secret. */
   generate = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { secret, key } = await this.#keys.generate(context.principal, await readKeyBody(context.request))
+    const { totpCode, twoFactorCode, ...input } = await readKeyBody(context.request)
+    const { secret, key } = await this.#keys.generate(context.principal, input, codeOf(totpCode ?? twoFactorCode))
     return jsonResponse(201, presentNewKey(secret, key))
   }
 
@@ -23,17 +24,20 @@ export class TokenRoutes {
   list = (context: AuthenticatedContext): ApiResponse =>
     jsonResponse(200, this.#keys.list(context.principal.account.id).map(presentKey))
 
-  /** DELETE /tokens/revoke/:name. */
-  revoke = (context: AuthenticatedContext): Promise<ApiResponse> => this.#revoke(context, context.param('name'))
+  /** DELETE /tokens/revoke/:name. A body is there only for the code of the second factor. */
+  revoke = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { totpCode, twoFactorCode } = await readCodeBody(context.request)
+    return this.#revoke(context, context.param('name'), codeOf(totpCode ?? twoFactorCode))
+  }
 
   /** POST /tokens/revoke, with the name in the body. */
   revokeByBody = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { name } = await readRevokeBody(context.request)
-    return this.#revoke(context, name)
+    const { name, totpCode, twoFactorCode } = await readRevokeBody(context.request)
+    return this.#revoke(context, name, codeOf(totpCode ?? twoFactorCode))
   }
 
-  async #revoke(context: AuthenticatedContext, name: string): Promise<ApiResponse> {
-    await this.#keys.revoke(context.principal, name)
+  async #revoke(context: AuthenticatedContext, name: string, code: string | undefined): Promise<ApiResponse> {
+    await this.#keys.revoke(context.principal, name, code)
     return jsonResponse(200, { name, revoked: true })
   }
 }

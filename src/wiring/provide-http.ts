@@ -1,4 +1,5 @@
 import { createRoutes } from '../contract/routes.ts'
+import type { EngineConfig } from '../domain/options.ts'
 import { VERSION } from '../domain/version.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { createApi } from '../http/pipeline.ts'
@@ -6,13 +7,20 @@ import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** The API and the gateway, as functions from request to response. Needs everything below. */
-export function provideHttp(parts: Parts): void {
+export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig): void {
   parts.provide(T.api, p =>
     createApi({
       routes: createRoutes({
         pins: p.get(T.pins),
         clusters: p.get(T.clusters),
         keys: p.get(T.keys),
+        accounts: p.get(T.accounts),
+        logins: p.get(T.logins),
+        sessions: p.get(T.sessions),
+        signUp: p.get(T.signUp),
+        passwords: p.get(T.passwords),
+        secondFactor: p.get(T.secondFactor),
+        scopes: p.get(T.scopes),
         plans: p.get(T.plans),
         peers: p.get(T.network),
         version: VERSION,
@@ -22,6 +30,7 @@ export function provideHttp(parts: Parts): void {
       limits: p.get(T.limits),
       logger: p.get(T.logger),
       clock: p.get(T.clock),
+      trustedProxies,
     }),
   )
   parts.provide(T.gateway, p =>

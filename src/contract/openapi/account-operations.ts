@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { readKeyBody, readRevokeBody } from '../schemas.ts'
-import type { Operations } from './operation.ts'
+import { readCodeBody, readKeyBody, readRevokeBody } from '../auth-schemas.ts'
+import { CODE, type Operations } from './operation.ts'
 
 const positive = Type.Integer({ minimum: 1 })
 const keyName = { name: 'The name of the key, percent-encoded.' }
@@ -68,24 +68,26 @@ export const accountOperations: Operations = {
     tag: 'API keys',
     summary: 'Make an API key',
     details:
-      'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry.',
+      'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry. An account with a second factor sends a code of it.',
     body: { type: 'application/json', schema: readKeyBody.schema },
     answers: { 201: 'NewKey' },
-    errors: ['VALIDATION', 'CONFLICT', 'missing_scope', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
+    errors: ['VALIDATION', 'CONFLICT', 'missing_scope', ...CODE, 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
   },
   'GET /tokens/list': { tag: 'API keys', summary: 'List API keys, without their secrets', answers: { 200: 'Keys' } },
   'DELETE /tokens/revoke/:name': {
     tag: 'API keys',
     summary: 'Revoke an API key',
     path: keyName,
+    body: { type: 'application/json', schema: readCodeBody.schema },
+    bodyRequired: false,
     answers: { 200: 'Revoked' },
-    errors: ['NOT_FOUND', 'missing_scope', 'VALIDATION'],
+    errors: ['NOT_FOUND', 'missing_scope', 'VALIDATION', ...CODE, 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
   },
   'POST /tokens/revoke': {
     tag: 'API keys',
     summary: 'Revoke an API key, named in the body',
     body: { type: 'application/json', schema: readRevokeBody.schema },
     answers: { 200: 'Revoked' },
-    errors: ['NOT_FOUND', 'missing_scope', 'VALIDATION', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
+    errors: ['NOT_FOUND', 'missing_scope', 'VALIDATION', ...CODE, 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
   },
 }

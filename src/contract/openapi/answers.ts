@@ -72,6 +72,20 @@ const usage = Type.Object({
 })
 const plan = { id: text, ...planFields }
 
+const user = Type.Object({
+  id: text,
+  email: text,
+  username: text,
+  name: orNull(text),
+  role: Type.Enum(['owner', 'user']),
+  plan: Type.String({ description: 'its name' }),
+  planDetails: Type.Object(planFields),
+  clusters: Type.Integer({ minimum: 0, description: 'how many it may use' }),
+  usage,
+  createdAt: instant,
+  twoFactorEnabled: Type.Boolean(),
+})
+
 const key = {
   name: text,
   label: orNull(text),
@@ -150,18 +164,21 @@ export const ANSWERS = {
       ),
     }),
   ),
-  User: Type.Object({
-    id: text,
-    email: text,
-    username: text,
-    name: orNull(text),
-    role: Type.Enum(['owner', 'user']),
-    plan: Type.String({ description: 'its name' }),
-    planDetails: Type.Object(planFields),
-    clusters: Type.Integer({ minimum: 0, description: 'how many it may use' }),
-    usage,
-    createdAt: instant,
+  User: user,
+  UpdatedUser: Type.Object({ message: text, ...user.properties }),
+  Session: Type.Object({ token: Type.String({ description: 'good for 24 hours' }), user }),
+  Login: Type.Union([
+    Type.Object({ token: Type.String({ description: 'good for 24 hours' }), user }),
+    Type.Object({ requires2FA: Type.Literal(true), temporaryToken: text }),
+  ]),
+  SignedUp: Type.Object({ message: text, user }),
+  Message: Type.Object({ message: text }),
+  SecondFactorSetup: Type.Object({ secret: text, otpauthUrl: text }),
+  SecondFactorEnabled: Type.Object({
+    enabled: Type.Literal(true),
+    recoveryCodes: Type.Array(text, { description: 'each good once, shown this once' }),
   }),
+  SecondFactorDisabled: Type.Object({ enabled: Type.Literal(false) }),
   Plans: Type.Array(Type.Object(plan)),
   OwnPlan: Type.Object({ ...plan, usage }),
   Preferences: Type.Object({ language: Type.Null(), country: Type.Null() }),

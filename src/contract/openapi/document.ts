@@ -4,12 +4,13 @@ import { ERROR_STATUS, REASON_PHRASES } from '../../http/error-response.ts'
 import type { Access, Route } from '../../http/route.ts'
 import { accountOperations } from './account-operations.ts'
 import { ANSWERS, type AnswerName, ERROR } from './answers.ts'
+import { authOperations } from './auth-operations.ts'
 import { fileOperations } from './file-operations.ts'
 import { nodeOperations } from './node-operations.ts'
 import type { Operation, Operations, Parameter } from './operation.ts'
 
 /** Everything that the description says of routes, by method and path below the base. */
-export const operations: Operations = { ...fileOperations, ...accountOperations, ...nodeOperations }
+export const operations: Operations = { ...fileOperations, ...accountOperations, ...authOperations, ...nodeOperations }
 
 /** A row of the route table, its path below the base. */
 export type Row = Pick<Route, 'method' | 'path' | 'access'>
@@ -111,6 +112,7 @@ function parameters(place: 'query' | 'header', given: Readonly<Record<string, Pa
 
 function securityOf(access: Access): OpenApiOperation['security'] {
   if (access === 'public') return []
+  if (access === 'session') return [{ bearer: [] }]
   const scopes = access === 'authenticated' ? [] : [access]
   return [{ bearer: scopes }, { apiKey: scopes }]
 }
@@ -153,7 +155,8 @@ function errorsOfAccess(access: Access): ErrorCode[] {
   const any: ErrorCode[] = ['INTERNAL_ERROR', 'UNAVAILABLE']
   if (access === 'public') return any
   const credential: ErrorCode[] = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED', 'RATE_LIMIT', ...any]
-  return access === 'authenticated' ? credential : ['missing_scope', ...credential]
+  if (access === 'authenticated') return credential
+  return [access === 'session' ? 'SESSION_REQUIRED' : 'missing_scope', ...credential]
 }
 
 const STATUS_WORDS: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created' }

@@ -9,7 +9,7 @@ export interface Parameter {
 
 /** What the description of the contract says of a route beyond its row in the table. */
 export interface Operation {
-  readonly tag: 'Files' | 'Lists' | 'Pin status' | 'Account' | 'API keys' | 'Node'
+  readonly tag: 'Files' | 'Lists' | 'Pin status' | 'Account' | 'Signing in' | 'API keys' | 'Node'
   readonly summary: string
   readonly details?: string
   /** By name. Parameters of the path are told by the row; only what they mean stands here. */
@@ -35,6 +35,9 @@ export const CLUSTER = {
   headers: { 'X-Cluster': { description: 'The cluster; wins over every other way to name it.', schema: text } },
   query: { cl: { description: 'The cluster, unless header or body name one.', schema: text } },
 } as const
+
+/** What a code of the second factor can be refused with. */
+export const CODE: readonly ErrorCode[] = ['2fa_required', '2fa_invalid', 'RATE_LIMIT']
 
 /** What any storing of content can be refused with. */
 export const STORING: readonly ErrorCode[] = [
