@@ -7,6 +7,7 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { BlockFiles } from '../../src/content/block-files.ts'
 import { BlockStore } from '../../src/content/block-store.ts'
+import { BlockThreads } from '../../src/content/block-threads.ts'
 import { DirectoryBuilder } from '../../src/content/directory-builder.ts'
 import { Leases } from '../../src/content/leases.ts'
 import { Ledger } from '../../src/content/ledger.ts'
@@ -44,9 +45,11 @@ export class GatewayWorld {
   readonly #ledger: Ledger
   readonly #queue: WriteQueue
   readonly #store: BlockStore
+  readonly #threads: BlockThreads
   readonly content: LiveContent
 
-  private constructor(dataDir: string, files: BlockFiles) {
+  private constructor(dataDir: string, files: BlockFiles, threads: BlockThreads) {
+    this.#threads = threads
     this.#dataDir = dataDir
     this.#db = new Database(join(dataDir, 'holdfast.db'))
     this.#queue = new WriteQueue(this.#db)
@@ -57,6 +60,7 @@ export class GatewayWorld {
       backendId: 0,
       files,
       smallBlockBytes: SMALL_BLOCK_BYTES,
+      threads,
       writes: new Semaphore(2),
       onHealed: () => undefined,
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
@@ -66,9 +70,10 @@ export class GatewayWorld {
 
   static async open(): Promise<GatewayWorld> {
     const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-gateway-'))
-    const files = new BlockFiles(dataDir)
+    const threads = new BlockThreads()
+    const files = new BlockFiles(dataDir, threads)
     await files.open()
-    return new GatewayWorld(dataDir, files)
+    return new GatewayWorld(dataDir, files, threads)
   }
 
   readonly logger: Logger = {
@@ -127,6 +132,7 @@ export class GatewayWorld {
 
   async close(): Promise<void> {
     await this.#queue.settled()
+    await this.#threads.stop()
     this.#db.close()
     await rm(this.#dataDir, { recursive: true, force: true })
   }

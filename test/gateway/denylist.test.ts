@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { base58btc } from 'multiformats/bases/base58'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { expect, test } from 'vitest'
+import { Denylist } from '../../src/gateway/denylist.ts'
+
+const cidOf = async (text: string, codec = 0x55): Promise<CID> =>
+  CID.createV1(codec, await sha256.digest(Buffer.from(text)))
+const a = await cidOf('a', 0x70)
+const b = await cidOf('b', 0x70)
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+test('a CID is blocked in every version and codec, paths below it are not', () => {
+  const list = new Denylist(`# comment\n\n/ipfs/${a.toV0()}\n`)
+  for (const cid of [a, a.toV0(), CID.createV1(0x55, a.multihash)]) expect(list.statusOf(cid)).toBe(410)
+  expect(list.statusOf(a, ['x'])).toBeNull()
+  expect(list.statusOf(b)).toBeNull()
+})
+
+test('paths and prefixes, percent-encoded', () => {
+  const list = new Denylist(`/ipfs/${a}/one/t%20wo\n/ipfs/${a}/three/\n/ipfs/${a}/pre*\n/ipfs/${b}/*`)
+  expect(list.statusOf(a, ['one', 't wo'])).toBe(410)
+  expect(list.statusOf(a, ['one'])).toBeNull()
+  expect(list.statusOf(a, ['one', 't wo', 'x'])).toBeNull()
+  expect(list.statusOf(a, ['three'])).toBe(410)
+  expect(list.statusOf(a, ['prefixed', 'x'])).toBe(410)
+  expect(list.statusOf(a)).toBeNull()
+  expect(list.statusOf(b)).toBe(410)
+  expect(list.statusOf(b, ['any', 'thing'])).toBe(410)
+})
+
+test('the last rule that matches wins', () => {
+  const list = new Denylist(
+    [`/ipfs/${a}/blocked*`, `!/ipfs/${a}/blockednot`, `!/ipfs/${a}/blocked/ok*`, `!/ipfs/${b}`, `/ipfs/${b}`].join(
+      '\n',
+    ),
+  )
+  expect(list.statusOf(a, ['blocked'])).toBe(410)
+  expect(list.statusOf(a, ['blockednot'])).toBeNull()
+  expect(list.statusOf(a, ['blocked', 'okay'])).toBeNull()
+  expect(list.statusOf(b)).toBe(410)
+})
+
+test('double hashes of a multihash, with a path, and in the old form', () => {
+  const multihash = base58btc.encode(a.multihash.bytes).slice(1)
+  const modern = (text: string): string =>
+    base58btc.encode(Digest.create(0x12, Uint8Array.from(hash(text))).bytes).slice(1)
+  const modernRules = `//${modern(multihash)}\n//${modern(`${multihash}/my/path`)}`
+  const list = new Denylist(`${modernRules}\n//${hash(`${b}/`).toString('hex')}\n//${hash(`${b}/p`).toString('hex')}`)
+  expect(list.statusOf(a.toV0())).toBe(410)
+  expect(list.statusOf(a, ['my', 'path'])).toBe(410)
+  expect(list.statusOf(a, ['my'])).toBeNull()
+  expect(list.statusOf(b)).toBe(410)
+  expect(list.statusOf(b.toV0(), ['p'])).toBe(410)
+  expect(list.statusOf(CID.createV1(0x55, b.multihash))).toBeNull()
+})
+
+test('hints of the list and of a rule say how the answer looks', () => {
+  const header = 'version: 1\nname: x\nhints:\n  other: 1\n  gateway_status: 451\n---\n'
+  const list = new Denylist(`${header}/ipfs/${a}\n/ipfs/${b} why:because gateway_status:410`)
+  expect(list.statusOf(a)).toBe(451)
+  expect(list.statusOf(b)).toBe(410)
+  expect(new Denylist(`/ipfs/${a} gateway_status:451`).statusOf(a)).toBe(451)
+})
+
+test('lines that make no sense are told by number, and the others count', () => {
+  const list = new Denylist(`version: 1\n---\nnonsense\n/ipfs/${a}\n/ipfs/xyz\n//zz\n/ipns/example.org\n/ipfs/${b}/%zz`)
+  expect(list.rejected).toEqual([3, 5, 6, 8])
+  expect(list.statusOf(a)).toBe(410)
+})
+
+test('a list of a later version is refused', () => {
+  expect(() => new Denylist(`version: 2\n---\n/ipfs/${a}`)).toThrow(/version 2/)
+})

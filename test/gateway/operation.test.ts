@@ -1,0 +1,169 @@
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { pseudoRandom } from '../support/bytes.ts'
+import { apiRequest, directClient, readBody } from './client.ts'
+import { GatewayWorld } from './world.ts'
+
+const MIB = 1024 ** 2
+let world: GatewayWorld
+let dir: string
+
+beforeEach(async () => {
+  world = await GatewayWorld.open()
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-denylist-'))
+})
+
+afterEach(async () => {
+  await world.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+function bodyOf(response: { body: unknown }): AsyncIterator<Uint8Array> {
+  return (response.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+}
+
+test('a stream holds its content against the collector, and its place, until it is over', async () => {
+  const cid = await world.addFile(pseudoRandom(4 * MIB))
+  const gateway = world.gateway({ maxConcurrentRequests: 1 })
+  for (const end of ['read', 'closed', 'closed unread', 'aborted'] as const) {
+    const client = new AbortController()
+    const response = await gateway(apiRequest('GET', `/ipfs/${cid}`, {}, client.signal))
+    const body = bodyOf(response)
+    if (end !== 'closed unread') await body.next()
+    expect(world.leases.held().size).toBe(1)
+    const refused = await gateway(apiRequest('GET', `/ipfs/${cid}`))
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('1')
+    if (end === 'read') while ((await body.next()).done !== true);
+    else if (end === 'aborted') client.abort()
+    else await body.return?.()
+    expect(world.leases.held().size, end).toBe(0)
+  }
+  // Whatever went wrong before the body gives its place back, too.
+  for (let round = 0; round < 3; round++)
+    expect((await gateway(apiRequest('GET', '/ipfs/bafkqaaa/x'))).status).toBe(404)
+  expect((await gateway(apiRequest('HEAD', `/ipfs/${cid}`))).status).toBe(200)
+  expect((await gateway(apiRequest('GET', `/ipfs/${cid}`))).status).toBe(200)
+})
+
+test('an answer that takes too long is broken off, and lets go of its content at that moment', async () => {
+  const cid = await world.addFile(pseudoRandom(4 * MIB))
+  const response = await world.gateway({ maxDurationSeconds: 60 })(apiRequest('GET', `/ipfs/${cid}`))
+  const body = bodyOf(response)
+  await body.next()
+  world.clock.advance(59_999)
+  expect((await body.next()).done).toBe(false)
+  world.clock.advance(1)
+  expect(world.leases.held().size).toBe(0)
+  await expect(body.next()).rejects.toThrow(/longer than 60 s/)
+  expect(world.logged.some(({ message }) => message === 'gateway response broken off')).toBe(true)
+  expect(world.clock.waiting).toBe(0)
+})
+
+test('a timelock ends an answer that is under way', async () => {
+  const cid = await world.addFile(pseudoRandom(8 * MIB), world.clock.now() + 1000)
+  const response = await world.gateway()(apiRequest('GET', `/ipfs/${cid}`))
+  const body = bodyOf(response)
+  await body.next()
+  world.clock.advance(1000)
+  const { isBroken, bytes } = await readBody({ ...response, body: { [Symbol.asyncIterator]: () => body } })
+  expect(isBroken).toBe(true)
+  expect(bytes.length).toBeLessThan(7 * MIB)
+})
+
+test('a slow reader has no more than two blocks read for it', async () => {
+  const cid = await world.addFile(pseudoRandom(8 * MIB))
+  const reads: Promise<unknown>[] = []
+  const lease = world.content.lease.bind(world.content)
+  world.content.lease = asked => {
+    const held = lease(asked)
+    if (held === null) return null
+    const get = held.store.get.bind(held.store)
+    held.store.get = (...args) => {
+      const block = get(...args)
+      reads.push(block)
+      return block
+    }
+    return held
+  }
+  const response = await world.gateway()(apiRequest('GET', `/ipfs/${cid}?filename=x.bin`))
+  const body = bodyOf(response)
+  for (let taken = 1; taken <= 8; taken++) {
+    await body.next()
+    // Everything that was started has arrived by the time that a slow reader comes back.
+    await Promise.all(reads)
+    // The root, what was taken, and what waits.
+    if (taken > 4) expect(reads.length).toBeLessThanOrEqual(1 + taken + 1)
+  }
+  expect((await body.next()).done).toBe(true)
+  expect(reads.length).toBe(9)
+})
+
+test('chunks that have been sent are freed, and only those', async () => {
+  const bytes = pseudoRandom(3 * MIB)
+  const cid = await world.addFile(bytes)
+  const { body } = await world.gateway()(apiRequest('GET', `/ipfs/${cid}`))
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) throw new Error('no stream')
+  const kept: Buffer[] = []
+  for await (const chunk of body) {
+    kept.push(Buffer.from(chunk))
+    body.discard?.(chunk)
+    expect(chunk.length).toBe(0)
+  }
+  expect(Buffer.concat(kept).equals(bytes)).toBe(true)
+  // A block that is sent in several parts stays until the last.
+  const one = await world.addFile(bytes.subarray(0, MIB))
+  const ranges = await world.gateway()(apiRequest('GET', `/ipfs/${one}`, { range: 'bytes=0-99999,200000-399999' }))
+  const parts: Buffer[] = []
+  for await (const chunk of ranges.body as AsyncIterable<Uint8Array> & typeof body) {
+    parts.push(Buffer.from(chunk))
+    body.discard?.(chunk)
+  }
+  expect(Buffer.concat(parts).includes(bytes.subarray(200_000, 400_000))).toBe(true)
+})
+
+test('with an allow-list, only what is asked for by a listed CID', async () => {
+  const listed = await world.addDirectory({ a: 'in the list' })
+  const other = await world.addFile('in no list')
+  const { request } = directClient(world.gateway({ allow: [listed.toString()] }))
+  expect((await request('GET', `/ipfs/${listed}/a`)).text).toBe('in the list')
+  expect((await request('GET', `/ipfs/${other}`)).status).toBe(404)
+  expect(() => world.gateway({ allow: ['x'] })).toThrow(/gateway.allow/)
+})
+
+test('blocked content is refused by any way that leads to it, as soon as the file says so', async () => {
+  const file = join(dir, 'list.deny')
+  await writeFile(file, '')
+  const blocked = await world.addFile('blocked')
+  const tree = await world.addDirectory({ sub: { 'blocked.txt': 'blocked', 'fine.txt': 'fine' } })
+  const { request } = directClient(world.gateway({ denylist: file }))
+  const paths = [`/ipfs/${blocked}`, `/ipfs/${tree}/sub/blocked.txt`, `/ipfs/${blocked}?format=raw`]
+  for (const path of paths) expect((await request('GET', path)).status).toBe(200)
+  await writeFile(file, `/ipfs/${blocked} gateway_status:451\n/ipfs/${tree}/sub/fine*`)
+  world.clock.advance(1000)
+  for (const path of paths) {
+    const answer = await request('GET', path)
+    expect(answer.status).toBe(451)
+    expect(JSON.parse(answer.text).code).toBe('LEGAL_REASONS')
+  }
+  expect((await request('GET', `/ipfs/${tree}/sub/fine.txt`)).status).toBe(410)
+  const listing = await request('GET', `/ipfs/${tree}/sub/?format=json`)
+  expect(listing.status).toBe(200)
+  expect((await request('GET', `/ipfs/${tree}?format=car`)).isBroken).toBe(true)
+  // A list that cannot be read any more stays in force.
+  await rm(file)
+  world.clock.advance(1000)
+  expect((await request('GET', paths[0] ?? '')).status).toBe(451)
+  await writeFile(file, '# nothing')
+  await utimes(file, 1, 1)
+  world.clock.advance(1000)
+  expect((await request('GET', paths[0] ?? '')).status).toBe(200)
+})
+
+test('nothing is served unchecked while the list has never been readable', async () => {
+  const cid = await world.addFile('x')
+  const { request } = directClient(world.gateway({ denylist: join(dir, 'missing.deny') }))
+  expect((await request('GET', `/ipfs/${cid}`)).status).toBe(503)
+})
