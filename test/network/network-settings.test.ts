@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { parseConfig } from '../../src/domain/config.ts'
+import { gatewayUrl, networkSettings, peerAddress } from '../../src/network/network-settings.ts'
+
+const id = '12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
+
+describe('the settings of a network', () => {
+  test('are private and quiet unless asked otherwise', () => {
+    expect(networkSettings({})).toEqual({
+      listen: ['/ip4/127.0.0.1/tcp/0'],
+      announce: [],
+      bootstrap: [],
+      peers: [],
+      gateways: [],
+      dht: 'off',
+      isPublic: false,
+      allowPrivateGateways: false,
+    })
+  })
+
+  test('are those of the public network in one word, each of which can be changed', () => {
+    const settings = networkSettings({ preset: 'public' })
+    expect(settings).toMatchObject({ dht: 'client', isPublic: true })
+    expect(settings.listen).toContain('/ip4/0.0.0.0/tcp/4001')
+    expect(settings.bootstrap.every(address => address.startsWith('/dnsaddr/bootstrap.libp2p.io/p2p/'))).toBe(true)
+    const changed = { preset: 'public', listen: [], bootstrap: [], dht: 'off' } as const
+    expect(networkSettings(changed)).toMatchObject({ listen: [], bootstrap: [], dht: 'off' })
+  })
+
+  test('name peers with and without addresses', () => {
+    expect(peerAddress(`/p2p/${id}`)).toMatchObject({ addresses: [] })
+    expect(String(peerAddress(`/dns4/example.org/tcp/4001/p2p/${id}`).addresses[0])).toContain('example.org')
+    expect(() => peerAddress('/dns4/example.org/tcp/4001')).toThrow('must end in /p2p/')
+  })
+
+  test.each([
+    ['https://example.org', 'https://example.org/'],
+    ['https://example.org/ipfs/', 'https://example.org/'],
+    ['https://example.org/some/where/ipfs', 'https://example.org/some/where'],
+  ])('read the gateway %s as %s', (given, read) => expect(gatewayUrl(given).href).toBe(read))
+
+  test('are checked like the rest of the configuration', () => {
+    expect(parseConfig({ network: { enabled: true, preset: 'public' } }, 'x').network).toEqual({
+      enabled: true,
+      preset: 'public',
+    })
+    expect(() => parseConfig({ network: { dht: 'yes' } }, 'x')).toThrow(/^x: network\.dht: must be "off"/)
+    expect(() => parseConfig({ network: { peer: [] } }, 'x')).toThrow('x: network: unknown key peer')
+  })
+})
