@@ -1,31 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { linkPackage } from './support/linked-package.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
-
-/** A project in which `holdfast` is installed: its two entries lead to the sources, which run as they are. */
-async function project(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'holdfast-readme-'))
-  const installed = join(dir, 'node_modules', 'holdfast')
-  await mkdir(installed, { recursive: true })
-  const entries = { '.': 'src/index.ts', './node-http': 'adapters/node-http/index.ts' }
-  const exports: Record<string, string> = {}
-  for (const [entry, source] of Object.entries(entries)) {
-    const file = `./${source.replaceAll('/', '-')}.js`
-    exports[entry] = file
-    const url = pathToFileURL(join(root, source))
-    await writeFile(join(installed, file), `export * from ${JSON.stringify(url)}\n`)
-  }
-  await writeFile(join(installed, 'package.json'), JSON.stringify({ name: 'holdfast', type: 'module', exports }))
-  await writeFile(join(dir, 'package.json'), JSON.stringify({ type: 'module' }))
-  return dir
-}
 
 describe('README', () => {
   let readme: string
@@ -33,7 +15,8 @@ describe('README', () => {
 
   beforeAll(async () => {
     readme = await readFile(join(root, 'README.md'), 'utf8')
-    dir = await project()
+    dir = await mkdtemp(join(tmpdir(), 'holdfast-readme-'))
+    await linkPackage(dir)
   })
   afterAll(() => rm(dir, { recursive: true, force: true }))
 
