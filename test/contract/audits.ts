@@ -1,4 +1,5 @@
 import { accessAudits } from './audits-access.ts'
+import { authAudits } from './audits-auth.ts'
 import { directoryAudits } from './audits-directory.ts'
 import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
@@ -7,6 +8,7 @@ import { mannerAudits } from './audits-manners.ts'
 import { offerAudits } from './audits-offers.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
+import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
 import { uploadAudits } from './audits-uploads.ts'
 import type { Audit } from './world.ts'
@@ -17,6 +19,8 @@ export const audits: readonly Audit[] = [
   ...accessAudits,
   ...limitAudits,
   ...keyAudits,
+  ...authAudits,
+  ...secondFactorAudits,
   ...uploadAudits,
   ...planAudits,
   ...directoryAudits,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fastify from 'fastify'
 import { frameworkErrors, holdfast } from '../../adapters/fastify/index.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
-import { type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { type Account, type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
 
 /** A way of serving an engine. The contract has to be the same on all of them. */
@@ -76,7 +76,7 @@ function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent
 export async function openWorld(host: Host): Promise<World & { close(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
   const clock = new ManualClock(Date.UTC(2026, 0, 15, 12))
-  const engine = await createEngine({ dataDir, clock, plans: auditPlans })
+  const engine = await createEngine({ dataDir, clock, plans: auditPlans, signup: { enabled: true, plan: 'premium' } })
   const { client, close } = await host.serve(engine)
   const [importRoot = ''] = engine.importRoots
   let actors = 0
@@ -88,11 +88,12 @@ export async function openWorld(host: Host): Promise<World & { close(): Promise<
     disable: async actor => {
       await engine.accounts.setDisabled(actor.id, true)
     },
+    setPassword: (actor, password) => engine.accounts.setPassword(actor.id, password),
     actor: async (plan = 'unlimited') => {
       actors += 1
       const account = await engine.accounts.create({ email: `actor-${actors}@example.org`, plan })
       const { secret } = await engine.keys.create(account.id, { name: 'main', scopes: SCOPES })
-      return actorOf(engine, client, account.id, secret)
+      return actorOf(engine, client, account, secret)
     },
     close: async () => {
       await close()
@@ -102,10 +103,11 @@ export async function openWorld(host: Host): Promise<World & { close(): Promise<
   }
 }
 
-function actorOf(engine: Engine, client: AuditClient, id: string, secret: string): Actor {
+function actorOf(engine: Engine, client: AuditClient, { id, email }: Account, secret: string): Actor {
   const auth = { authorization: `Bearer ${secret}` }
   return {
     id,
+    email,
     secret,
     auth,
     request: (method, path, options = {}) =>

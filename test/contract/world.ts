@@ -27,6 +27,7 @@ export interface Answer {
 /** An account of its own, with a key that may do everything. */
 export interface Actor {
   id: string
+  email: string
   secret: string
   /** Headers that carry the key. */
   auth: Record<string, string>
@@ -40,6 +41,8 @@ export interface World {
   client: AuditClient
   actor(plan?: string): Promise<Actor>
   disable(actor: Actor): Promise<void>
+  /** Gives the account a password. */
+  setPassword(actor: Actor, password: string): Promise<void>
   /** Moves the service's clock. */
   advance(ms: number): Promise<void>
   now(): number
