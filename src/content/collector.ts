@@ -75,9 +75,14 @@ export class Collector {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
     // Deletions that failed before.
     await this.#deleteFiles(this.#ledger.deleting())
-    for (const rootId of this.#ledger.droppedRoots(this.#leases.held())) {
-      while (!this.#stopped && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
-      collected.roots++
+    // Roots that are dropped from here on are the next collection's, or this one might never end.
+    const lastRoot = this.#ledger.lastRoot()
+    const nextRoots = (): number[] => (this.#stopped ? [] : this.#ledger.droppedRoots(this.#leases.held(), lastRoot))
+    for (let roots = nextRoots(); roots.length > 0; roots = nextRoots()) {
+      for (const rootId of roots) {
+        while (!this.#stopped && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
+        collected.roots++
+      }
     }
     for (let more = true; more && !this.#stopped; ) {
       const batch = await this.#ledger.takeGarbage(this.#clock.now() - graceMs)
@@ -86,15 +91,7 @@ export class Collector {
       collected.bytes += batch.bytes
       more = batch.more
     }
-    const isWork = collected.roots > 0 && !this.#stopped
-    if (!isWork) return collected
-    // There may be more dropped roots than one look returns.
-    const rest = await this.#collect(graceMs)
-    return {
-      roots: collected.roots + rest.roots,
-      blocks: collected.blocks + rest.blocks,
-      bytes: collected.bytes + rest.bytes,
-    }
+    return collected
   }
 
   async #deleteFiles(blocks: readonly StoredBlock[]): Promise<void> {

@@ -149,9 +149,14 @@ export class Ledger {
     return this.#blocks.deleting()
   }
 
-  /** Dropped roots whose rows still have to be released, except those in `leased`. */
-  droppedRoots(leased: ReadonlySet<number>): number[] {
-    return this.#roots.dropped(64 + leased.size).filter(id => !leased.has(id))
+  /** Some of the dropped roots up to an id whose rows still have to be released, except those in `leased`. */
+  droppedRoots(leased: ReadonlySet<number>, upTo: number): number[] {
+    return this.#roots.dropped(upTo, 64 + leased.size).filter(id => !leased.has(id))
+  }
+
+  /** The id of the newest root. */
+  lastRoot(): number {
+    return this.#roots.lastId()
   }
 
   /**

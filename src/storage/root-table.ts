@@ -49,7 +49,8 @@ export class RootTable {
   readonly #get: Statement<[number], RootRow>
   readonly #find: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
-  readonly #dropped: Statement<[number], { id: number }>
+  readonly #dropped: Statement<[number, number], { id: number }>
+  readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number], unknown>
   readonly #countBlocks: Statement<[number], { count: number }>
   readonly #announcedBefore: Statement<[number, number], { id: number; codec: number; multihash: Uint8Array }>
@@ -75,7 +76,8 @@ export class RootTable {
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
     this.#find = db.prepare(`${complete} AND backend_id = ?`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
-    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' LIMIT ?`)
+    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? LIMIT ?`)
+    this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
     this.#countBlocks = db.prepare('SELECT COUNT(*) AS count FROM root_blocks WHERE root_id = ?')
     this.#announcedBefore = db.prepare(`
@@ -139,8 +141,14 @@ export class RootTable {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
   }
 
-  dropped(limit: number): number[] {
-    return this.#dropped.all(limit).map(row => row.id)
+  /** Roots to be freed, among those up to an id. */
+  dropped(upTo: number, limit: number): number[] {
+    return this.#dropped.all(upTo, limit).map(row => row.id)
+  }
+
+  /** Of the newest root; ids only grow. */
+  lastId(): number {
+    return this.#lastId.get()?.id ?? 0
   }
 
   setLiveUntil(rootId: number, liveUntil: number | null): void {
