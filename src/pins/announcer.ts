@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { parseCid } from '../domain/cid.ts'
+import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { RecordTable } from '../storage/record-table.ts'
@@ -7,9 +7,12 @@ import type { RootTable } from '../storage/root-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { PinRecord } from './types.ts'
 
-/** Tells routers who has a content. False if there is no router to tell. */
+/** Tells routers who has a content. */
 export interface Announcing {
+  /** False if there is no router to tell. */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
+  /** Has routers forget it in time. */
+  withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }
 
 const AT_ONCE = 8
@@ -64,6 +67,15 @@ export class Announcer {
     if (rootId === null) return
     this.#waiting.set(rootId, parseCid(record.cid))
     this.#next()
+  }
+
+  /** To be called when a record has gone; with the last one of its root the node no longer has the content. */
+  removed(record: PinRecord): void {
+    const cid = parseCid(record.cid)
+    if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
+    this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#logger.warn({ err: error, cid: record.cid }, 'withdrawing a root failed')
+    })
   }
 
   /** Roots that are due again. */

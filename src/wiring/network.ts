@@ -36,6 +36,7 @@ export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() =>
   events.on('pin:status', ({ record }) => {
     if (record.status === 'pinned') announcer.pinned(record)
   })
+  events.on('pin:removed', ({ record }) => announcer.removed(record))
   announcer.start()
   const scheduler = parts.get(T.fetchScheduler)
   events.on('pin:removed', () => scheduler.lookForUnneeded())
