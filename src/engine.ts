@@ -23,6 +23,7 @@ import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
 import { provideContent } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
+import { provideGateway } from './wiring/provide-gateway.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
@@ -98,6 +99,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
     provideHttp(parts, config)
+    provideGateway(parts, config)
     await parts.get(T.collector).start()
     node = await startNetwork(parts, config, stores.datastore)
     const peers = node

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { parseCid } from './cid.ts'
 import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
@@ -45,6 +46,20 @@ const clusterSchema = Type.Object(
   closed,
 )
 
+const seconds = Type.Number({ exclusiveMinimum: 0 })
+
+const servingSchema = Type.Object(
+  {
+    mode: Type.Optional(Type.Union([Type.Literal('own'), Type.Literal('allow-list'), Type.Literal('open')])),
+    allow: Type.Optional(Type.Array(text)),
+    denylist: Type.Optional(text),
+    maxConcurrentRequests: Type.Optional(count),
+    maxDurationSeconds: Type.Optional(seconds),
+    retrievalTimeoutSeconds: Type.Optional(seconds),
+  },
+  closed,
+)
+
 const networkSchema = Type.Object(
   {
     enabled: Type.Optional(Type.Boolean()),
@@ -61,8 +76,6 @@ const networkSchema = Type.Object(
 )
 
 /** The config file, which is also JSON Schema. */
-const seconds = Type.Number({ exclusiveMinimum: 0 })
-
 export const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(text),
@@ -84,6 +97,7 @@ export const configSchema = Type.Object(
       ),
     ),
     signup: Type.Optional(Type.Object({ enabled: Type.Optional(Type.Boolean()), plan: Type.Optional(text) }, closed)),
+    passwordCost: Type.Optional(Type.Integer({ minimum: 1_024, maximum: 1_048_576 })),
     trustedProxies: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
     gc: Type.Optional(
       Type.Object(
@@ -94,6 +108,7 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    gateway: Type.Optional(servingSchema),
     network: Type.Optional(networkSchema),
   },
   closed,
@@ -124,6 +139,9 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
   checkUrls(config, fail)
   checkClusters(config, fail)
   checkPlans(config, fail)
+  const { passwordCost = 1 } = config
+  if (!Number.isInteger(Math.log2(passwordCost))) fail('passwordCost', 'must be a power of two')
+  checkGateway(config, fail)
   if (config.publicUrl !== undefined) config.publicUrl = config.publicUrl.replace(/\/+$/, '')
   return config
 }
@@ -153,6 +171,19 @@ function completePlan(plan: RawPlan): Plans[string] {
     rateLimit: plan.rateLimit ?? null,
     accountRateLimit: plan.accountRateLimit ?? null,
   }
+}
+
+function checkGateway({ gateway = {} }: EngineConfig, fail: Fail): void {
+  const { mode = 'own', allow } = gateway
+  if (mode === 'allow-list' && allow === undefined) fail('gateway.allow', 'is needed by the mode allow-list')
+  if (mode !== 'allow-list' && allow !== undefined) fail('gateway.allow', 'belongs to the mode allow-list')
+  allow?.forEach((cid, i) => {
+    try {
+      parseCid(cid)
+    } catch {
+      fail(`gateway.allow.${i}`, 'is not a valid content identifier')
+    }
+  })
 }
 
 function checkUrls(config: EngineConfig, fail: Fail): void {

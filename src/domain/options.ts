@@ -27,6 +27,25 @@ export interface NetworkConfig {
   allowPrivateGateways?: boolean
 }
 
+/** What `/ipfs/` serves, and how much of it at once. */
+export interface GatewayConfig {
+  /**
+   * `own`, the default: what is pinned here. `allow-list`: of that, what is asked for by a CID in `allow`, and all
+   * below it. `open`: whatever the network has, too; needs the network.
+   */
+  mode?: 'own' | 'allow-list' | 'open'
+  /** The CIDs of the mode `allow-list`. */
+  allow?: readonly string[]
+  /** A file in the compact denylist format; read again when it changes. */
+  denylist?: string
+  /** Answers under way at once, beyond which clients are told to come back. Default 1,024. */
+  maxConcurrentRequests?: number
+  /** How long an answer may take until it is broken off. Default 3,600. */
+  maxDurationSeconds?: number
+  /** In the mode `open`, how long the network is asked for a block. Default 10. */
+  retrievalTimeoutSeconds?: number
+}
+
 /** The configuration of an engine, the same in a config file and in code. Everything is optional. */
 export interface EngineConfig {
   /** Where clients reach this node, without a trailing slash, e.g. `https://pins.example.org`. */
@@ -59,6 +78,11 @@ export interface EngineConfig {
     plan?: string
   }
   /**
+   * What a password costs to compute, or to guess: scrypt's N, a power of two. Memory is 1,024 bytes times it. Default
+   * 32,768. Passwords that were stored at another cost follow when they are next used.
+   */
+  passwordCost?: number
+  /**
    * How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. Default 0: the
    * header is not looked at.
    */
@@ -69,6 +93,7 @@ export interface EngineConfig {
     /** How often the collector looks for work by itself. Default 30. */
     intervalSeconds?: number
   }
+  gateway?: GatewayConfig
   network?: NetworkConfig
 }
 

@@ -60,7 +60,8 @@ async function* linksAfter(
 
 async function describe(blocks: RequestBlocks, { name, cid, dagSize }: DirectoryLink): Promise<ListingEntry> {
   if (cid.code === CODEC.raw) return { name, cid, type: 'file', size: blocks.sizeOf(cid) ?? dagSize }
-  if (cid.code !== CODEC.dagPb) return { name, cid, type: 'other', size: dagSize }
+  // Another block each, from the network, would take too long.
+  if (cid.code !== CODEC.dagPb || !blocks.isLocal) return { name, cid, type: 'other', size: dagSize }
   try {
     const node = decodeNode(cid, await blocks.get(cid))
     if (node.kind === 'file') return { name, cid, type: 'file', size: node.size }

@@ -1,53 +1,57 @@
 import { randomUUID } from 'node:crypto'
+import type { CID } from 'multiformats/cid'
 import type { LiveContent } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { GatewayConfig } from '../domain/options.ts'
+import { CLIENT_GONE } from '../http/error-response.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
+import type { BlockFetcher } from '../network/block-fetcher.ts'
 import { Admission } from './admission.ts'
 import { corsHeaders } from './content-headers.ts'
 import { type ContentPath, parseContentPath } from './content-path.ts'
 import { DenylistFile } from './denylist-file.ts'
 import { failureResponse } from './failure-response.ts'
 import { chooseFormat, type FormatChoice } from './format.ts'
+import { type ContentOrigin, PinnedContent } from './held-content.ts'
+import { NetworkContent } from './network-content.ts'
 import { RequestBlocks } from './request-blocks.ts'
 import { RequestLimit } from './request-limit.ts'
 import { resolve } from './resolver.ts'
 import { respond } from './respond.ts'
 import { StreamBody } from './stream-body.ts'
 
-export interface GatewayOptions {
-  /** Only content asked for by one of these CIDs, and what is below it, is served. Default: all that is pinned. */
-  allow?: readonly string[]
-  /** A file in the compact denylist format; read again when it changes. */
-  denylist?: string
-  /** Answers under way at once, beyond which clients are told to come back. Default 1,024. */
-  maxConcurrentRequests?: number
-  /** How long an answer may take until it is broken off. Default one hour. */
-  maxDurationSeconds?: number
-}
-
 export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
-  options?: GatewayOptions
+  options?: GatewayConfig
+  /** How far content is that is on its way here to be pinned; null for all other. */
+  arrivalOf?: (cid: CID) => { blocks: number; bytes: number } | null
+  /** For the mode `open`. */
+  fetcher?: BlockFetcher | null
 }
 
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
 const CONCURRENT_REQUESTS = 1024
 const DURATION_SECONDS = 3600
+const RETRIEVAL_SECONDS = 10
+const ARRIVAL_RETRY_SECONDS = 10
 
 /**
  * Serves pinned content at `/ipfs/<cid>/<path>`. Every answer that is not an error is made of blocks whose hashes have
  * been checked; a body that cannot be finished rightly throws.
  *
- * @throws HoldfastError `INVALID_CID` for an allowed CID that is none.
+ * @throws HoldfastError `INVALID_CID` for an allowed CID that is none, `CONFIG_INVALID` for the mode `open` without
+ * a network.
  */
-export function createGateway({ content, clock, logger, options = {} }: GatewayDependencies): ApiHandler {
+export function createGateway(dependencies: GatewayDependencies): ApiHandler {
+  const { clock, logger, options = {}, arrivalOf = () => null } = dependencies
+  const origins = originsOf(dependencies)
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
-  const admission = new Admission({ allow: options.allow ?? null, denylist })
+  const admission = new Admission({ allow: options.mode === 'allow-list' ? (options.allow ?? []) : null, denylist })
   const limit = new RequestLimit(options.maxConcurrentRequests ?? CONCURRENT_REQUESTS)
   const maxDurationMs = (options.maxDurationSeconds ?? DURATION_SECONDS) * 1000
 
@@ -59,7 +63,7 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
       response = await answer(request)
     } catch (error) {
       failure = error
-      response = failureResponse(request, error, randomUUID())
+      response = request.signal.aborted ? NOBODY : failureResponse(request, error, randomUUID())
     }
     const { status } = response
     const bytes = Number(response.headers['content-length'] ?? 0)
@@ -95,9 +99,12 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
     const rules = await admission.rules()
     rules.checkRoot(path.cid)
     rules.checkBlocked(path.cid, path.names)
-    const blocks = RequestBlocks.open(path.cid, { content, clock, rules })
-    if (blocks !== null) return blocks
     const onlyIfCached = /\bonly-if-cached\b/i.test(request.header('cache-control') ?? '')
+    const asked = onlyIfCached ? origins.slice(0, 1) : origins
+    const blocks = await RequestBlocks.open(path.cid, { origins: asked, clock, rules, signal: request.signal })
+    if (blocks !== null) return blocks
+    const arrival = arrivalOf(path.cid)
+    if (arrival !== null && !onlyIfCached) throw onItsWay(path.root, arrival)
     throw new HoldfastError(
       onlyIfCached ? 'PRECONDITION_FAILED' : 'CID_NOT_FOUND',
       `${path.root} is not pinned on this node`,
@@ -149,6 +156,22 @@ export function createGateway({ content, clock, logger, options = {} }: GatewayD
     return { ...response, body: stream }
   }
 }
+
+function originsOf({ content, clock, options = {}, fetcher }: GatewayDependencies): ContentOrigin[] {
+  const pinned = new PinnedContent(content)
+  if (options.mode !== 'open') return [pinned]
+  if (!fetcher) throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
+  const timeoutMs = (options.retrievalTimeoutSeconds ?? RETRIEVAL_SECONDS) * 1000
+  return [pinned, new NetworkContent(fetcher, clock, timeoutMs)]
+}
+
+function onItsWay(root: string, { blocks, bytes }: { blocks: number; bytes: number }): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', `${root} is being fetched: ${blocks} blocks, ${bytes} bytes so far`, {
+    details: { retryAfter: ARRIVAL_RETRY_SECONDS, blocks, bytes },
+  })
+}
+
+const NOBODY: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
 const PREFLIGHT: ApiResponse = {
   status: 204,

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
-import type { LeasedContent, LiveContent } from '../content/live-content.ts'
 import { HASH } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AdmissionRules } from './admission.ts'
+import type { ContentOrigin, HeldContent } from './held-content.ts'
 
 /** Where blocks are read from, their hashes checked. */
 export interface BlockReader {
@@ -11,34 +11,36 @@ export interface BlockReader {
 }
 
 export interface RequestBlockParts {
-  content: LiveContent
+  /** Asked in this order. */
+  origins: readonly ContentOrigin[]
   clock: Clock
   rules: AdmissionRules
+  signal: AbortSignal
 }
 
 /** The blocks below one root that are held for one request, from its first look until its body has ended. */
 export class RequestBlocks implements BlockReader {
   readonly root: CID
-  readonly #content: LiveContent
-  readonly #clock: Clock
-  readonly #rules: AdmissionRules
-  #held: LeasedContent
+  readonly #parts: RequestBlockParts
+  #held: HeldContent
   /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
-  readonly #single = new Map<string, LeasedContent>()
+  readonly #single = new Map<string, HeldContent>()
   #released = false
 
-  private constructor(root: CID, held: LeasedContent, parts: RequestBlockParts) {
+  private constructor(root: CID, held: HeldContent, parts: RequestBlockParts) {
     this.root = root
     this.#held = held
-    this.#content = parts.content
-    this.#clock = parts.clock
-    this.#rules = parts.rules
+    this.#parts = parts
   }
 
-  /** Null if no live record needs the root. The caller releases what it gets. */
-  static open(root: CID, parts: RequestBlockParts): RequestBlocks | null {
-    const held = parts.content.lease(root)
+  /** Null if no origin has the root. The caller releases what it gets. */
+  static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
+    const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, parts)
+  }
+
+  get isLocal(): boolean {
+    return this.#held.isLocal
   }
 
   /** Until when the blocks may be served, as far as is known; null for no end. */
@@ -57,9 +59,10 @@ export class RequestBlocks implements BlockReader {
    * `LEGAL_REASONS` if it is blocked.
    */
   async get(cid: CID): Promise<Uint8Array> {
-    this.#renew()
-    this.#rules.checkBlocked(cid)
-    return this.#of(cid).store.get(cid, { verify: true })
+    await this.#renew()
+    this.#parts.rules.checkBlocked(cid)
+    const held = this.#isSingle(cid) ? await this.#holdSingle(cid) : this.#held
+    return held.get(cid)
   }
 
   /**
@@ -69,13 +72,13 @@ export class RequestBlocks implements BlockReader {
    */
   checkPath(roots: readonly CID[], names: readonly string[]): void {
     if (roots.length !== names.length + 1) return
-    for (const [depth, cid] of roots.entries()) this.#rules.checkBlocked(cid, names.slice(depth))
+    for (const [depth, cid] of roots.entries()) this.#parts.rules.checkBlocked(cid, names.slice(depth))
   }
 
-  /** The length of a block without reading it, null if it is not here. */
+  /** The length of a block if that is known without reading it. */
   sizeOf(cid: CID): number | null {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest.length
-    return this.#of(cid).store.sizeOf(cid)
+    return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
   }
 
   /** Gives everything back; safe to call more than once. */
@@ -87,23 +90,39 @@ export class RequestBlocks implements BlockReader {
   }
 
   /** A timelock ends what is under way, unless another record has taken over by then. */
-  #renew(): void {
+  async #renew(): Promise<void> {
+    if (this.#released) throw gone(this.root)
     const { liveUntil } = this.#held
-    if (!this.#released && (liveUntil === null || liveUntil > this.#clock.now())) return
-    const next = this.#released ? null : this.#content.lease(this.root)
+    if (liveUntil === null || liveUntil > this.#parts.clock.now()) return
+    const next = await openFirst(this.root, this.#parts)
     if (next === null) throw gone(this.root)
     this.#held.release()
     this.#held = next
+    if (this.#released) next.release()
   }
 
-  #of(cid: CID): LeasedContent {
-    if (this.root.multihash.code !== HASH.identity || cid.multihash.code === HASH.identity) return this.#held
+  #isSingle(cid: CID): boolean {
+    return this.root.multihash.code === HASH.identity && cid.multihash.code !== HASH.identity
+  }
+
+  async #holdSingle(cid: CID): Promise<HeldContent> {
     const key = cid.toString()
-    const held = this.#single.get(key) ?? this.#content.lease(cid)
+    const known = this.#single.get(key)
+    if (known !== undefined) return known
+    const held = await openFirst(cid, this.#parts)
     if (held === null) throw gone(cid)
     this.#single.set(key, held)
+    if (this.#released) held.release()
     return held
   }
+}
+
+async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {
+  for (const origin of origins) {
+    const held = await origin.open(root, signal)
+    if (held !== null) return held
+  }
+  return null
 }
 
 function gone(cid: CID): HoldfastError {

@@ -1,12 +1,11 @@
 import { createRoutes } from '../contract/routes.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { VERSION } from '../domain/version.ts'
-import { createGateway } from '../gateway/gateway.ts'
 import { createApi } from '../http/pipeline.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
-/** The API and the gateway, as functions from request to response. Needs everything below. */
+/** The API, as a function from request to response. Needs everything below. */
 export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig): void {
   parts.provide(T.api, p =>
     createApi({
@@ -32,8 +31,5 @@ export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig):
       clock: p.get(T.clock),
       trustedProxies,
     }),
-  )
-  parts.provide(T.gateway, p =>
-    createGateway({ content: p.get(T.liveContent), clock: p.get(T.clock), logger: p.get(T.logger) }),
   )
 }

@@ -127,10 +127,10 @@ test('chunks that have been sent are freed, and only those', async () => {
 test('with an allow-list, only what is asked for by a listed CID', async () => {
   const listed = await world.addDirectory({ a: 'in the list' })
   const other = await world.addFile('in no list')
-  const { request } = directClient(world.gateway({ allow: [listed.toString()] }))
+  const { request } = directClient(world.gateway({ mode: 'allow-list', allow: [listed.toString()] }))
   expect((await request('GET', `/ipfs/${listed}/a`)).text).toBe('in the list')
   expect((await request('GET', `/ipfs/${other}`)).status).toBe(404)
-  expect(() => world.gateway({ allow: ['x'] })).toThrow(/gateway.allow/)
+  expect(() => world.gateway({ mode: 'allow-list', allow: ['x'] })).toThrow(/gateway.allow/)
 })
 
 test('blocked content is refused by any way that leads to it, as soon as the file says so', async () => {

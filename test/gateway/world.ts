@@ -17,7 +17,8 @@ import { StagedDag } from '../../src/content/staged-dag.ts'
 import { importFile, importSymlink } from '../../src/content/unixfs-import.ts'
 import { CODEC } from '../../src/domain/cid.ts'
 import type { Logger } from '../../src/domain/logger.ts'
-import { createGateway, type GatewayOptions } from '../../src/gateway/gateway.ts'
+import type { GatewayConfig } from '../../src/domain/options.ts'
+import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/storage/block-table.ts'
 import { Database } from '../../src/storage/database.ts'
@@ -83,8 +84,8 @@ export class GatewayWorld {
     error: (fields, message) => this.#log('error', fields, message),
   }
 
-  gateway(options: GatewayOptions = {}): ApiHandler {
-    return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options })
+  gateway(options: GatewayConfig = {}, more: Partial<GatewayDependencies> = {}): ApiHandler {
+    return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options, ...more })
   }
 
   /** Pins a file. `liveUntil` is the instant of its timelock. */

@@ -83,10 +83,11 @@ function readConfigFile(file: string): EngineConfig {
 
 /** Relative paths in a config file mean from where the file is, wherever the command is run. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
-  const { importRoots, clusters } = config
+  const { importRoots, clusters, gateway } = config
   return {
     ...config,
     ...(importRoots && { importRoots: importRoots.map(root => resolve(directory, root)) }),
+    ...(gateway?.denylist && { gateway: { ...gateway, denylist: resolve(directory, gateway.denylist) } }),
     ...(clusters && {
       clusters: clusters.map(cluster =>
         cluster.dataDir === undefined ? cluster : { ...cluster, dataDir: resolve(directory, cluster.dataDir) },

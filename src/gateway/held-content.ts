@@ -1,0 +1,67 @@
+import type { CID } from 'multiformats/cid'
+import type { LeasedContent, LiveContent } from '../content/live-content.ts'
+
+/** Blocks that may be served until they are released. */
+export interface HeldContent {
+  /** Whether reading is a matter of milliseconds. */
+  readonly isLocal: boolean
+  /** Until when they may be served, as far as is known, in milliseconds since the epoch; null for no end. */
+  readonly liveUntil: number | null
+  /**
+   * The bytes of a block, their hash checked.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `CID_NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
+   */
+  get(cid: CID): Promise<Uint8Array>
+  /** The length of a block if that is known without reading it. */
+  sizeOf(cid: CID): number | null
+  /** Safe to call more than once. */
+  release(): void
+}
+
+/** Where content comes from. */
+export interface ContentOrigin {
+  /**
+   * Null if the root is not to be had here. The caller releases what it gets.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if that could not be found out in time.
+   */
+  open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
+}
+
+/** What live records need. */
+export class PinnedContent implements ContentOrigin {
+  readonly #content: LiveContent
+
+  constructor(content: LiveContent) {
+    this.#content = content
+  }
+
+  open(root: CID): HeldContent | null {
+    const leased = this.#content.lease(root)
+    return leased === null ? null : new LeasedBlocks(leased)
+  }
+}
+
+class LeasedBlocks implements HeldContent {
+  readonly isLocal = true
+  readonly liveUntil: number | null
+  readonly #leased: LeasedContent
+
+  constructor(leased: LeasedContent) {
+    this.#leased = leased
+    this.liveUntil = leased.liveUntil
+  }
+
+  get(cid: CID): Promise<Uint8Array> {
+    return this.#leased.store.get(cid, { verify: true })
+  }
+
+  sizeOf(cid: CID): number | null {
+    return this.#leased.store.sizeOf(cid)
+  }
+
+  release(): void {
+    this.#leased.release()
+  }
+}

@@ -1,0 +1,32 @@
+import type { CID } from 'multiformats/cid'
+import { identityOf } from '../domain/cid.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import { createGateway } from '../gateway/gateway.ts'
+import type { Parts } from './container.ts'
+import { T } from './tokens.ts'
+
+/** What serves `/ipfs/`. Needs content, fetches and the network. */
+export function provideGateway(parts: Parts, { gateway = {} }: EngineConfig): void {
+  parts.provide(T.gateway, p =>
+    createGateway({
+      content: p.get(T.liveContent),
+      clock: p.get(T.clock),
+      logger: p.get(T.logger),
+      options: gateway,
+      arrivalOf: cid => arrivalOf(p, cid),
+      fetcher: p.get(T.network).fetcher,
+    }),
+  )
+}
+
+/** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
+function arrivalOf(parts: Parts, cid: CID): { blocks: number; bytes: number } | null {
+  for (const backendId of parts.get(T.blockStores).keys()) {
+    const fetch = parts.get(T.fetchTable).find(backendId, identityOf(cid))
+    if (fetch === undefined) continue
+    const attempt = parts.get(T.fetchScheduler).attempt(fetch.id)
+    if (attempt !== undefined) return attempt.totals
+    if (fetch.nextAttemptAt !== null) return { blocks: 0, bytes: 0 }
+  }
+  return null
+}

@@ -1,0 +1,130 @@
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { BlockFetcher } from '../../src/network/block-fetcher.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { withEngine } from '../support/test-engine.ts'
+import { apiRequest, directClient } from './client.ts'
+import { GatewayWorld } from './world.ts'
+
+const MIB = 1024 ** 2
+let world: GatewayWorld
+let elsewhere: GatewayWorld
+
+beforeEach(async () => {
+  world = await GatewayWorld.open()
+  elsewhere = await GatewayWorld.open()
+})
+
+afterEach(async () => {
+  await world.close()
+  await elsewhere.close()
+})
+
+/** A network whose only other node is `elsewhere`; `delay` holds an answer up. */
+function network(delay: (cid: CID, signal: AbortSignal) => Promise<void> = async () => {}) {
+  const state = { open: 0, asked: 0 }
+  const fetcher: BlockFetcher = {
+    canAsk: () => true,
+    async open() {
+      state.open++
+      return {
+        async get(cid, { signal }) {
+          state.asked++
+          await delay(cid, signal)
+          try {
+            return await elsewhere.read(cid)
+          } catch (cause) {
+            throw new HoldfastError('CID_NOT_FOUND', `${cid} is with nobody`, { cause })
+          }
+        },
+        sources: () => [],
+        close: () => {
+          state.open--
+        },
+      }
+    },
+  }
+  return { state, fetcher }
+}
+
+test('the mode open serves what others have, storing nothing', async () => {
+  const bytes = pseudoRandom(3 * MIB)
+  const tree = await elsewhere.addDirectory({ sub: { 'big.bin': bytes, 'small.txt': 'small' } })
+  const { fetcher, state } = network()
+  const { request } = directClient(world.gateway({ mode: 'open' }, { fetcher }))
+  expect((await request('GET', `/ipfs/${tree}/sub/small.txt`)).text).toBe('small')
+  expect((await request('GET', `/ipfs/${tree}/sub/big.bin`)).body.equals(bytes)).toBe(true)
+  const asked = state.asked
+  const range = await request('GET', `/ipfs/${tree}/sub/big.bin`, { range: `bytes=${MIB}-${MIB + 9}` })
+  expect(range.body.equals(bytes.subarray(MIB, MIB + 10))).toBe(true)
+  expect(state.asked - asked).toBe(1)
+  expect((await request('GET', `/ipfs/${tree}/sub/`)).text).toContain('small.txt')
+  expect((await request('GET', `/ipfs/${tree}/`, { 'cache-control': 'only-if-cached' })).status).toBe(412)
+  expect(state.open).toBe(0)
+  // The other modes do not ask.
+  expect((await directClient(world.gateway({}, { fetcher })).request('GET', `/ipfs/${tree}/`)).status).toBe(404)
+})
+
+test('what nobody has is 404, what does not come in time 503', async () => {
+  const nobody = CID.createV1(0x55, await sha256.digest(Buffer.from('nobody')))
+  const slow = await elsewhere.addFile('slow')
+  const { fetcher, state } = network((cid, signal) =>
+    cid.equals(slow)
+      ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      : Promise.resolve(),
+  )
+  const gateway = world.gateway({ mode: 'open', retrievalTimeoutSeconds: 5 }, { fetcher })
+  expect((await gateway(apiRequest('GET', `/ipfs/${nobody}`))).status).toBe(404)
+  const pending = gateway(apiRequest('GET', `/ipfs/${slow}`))
+  while (world.clock.waiting === 0) await new Promise(resolve => setImmediate(resolve))
+  world.clock.advance(5000)
+  const answer = await pending
+  expect(answer.status).toBe(503)
+  expect(answer.headers['retry-after']).toBe('30')
+  expect(String(answer.body)).toContain('within 5 s')
+  // A client that goes does not leave the search behind.
+  const client = new AbortController()
+  const gone = gateway(apiRequest('GET', `/ipfs/${slow}`, {}, client.signal))
+  while (world.clock.waiting === 0) await new Promise(resolve => setImmediate(resolve))
+  client.abort()
+  await gone
+  expect(world.clock.waiting).toBe(0)
+  expect(state.open).toBe(0)
+})
+
+test('the mode open without a network is a mistake in the configuration', () => {
+  expect(() => world.gateway({ mode: 'open' }, { fetcher: null })).toThrow(/gateway.mode/)
+})
+
+test('content on its way is 503 with how much has come', async () => {
+  const cid = await elsewhere.addFile('coming')
+  const arrivalOf = (asked: CID) => (asked.equals(cid) ? { blocks: 7, bytes: 1234 } : null)
+  const { request } = directClient(world.gateway({}, { arrivalOf }))
+  const answer = await request('GET', `/ipfs/${cid}`)
+  expect(answer.status).toBe(503)
+  expect(answer.header('retry-after')).toBe('10')
+  expect(JSON.parse(answer.text)).toMatchObject({ code: 'UNAVAILABLE', blocks: 7, bytes: 1234 })
+  expect((await request('GET', `/ipfs/${cid}`, { 'cache-control': 'only-if-cached' })).status).toBe(412)
+})
+
+test('an engine serves what is uploaded to it, by its configuration', () =>
+  withEngine(
+    async ({ engine, account, clock, restart }) => {
+      const bytes = pseudoRandom(2 * MIB + 3)
+      const { record } = await engine.pins.upload(bytes, { account, timelock: '2030-01-01T01:00:00Z' })
+      const { request } = directClient(engine.gateway)
+      expect((await request('GET', `/ipfs/${record.cid}`)).body.equals(bytes)).toBe(true)
+      clock.advance(3_599_999)
+      expect((await request('GET', `/ipfs/${record.cid}`)).status).toBe(200)
+      const kept = await engine.pins.upload(Buffer.from('kept'), { account })
+      const listed = await restart({ gateway: { mode: 'allow-list', allow: [record.cid] } })
+      expect((await directClient(listed.gateway).request('GET', `/ipfs/${record.cid}`)).status).toBe(200)
+      expect((await directClient(listed.gateway).request('GET', `/ipfs/${kept.record.cid}`)).status).toBe(404)
+      clock.advance(1)
+      expect((await directClient(listed.gateway).request('GET', `/ipfs/${record.cid}`)).status).toBe(404)
+      await expect(restart({ gateway: { mode: 'open' } })).rejects.toThrow(/gateway.mode: open/)
+    },
+    { plans: {} },
+  ))
