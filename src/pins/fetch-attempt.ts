@@ -36,6 +36,8 @@ export interface AttemptParts {
 }
 
 const UNNEEDED = new HoldfastError('ABORTED', 'nobody waits for it any more')
+/** How often what has come is made durable, so that a crash loses little of a slow fetch. */
+const FLUSH_MS = 2_000
 /** Sources whose failures a reason names. */
 const NAMED_SOURCES = 3
 
@@ -94,7 +96,13 @@ export class FetchAttempt {
     try {
       this.#restartStall()
       session = await open(this.signal)
-      const onProgress = (totals: FetchTotals): void => this.#progress(totals)
+      let flushedAt = clock.now()
+      const onProgress = (totals: FetchTotals): void => {
+        this.#progress(totals)
+        if (clock.now() - flushedAt < FLUSH_MS) return
+        flushedAt = clock.now()
+        void staged.store.flush()
+      }
       const { signal } = this
       this.totals = await fetchDag(this.root, { staged, session, shared, bounds, signal, onProgress })
       this.#cancelStall()
