@@ -28,17 +28,20 @@ export interface Node {
   restart(options?: Partial<EngineOptions>): Promise<void>
 }
 
-export interface Provider extends NetworkNode {
+export interface Provider {
   blocks: ServedBlocks
+  stop(): Promise<void>
   /** The address by which it is reached. */
   address: string
+  /** After it was stopped, at the same address. */
+  startAgain(): Promise<void>
 }
 
 /** Makes the participants of a test; all of them are stopped at its end. */
 export interface Net {
   node(options?: Partial<EngineOptions>): Promise<Node>
   /** A node that serves blocks and is no engine. */
-  provider(blocks: readonly Block[], listen?: string): Promise<Provider>
+  provider(blocks: readonly Block[]): Promise<Provider>
   /** An HTTP server on loopback. Returns its URL. */
   server(listener: RequestListener): Promise<string>
 }
@@ -61,8 +64,8 @@ export function withNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
           endings.push(() => node.engine.stop())
           return node
         },
-        provider: async (blocks, listen) => {
-          const provider = await startProvider(newDir(), new ServedBlocks(blocks), listen)
+        provider: async blocks => {
+          const provider = await startProvider(newDir(), new ServedBlocks(blocks))
           endings.push(provider.stop)
           return provider
         },
@@ -128,16 +131,26 @@ async function startNode(dataDir: string, options: Partial<EngineOptions> = {}):
   return node
 }
 
-async function startProvider(dir: string, blocks: ServedBlocks, listen?: string): Promise<Provider> {
-  const datastore = new LevelDatastore(dir)
-  await datastore.open()
-  const config = listen === undefined ? {} : { listen: [listen] }
-  const node = await startNetwork({ config, blocks, datastore, clock: systemClock, logger: silentLogger })
-  let stopping: Promise<void> | null = null
-  const stop = (): Promise<void> => {
-    stopping ??= node.stop().then(() => datastore.close())
-    return stopping
+async function startProvider(dir: string, blocks: ServedBlocks): Promise<Provider> {
+  const start = async (listen?: string): Promise<{ node: NetworkNode; stop: () => Promise<void> }> => {
+    const datastore = new LevelDatastore(dir)
+    await datastore.open()
+    const config = listen === undefined ? {} : { listen: [listen] }
+    const node = await startNetwork({ config, blocks, datastore, clock: systemClock, logger: silentLogger })
+    let stopping: Promise<void> | null = null
+    const stop = (): Promise<void> => {
+      stopping ??= node.stop().then(() => datastore.close())
+      return stopping
+    }
+    return { node, stop }
   }
-  const [address = ''] = node.addresses()
-  return { ...node, blocks, address, stop }
+  let running = await start()
+  const [address = ''] = running.node.addresses()
+  return {
+    ...{ blocks, address },
+    stop: () => running.stop(),
+    startAgain: async () => {
+      running = await start(address.replace(/\/p2p\/.*/, ''))
+    },
+  }
 }

@@ -6,8 +6,12 @@ import type { Block } from './dags.ts'
 export class ServedBlocks implements HostBlocks {
   readonly #blocks = new Map<string, Uint8Array>()
   readonly #served = new Map<string, number>()
-  /** What happens before a block is given; what it returns, if anything, is given instead. */
-  before: (cid: CID, served: number) => Promise<Uint8Array | undefined> | undefined = () => undefined
+  #asked = 0
+  /**
+   * What happens before a block is given, the first of all being number 1; what it returns, if anything, is given
+   * instead.
+   */
+  before: (cid: CID, asked: number) => Promise<Uint8Array | undefined> | undefined = () => undefined
 
   constructor(blocks: readonly Block[]) {
     for (const { cid, bytes } of blocks) this.#blocks.set(keyOf(cid), bytes)
@@ -16,6 +20,16 @@ export class ServedBlocks implements HostBlocks {
   /** Blocks given so far, repeats included. */
   get total(): number {
     return [...this.#served.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Gives no more than that many blocks and then leaves everybody waiting. */
+  hangAfter(most: number): void {
+    const end = this.#asked + most
+    this.before = (_, asked) => (asked > end ? new Promise(() => undefined) : undefined)
+  }
+
+  answerAgain(): void {
+    this.before = () => undefined
   }
 
   /** How often a block was given. */
@@ -43,7 +57,7 @@ export class ServedBlocks implements HostBlocks {
   async get(cid: CID): Promise<Uint8Array | null> {
     const bytes = this.#blocks.get(keyOf(cid))
     if (bytes === undefined) return null
-    const instead = await this.before(cid, this.total)
+    const instead = await this.before(cid, ++this.#asked)
     this.#served.set(keyOf(cid), this.count(cid) + 1)
     return instead ?? bytes
   }
