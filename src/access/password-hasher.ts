@@ -64,6 +64,10 @@ export class ScryptHasher implements PasswordHasher {
     this.#decoy = { parameters, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   }
 
+  static ofCost(cost: number = DEFAULT_PARAMETERS.cost): ScryptHasher {
+    return new ScryptHasher({ ...DEFAULT_PARAMETERS, cost })
+  }
+
   async hash(password: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES)
     const hash = await this.#compute(password, salt, this.#parameters)

@@ -51,9 +51,10 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
   const sessions = new SessionTable(db)
+  const hasher = ScryptHasher.ofCost(config.passwordCost)
   const secondFactor = new SecondFactor({ table: new SecondFactorTable(db), writes, clock })
   return {
-    accounts: new AccountService({ table, sessions, hasher: new ScryptHasher(), writes, plans, cache, clock }),
+    accounts: new AccountService({ table, sessions, hasher, writes, plans, cache, clock }),
     keys: new KeyService({ table: new KeyTable(db), accounts: table, writes, scopes, secondFactor, cache, clock }),
     secondFactor,
     close: () => db.close(),

@@ -81,7 +81,7 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
 
 /** Signing in, and what belongs to it. */
 function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
-  parts.provide(T.hasher, () => new ScryptHasher())
+  parts.provide(T.hasher, () => ScryptHasher.ofCost(config.passwordCost))
   parts.provide(T.secondFactor, p => {
     const table = new SecondFactorTable(p.get(T.database))
     return new SecondFactor({ table, writes: p.get(T.writes), clock: p.get(T.clock) })

@@ -76,7 +76,13 @@ function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent
 export async function openWorld(host: Host): Promise<World & { close(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
   const clock = new ManualClock(Date.UTC(2026, 0, 15, 12))
-  const engine = await createEngine({ dataDir, clock, plans: auditPlans, signup: { enabled: true, plan: 'premium' } })
+  const engine = await createEngine({
+    dataDir,
+    clock,
+    plans: auditPlans,
+    signup: { enabled: true, plan: 'premium' },
+    passwordCost: 1_024,
+  })
   const { client, close } = await host.serve(engine)
   const [importRoot = ''] = engine.importRoots
   let actors = 0
