@@ -1,0 +1,107 @@
+// Checks the package as others get it: builds and packs it, lints the tarball, installs it into an empty project and
+// uses it from there. Needs a registry or a warm cache; takes about a minute. `--quick` stops before installing.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..')
+const CONSUMER = join(import.meta.dirname, 'package-consumer')
+const NODE = process.execPath
+const BIN = join(ROOT, 'node_modules')
+const npm = process.env.npm_execpath
+
+const { bin, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  bin: { holdfast: string }
+  devDependencies: Record<string, string>
+}
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
+
+function step(name: string, args: readonly string[], cwd: string, accept: (output: string) => boolean = () => false) {
+  const started = performance.now()
+  const { status, stdout, stderr, error } = spawnSync(NODE, args, { cwd, encoding: 'utf8' })
+  const output = `${stdout}${stderr}`
+  if (error !== undefined || (status !== 0 && !accept(output))) {
+    throw new Error(`${name} failed: ${error?.message ?? ''}\n${output}`)
+  }
+  console.log(`ok  ${name}, ${((performance.now() - started) / 1_000).toFixed(1)} s`)
+  return stdout
+}
+
+function runNpm(name: string, args: readonly string[], cwd: string): string {
+  if (npm === undefined) throw new Error('run this by npm: npm run check:package')
+  return step(name, [npm, ...args, '--no-audit', '--no-fund', '--loglevel=error'], cwd)
+}
+
+function pack(): string {
+  runNpm('build and pack', ['pack', '--pack-destination', directory], ROOT)
+  const [tarball] = globSync('*.tgz', { cwd: directory })
+  if (tarball === undefined) throw new Error('npm pack left no tarball')
+  return join(directory, tarball)
+}
+
+function lint(tarball: string): void {
+  step('publint', [join(BIN, 'publint/src/cli.js'), tarball, '--strict'], ROOT)
+  step('attw', [join(BIN, '@arethetypeswrong/cli/dist/index.js'), '--profile', 'esm-only', tarball], ROOT)
+}
+
+function emptyProject(): string {
+  const project = join(directory, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  for (const file of ['plain.js', 'common.cjs', 'typed.ts', 'typed-fastify.ts']) {
+    copyFileSync(join(CONSUMER, file), join(project, file))
+  }
+  return project
+}
+
+/** Peers are left out: one of a dependency's is a whole mobile framework, which no server ever loads. */
+function install(project: string, packages: readonly string[]): void {
+  runNpm(`install ${packages.map(name => name.replace(directory, '')).join(' ')}`, installArgs(packages), project)
+}
+
+function installArgs(packages: readonly string[]): string[] {
+  return ['install', '--omit=peer', '--prefer-offline', '--ignore-scripts', ...packages]
+}
+
+/** How heavy an installation is. */
+function weigh(project: string): string {
+  const files = globSync('node_modules/**', { cwd: project, withFileTypes: true }).filter(entry => entry.isFile())
+  const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0)
+  const packages = globSync('node_modules/{*,@*/*}/package.json', { cwd: project }).length
+  return `${packages} packages at the top, ${Math.round(bytes / 1e6)} MB`
+}
+
+/** Types are checked without skipLibCheck; what is wrong in other packages is theirs. */
+function checkTypes(project: string, file: string): void {
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
+  const lib = ['--lib', 'es2024,esnext.disposable']
+  const ours = (line: string): boolean => /^(typed|node_modules\/holdfast\/)/.test(line)
+  const accept = (output: string): boolean => !output.split('\n').some(ours)
+  step(`types of ${file}`, [join(BIN, 'typescript/bin/tsc'), ...options, ...lib, file], project, accept)
+}
+
+function use(project: string): void {
+  step('plain JavaScript', ['plain.js'], project)
+  step('CommonJS', ['common.cjs'], project)
+  const help = step('command line', [join('node_modules/holdfast', bin.holdfast), '--help'], project)
+  if (!help.includes('serve')) throw new Error(`the command line does not explain itself: ${help}`)
+  checkTypes(project, 'typed.ts')
+}
+
+try {
+  const tarball = pack()
+  console.log(`    ${Math.round(statSync(tarball).size / 1e3)} kB packed`)
+  lint(tarball)
+  if (!process.argv.includes('--quick')) {
+    const project = emptyProject()
+    install(project, [tarball])
+    console.log(`    ${weigh(project)}`)
+    install(project, [`@types/node@${devDependencies['@types/node']}`])
+    use(project)
+    install(project, [`fastify@${devDependencies.fastify}`])
+    checkTypes(project, 'typed-fastify.ts')
+  }
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}
