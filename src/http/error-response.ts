@@ -1,3 +1,4 @@
+import { isDiskFull } from '../domain/disk-full.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from './json-response.ts'
 import type { ApiResponse } from './types.ts'
@@ -86,7 +87,7 @@ const DEFAULT_RETRY_SECONDS = 5
 
 /** What a client may know of an error: an unknown one becomes `INTERNAL_ERROR`, a full disk `STORAGE_FULL`. */
 export function publicError(error: unknown): HoldfastError {
-  if (isFull(error)) {
+  if (isDiskFull(error)) {
     return new HoldfastError('STORAGE_FULL', 'the node has no space left for new content', { cause: error })
   }
   if (isHoldfastError(error) && !INTERNAL.has(error.code)) return error
@@ -132,13 +133,4 @@ function headersOf(error: HoldfastError): Record<string, string> {
 /** Milliseconds since the epoch as the whole second that has begun by then. */
 export function unixSeconds(ms: number): string {
   return String(Math.ceil(ms / 1000))
-}
-
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])
-
-function isFull(error: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
-    if ('code' in current && typeof current.code === 'string' && FULL.has(current.code)) return true
-  }
-  return false
 }

@@ -2,6 +2,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Activity } from '../domain/activity.ts'
 import { type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { isDiskFull } from '../domain/disk-full.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { PinStore } from '../storage/pin-store.ts'
@@ -70,7 +71,8 @@ export class PinService {
    * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
    *
    * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
-   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `ABORTED`; and what the source throws.
+   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `STORAGE_FULL`, `ABORTED`; and what the
+   * source throws.
    */
   upload(content: types.ByteSource, options: types.UploadOptions): Promise<types.PinOutcome> {
     return this.#making(options, own => this.#uploader.upload(content, own))
@@ -184,7 +186,12 @@ export class PinService {
     request: R,
     make: (request: R) => Promise<T>,
   ): Promise<T> {
-    const outcome = await this.#activity.run(request.signal, signal => make({ ...request, signal }))
+    const outcome = await this.#activity
+      .run(request.signal, signal => make({ ...request, signal }))
+      .catch((error: unknown) => {
+        if (!isDiskFull(error)) throw error
+        throw new HoldfastError('STORAGE_FULL', 'there is no room left on the disk', { cause: error })
+      })
     if (outcome.created && outcome.record.expiresAt !== null) this.#sweeper.wake()
     return outcome
   }
