@@ -46,6 +46,9 @@ test('a whole configuration is taken as it is', () => {
         accountRateLimit: null,
       },
     },
+    signup: { enabled: true, plan: 'team' },
+    passwordCost: 65_536,
+    trustedProxies: 1,
     gc: { graceSeconds: 0, intervalSeconds: 1.5 },
   }
   expect(parseConfig(config, 'config.json')).toEqual(config)
@@ -110,6 +113,11 @@ test.each<[unknown, string]>([
     { clusters: [{ id: 'cl0-global', gateways: [{ label: 'A', publicUrl: '/ipfs/' }] }] },
     'clusters.0.gateways.0.publicUrl: must be an http or https URL',
   ],
+  [{ signup: { enabled: true, plan: 'gold' } }, 'signup.plan: must be one of free, premium, unlimited'],
+  [{ signup: { open: true } }, 'signup: unknown key open'],
+  [{ passwordCost: 3_000 }, 'passwordCost: must be a power of two'],
+  [{ passwordCost: 512 }, 'passwordCost: must be >= 1024'],
+  [{ trustedProxies: -1 }, 'trustedProxies: must be >= 0'],
   [{ gc: { graceSeconds: -1 } }, 'gc.graceSeconds: must be >= 0'],
 ])('%j is refused by name', (value, message) => {
   expect(problem(value)).toBe(`config.json: ${message}`)

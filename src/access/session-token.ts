@@ -50,7 +50,8 @@ export class SessionTokens {
         currentDate: new Date(this.#clock.now()),
       })
       const { jti, sub } = payload
-      return jti === undefined || sub === undefined ? null : { id: jti, accountId: sub }
+      // Types of claims are promises of the library about tokens that it has made.
+      return typeof jti === 'string' && typeof sub === 'string' ? { id: jti, accountId: sub } : null
     } catch (error) {
       if (error instanceof errors.JOSEError) return null
       throw error

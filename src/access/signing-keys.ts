@@ -38,55 +38,49 @@ export class SigningKeys {
   readonly #clock: Clock
   readonly #random: RandomBytes
   readonly #tokenLifeMs: number
-  readonly #imported = new Map<string, webcrypto.CryptoKey>()
-  #rotating: Promise<void> | null = null
+  /** Newest first. Those of the store, once they are on disk. */
+  #keys: readonly (StoredSigningKey & SigningKey)[]
+  #rotating: Promise<SigningKey> | null = null
 
   constructor(store: SigningKeyStore, clock: Clock, tokenLifeMs: number, random: RandomBytes = systemRandom) {
     this.#store = store
     this.#clock = clock
     this.#random = random
     this.#tokenLifeMs = tokenLifeMs
-    this.#import()
+    this.#keys = store.signingKeys.map(importKey)
   }
 
   /** The key to sign with now. Rejects if a new one cannot be stored. */
   async current(): Promise<SigningKey> {
-    const newest = this.#store.signingKeys[0]
-    if (newest === undefined || this.#clock.now() >= newest.createdAt + ROTATION_MS) {
-      this.#rotating ??= this.#rotate().finally(() => {
-        this.#rotating = null
-      })
-      await this.#rotating
-    }
-    const kid = this.#store.signingKeys[0]?.kid ?? ''
-    const key = this.find(kid)
-    if (key === undefined) throw new Error('a signing key was stored and is not there')
-    return { kid, key }
+    const [newest] = this.#keys
+    if (newest !== undefined && this.#clock.now() < newest.createdAt + ROTATION_MS) return newest
+    this.#rotating ??= this.#rotate().finally(() => {
+      this.#rotating = null
+    })
+    return this.#rotating
   }
 
   find(kid: string): webcrypto.CryptoKey | undefined {
-    return this.#imported.get(kid)
+    return this.#keys.find(key => key.kid === kid)?.key
   }
 
-  async #rotate(): Promise<void> {
+  async #rotate(): Promise<SigningKey> {
     const now = this.#clock.now()
-    const fresh: StoredSigningKey = {
+    const fresh = importKey({
       kid: randomId(this.#random, 8),
       secret: Buffer.from(this.#random(SECRET_BYTES)).toString('base64url'),
       createdAt: now,
-    }
-    const [newest, ...older] = this.#store.signingKeys
-    // An older key signed its last token when the one after it was made, which was a whole rotation ago or more.
-    const kept = older.filter((_, i) => now < (this.#store.signingKeys[i]?.createdAt ?? 0) + this.#tokenLifeMs)
-    await this.#store.saveSigningKeys([fresh, ...(newest === undefined ? [] : [newest]), ...kept])
-    this.#import()
+    })
+    // A key signed its last token when the one after it was made; the newest does so now.
+    const kept = this.#keys.filter((_, i) => now < (this.#keys[i - 1]?.createdAt ?? now) + this.#tokenLifeMs)
+    const keys = [fresh, ...kept]
+    await this.#store.saveSigningKeys(keys.map(({ kid, secret, createdAt }) => ({ kid, secret, createdAt })))
+    this.#keys = keys
+    return fresh
   }
+}
 
-  #import(): void {
-    this.#imported.clear()
-    for (const { kid, secret } of this.#store.signingKeys) {
-      const bytes = createSecretKey(secret, 'base64url')
-      this.#imported.set(kid, bytes.toCryptoKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']))
-    }
-  }
+function importKey(stored: StoredSigningKey): StoredSigningKey & SigningKey {
+  const secret = createSecretKey(stored.secret, 'base64url')
+  return { ...stored, key: secret.toCryptoKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']) }
 }
