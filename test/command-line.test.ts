@@ -82,6 +82,31 @@ describe('usage', () => {
   })
 })
 
+test('a password from standard input is what its account signs in with', async () => {
+  const file = join(directory.path, 'config.json')
+  writeFileSync(file, '{"passwordCost": 1024}')
+  const flags = ['--data-dir', dataDir, '--config', file]
+  await runHoldfast(['account', 'create', '--email', 'a@example.org', '--plan', 'free', ...flags])
+  const setPassword = ['account', 'set-password', '--account', 'a@example.org', ...flags]
+  const short = await runHoldfast(setPassword, {}, 'short\n')
+  expect(short).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^holdfast: password must.*\n$/) })
+  const server = await ServerProcess.start(dataDir, ['--config', file])
+  const set = await runHoldfast(setPassword, {}, 'a password to remember\r\nand more\n')
+  expect(set).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(set.stdout)).toMatchObject({ account: { email: 'a@example.org' }, passwordSet: true })
+  const login = await fetch(`${server.api}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'a@example.org', password: 'a password to remember' }),
+  })
+  const { token } = (await login.json()) as { token: string }
+  expect(await ask(server, '/users/me', token)).toMatchObject({ status: 200, body: { plan: 'free' } })
+  const disabled = await runHoldfast(['account', 'disable-2fa', '--account', 'a@example.org', ...flags])
+  expect(JSON.parse(disabled.stdout)).toMatchObject({ disabled: false })
+  await server.stop()
+  expect(server.stdout).not.toContain(token)
+})
+
 test('accounts and keys are made, changed and listed', async () => {
   const run = async (...args: string[]) => {
     const { stdout, stderr, code } = await runHoldfast([...args, '--data-dir', dataDir])

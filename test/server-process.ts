@@ -23,12 +23,14 @@ function environment(extra: Env): NodeJS.ProcessEnv {
 }
 
 /** Runs the command line to its end. */
-export function runHoldfast(args: readonly string[], env: Env = {}): Promise<Finished> {
+export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {
   return new Promise(resolve => {
     const options = { env: environment(env), timeout: LONGEST_MS }
     const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })
+    // A command that ends without reading what it is given is none that fails.
+    child.stdin?.on('error', () => {}).end(input)
   })
 }
 

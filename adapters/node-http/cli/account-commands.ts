@@ -1,6 +1,7 @@
 import { SCOPES } from '../../../src/index.ts'
 import { readFlags, requireFlag } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
+import { readPassword } from './password-input.ts'
 import type { Environment } from './settings.ts'
 import { findAccount, presentAccount, withAccounts } from './with-accounts.ts'
 
@@ -42,5 +43,29 @@ export async function setAccountPlan(args: readonly string[], env: Environment):
   return withAccounts(flags, env, async handle => {
     const account = await handle.accounts.setPlan(findAccount(handle, idOrEmail).id, plan)
     printJson({ account: presentAccount(account) })
+  })
+}
+
+/** `account set-password`. */
+export async function setAccountPassword(args: readonly string[], env: Environment): Promise<boolean> {
+  const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
+  if (flags === null) return false
+  const idOrEmail = flags.email ?? requireFlag(flags, 'account')
+  return withAccounts(flags, env, async handle => {
+    const account = findAccount(handle, idOrEmail)
+    await handle.accounts.setPassword(account.id, await readPassword())
+    printJson({ account: presentAccount(account), passwordSet: true })
+  })
+}
+
+/** `account disable-2fa`. */
+export async function disableSecondFactor(args: readonly string[], env: Environment): Promise<boolean> {
+  const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
+  if (flags === null) return false
+  const idOrEmail = flags.email ?? requireFlag(flags, 'account')
+  return withAccounts(flags, env, async handle => {
+    const account = findAccount(handle, idOrEmail)
+    const disabled = await handle.secondFactor.disable(account.id)
+    printJson({ account: presentAccount(account), disabled })
   })
 }

@@ -1,5 +1,11 @@
 import { isHoldfastError } from '../../../src/index.ts'
-import { createAccount, listAccounts, setAccountPlan } from './account-commands.ts'
+import {
+  createAccount,
+  disableSecondFactor,
+  listAccounts,
+  setAccountPassword,
+  setAccountPlan,
+} from './account-commands.ts'
 import { usageError } from './arguments.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { createKey, listKeys, revokeKey } from './key-commands.ts'
@@ -15,6 +21,8 @@ const COMMANDS = new Map<HelpTopic, Command>([
   ['account create', createAccount],
   ['account list', listAccounts],
   ['account set-plan', setAccountPlan],
+  ['account set-password', setAccountPassword],
+  ['account disable-2fa', disableSecondFactor],
   ['key create', createKey],
   ['key list', listKeys],
   ['key revoke', revokeKey],

@@ -6,13 +6,15 @@ const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, d
 export const HELP = {
   '': `Usage: holdfast <command> [flags]
 
-  serve              run the server
-  account create     make an account with a key of its own
-  account list       show all accounts
-  account set-plan   put an account on another plan
-  key create         make a key for an account
-  key revoke         take a key away
-  key list           show the keys of an account
+  serve                  run the server
+  account create         make an account with a key of its own
+  account list           show all accounts
+  account set-plan       put an account on another plan
+  account set-password   give an account a password to sign in with
+  account disable-2fa    turn the second factor of an account off
+  key create             make a key for an account
+  key revoke             take a key away
+  key list               show the keys of an account
 
 Each has its own --help. The account and key commands work beside a running server.`,
 
@@ -27,7 +29,7 @@ ${COMMON}
 HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, is an API key of the owner.
 HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.`,
 
-  account: `Usage: holdfast account create|list|set-plan [flags]
+  account: `Usage: holdfast account create|list|set-plan|set-password|disable-2fa [flags]
 
 Each has its own --help.`,
 
@@ -52,6 +54,20 @@ Puts an account on another plan; a running server follows within a second.
 
   --account ACCOUNT  email or id (--email is the same)
   --plan PLAN        free, premium, unlimited, or a configured one
+${COMMON}`,
+
+  'account set-password': `Usage: holdfast account set-password --account ACCOUNT [flags]
+
+Gives an account the password that is the first line of standard input, and ends its sessions. Keys stay as they are.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account disable-2fa': `Usage: holdfast account disable-2fa --account ACCOUNT [flags]
+
+Turns the second factor of an account off, for whoever has lost it and the recovery codes.
+
+  --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   key: `Usage: holdfast key create|revoke|list [flags]

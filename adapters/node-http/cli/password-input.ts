@@ -1,0 +1,20 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+
+/**
+ * A password from standard input: its first line, without the line break. At a terminal it is asked for, and is not
+ * shown while it is typed.
+ */
+export async function readPassword(): Promise<string> {
+  const terminal = process.stdin.isTTY === true
+  if (terminal) process.stderr.write('New password: ')
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal })
+  try {
+    for await (const line of lines) return line
+    return ''
+  } finally {
+    lines.close()
+    if (terminal) process.stderr.write('\n')
+  }
+}
