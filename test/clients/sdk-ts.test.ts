@@ -3,14 +3,15 @@ import { SdkError, sdk } from './sdk.ts'
 import { type Customer, openService, type Service } from './service.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const TOMORROW = new Date(Date.now() + 86_400_000).toISOString()
 
 let service: Service
 let customer: Customer
 let call: ReturnType<typeof sdk>
+let tomorrow: string
 
 beforeAll(async () => {
   service = await openService()
+  tomorrow = new Date(service.clock.now() + 86_400_000).toISOString()
   customer = await service.customer()
   call = sdk(service.base, customer.secret)
 })
@@ -39,9 +40,9 @@ async function refusal(promise: Promise<unknown>): Promise<SdkError> {
 
 describe('files of the TypeScript and JavaScript clients', () => {
   test('uploadFile: file, cl, timelock in this order', async () => {
-    const form = fileForm(new File(['a file'], 'né "a".txt'), { cl: 'cl1-eu', timelock: TOMORROW })
+    const form = fileForm(new File(['a file'], 'né "a".txt'), { cl: 'cl1-eu', timelock: tomorrow })
     const made = await call('POST', '/files', { form })
-    expect(made).toMatchObject({ clusterId: 'cl1-eu', expiresAt: TOMORROW, status: 'pinned', name: 'né "a".txt' })
+    expect(made).toMatchObject({ clusterId: 'cl1-eu', expiresAt: tomorrow, status: 'pinned', name: 'né "a".txt' })
     expect(made.cid).toMatch(/^bafkrei/)
     expect(made.uploadId).toMatch(/^[\w-]+$/)
     expect(await (await fetch(service.gateway + made.cid.trim())).text()).toBe('a file')
@@ -122,7 +123,7 @@ describe('files of the TypeScript and JavaScript clients', () => {
 describe('lists and account of the TypeScript and JavaScript clients', () => {
   test('listUploads: page 1 and limit 10 by default, filters as they send them', async () => {
     const fresh = sdk(service.base, (await service.customer()).secret)
-    const made = await fresh('POST', '/files', { form: fileForm(new Blob(['kept']), { timelock: TOMORROW }) })
+    const made = await fresh('POST', '/files', { form: fileForm(new Blob(['kept']), { timelock: tomorrow }) })
     await fresh('POST', '/files', { form: fileForm(new Blob(['listed'])) })
     const list = await fresh('GET', '/users/me/uploads?page=1&limit=10')
     expect(list).toMatchObject({ total: 2, pagination: { page: 1, limit: 10, total: 2, totalPages: 1 } })

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 
 /** A running server with an account of each plan, for clients that know no more of it than its address. */
 export interface Service {
   engine: Engine
+  clock: ManualClock
   port: number
   /** `http://127.0.0.1:<port>/api/v3`, as users configure their clients. */
   base: string
@@ -30,8 +32,11 @@ export interface Customer {
 /** The caller closes it. */
 export async function openService(): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-clients-'))
+  const clock = new ManualClock()
   const engine = await createEngine({
     dataDir,
+    clock,
+    passwordCost: 1_024,
     plans: {
       'one-request': {
         ...{ timelock: false, clusters: '*', maxFileBytes: 1_000, maxDirectoryBytes: 2_000, maxDirectoryFiles: 10 },
@@ -49,6 +54,7 @@ export async function openService(): Promise<Service> {
   let customers = 0
   return {
     engine,
+    clock,
     port: address.port,
     base: `${origin}/api/v3`,
     gateway: `${origin}/ipfs/`,

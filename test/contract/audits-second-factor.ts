@@ -7,7 +7,7 @@ const STEP_MS = 30_000
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** What an authenticator app shows, by RFC 6238, from the secret as it is typed in. */
-function codeAt(secret: string, now: number): string {
+export function codeAt(secret: string, now: number): string {
   const bits = [...secret].map(letter => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')
   const bytes = Buffer.from((bits.match(/.{8}/g) ?? []).map(byte => Number.parseInt(byte, 2)))
   const counter = Buffer.alloc(8)
