@@ -1,5 +1,5 @@
-import { CID } from 'multiformats/cid'
-import { HASH } from '../domain/cid.ts'
+import type { CID } from 'multiformats/cid'
+import { dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
 import { hasLinks, linksOf } from './dag-walk.ts'
@@ -63,7 +63,7 @@ export async function fetchDag(
 ): Promise<FetchTotals> {
   const { staged, session, shared, bounds, onProgress } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0 }
-  const seen = new Set([keyOf(root)])
+  const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
   const frontier = [{ cid: root, depth: 1 }]
   const ended = new AbortController()
@@ -81,7 +81,7 @@ export async function fetchDag(
     const links = linksOf(cid, bytes)
     if (links.length > 0 && depth >= bounds.maxDepth) throw over(`more than ${bounds.maxDepth} levels`)
     for (const link of links.reverse()) {
-      const key = keyOf(link)
+      const key = dagKey(link)
       if (seen.has(key)) continue
       seen.add(key)
       frontier.push({ cid: link, depth: depth + 1 })
@@ -127,11 +127,6 @@ async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Arr
     if (isHoldfastError(error, 'CID_NOT_FOUND') || isHoldfastError(error, 'BLOCK_DAMAGED')) return null
     throw error
   }
-}
-
-/** Blocks are told apart by multihash, but how one is walked depends on the codec. */
-function keyOf(cid: CID): string {
-  return cid.version === 1 ? cid.toString() : CID.createV1(cid.code, cid.multihash).toString()
 }
 
 function over(what: string): HoldfastError {

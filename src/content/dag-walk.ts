@@ -2,7 +2,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
 import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
-import { CODEC, HASH } from '../domain/cid.ts'
+import { CODEC, dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** By codec, what a block links to. Plain CBOR and JSON have no links, whatever they say. */
@@ -63,7 +63,7 @@ export async function walkDag(
   visit: (cid: CID) => Promise<Uint8Array | null>,
   options: { concurrency: number; signal?: AbortSignal | undefined },
 ): Promise<void> {
-  const seen = new Set([root.toString()])
+  const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
   const frontier = [root]
   const visits = new Set<Promise<void>>()
@@ -82,7 +82,7 @@ export async function walkDag(
     const bytes = await visit(cid)
     if (bytes === null) return
     for (const link of linksOf(cid, bytes).reverse()) {
-      const key = link.toString()
+      const key = dagKey(link)
       if (seen.has(key) || link.multihash.code === HASH.identity) continue
       seen.add(key)
       frontier.push(link)

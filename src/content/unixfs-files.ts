@@ -3,7 +3,7 @@ import { UnixFS } from 'ipfs-unixfs'
 import { exporter, type ReadableStorage } from 'ipfs-unixfs-exporter'
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../domain/cid.ts'
+import { CODEC, dagKey } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 
 /** Nodes whose kind is remembered while a directory is listed. */
@@ -67,13 +67,13 @@ export function listFiles(
   let left = options.maxPaths
 
   const kindAt = async (cid: CID): Promise<{ kind: UnixfsKind; size: number }> => {
-    const key = cid.toString()
+    const key = dagKey(cid)
     const kind = known.get(key) ?? kindOf(cid, await bytesOf(cid, storage))
     known.set(key, kind)
     return kind
   }
   const visit = async (directory: CID, above: string): Promise<number> => {
-    const key = directory.toString()
+    const key = dagKey(directory)
     const before = totals.get(key)
     if (before !== undefined && left <= 0) return before
     let total = 0

@@ -62,3 +62,8 @@ export function parseCid(text: string, field = 'cid'): CID {
 export function identityOf(cid: CID): DagIdentity {
   return { codec: cid.code, multihash: cid.multihash.bytes }
 }
+
+/** What stands for a DAG in a map; several times faster than the text of a CID. */
+export function dagKey({ code, multihash: { bytes } }: CID): string {
+  return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
+}
