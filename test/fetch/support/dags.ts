@@ -66,6 +66,13 @@ export function randomFile(count: number, size: number, seed: string): Dag {
   return fileOf(leaves(count, size, seed))
 }
 
+/** A chain of that many nodes. */
+export function chain(length: number): Dag {
+  let dag = leaf(Buffer.from('the end of a chain'))
+  for (let level = 1; level < length; level++) dag = fileOf([dag])
+  return dag
+}
+
 export function bytesIn(dag: Dag): number {
   return dag.blocks.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }

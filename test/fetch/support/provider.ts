@@ -7,6 +7,7 @@ export class ServedBlocks implements HostBlocks {
   readonly #blocks = new Map<string, Uint8Array>()
   readonly #served = new Map<string, number>()
   #asked = 0
+  #release: () => void = () => undefined
   /**
    * What happens before a block is given, the first of all being number 1; what it returns, if anything, is given
    * instead.
@@ -25,11 +26,15 @@ export class ServedBlocks implements HostBlocks {
   /** Gives no more than that many blocks and then leaves everybody waiting. */
   hangAfter(most: number): void {
     const end = this.#asked + most
-    this.before = (_, asked) => (asked > end ? new Promise(() => undefined) : undefined)
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    this.#release = () => resolve(undefined)
+    this.before = (_, asked) => (asked > end ? promise : undefined)
   }
 
+  /** Gives those who wait what they wait for, and everybody at once. */
   answerAgain(): void {
     this.before = () => undefined
+    this.#release()
   }
 
   /** How often a block was given. */
