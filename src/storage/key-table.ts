@@ -50,7 +50,7 @@ export class KeyTable {
     this.#delete = db.prepare('DELETE FROM api_keys WHERE id = ?')
     this.#findByHash = db.prepare(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`)
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = ? AND name = ?`)
-    this.#list = db.prepare(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = ? ORDER BY created_at, id`)
+    this.#list = db.prepare(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = ? ORDER BY created_at, rowid`)
     this.#setLastUsed = db.prepare('UPDATE api_keys SET last_used_at = ? WHERE id = ?')
   }
 
