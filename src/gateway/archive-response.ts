@@ -27,7 +27,7 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
     etag: `W/"${node.cid}.car.${variant.replaceAll('"', '')}"`,
     type: `${MEDIA_TYPE.car}; version=1; order=dfs; dups=${duplicates ? 'y' : 'n'}`,
     name: `${node.cid}.car`,
-    body: () => streamCar(cid => blocks.get(cid), { trail, scope: isEmpty ? 'block' : scope, range, duplicates }),
+    body: () => streamCar(blocks, { trail, scope: isEmpty ? 'block' : scope, range, duplicates }),
   })
 }
 

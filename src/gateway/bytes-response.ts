@@ -46,7 +46,7 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
 /** A file in one block is answered at once; its bytes are there already. */
 function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
   if (file.children.length === 0) return file.inline.subarray(range.start, range.end)
-  return streamFile(cid => lookup.blocks.get(cid), file, range)
+  return streamFile(lookup.blocks, file, range)
 }
 
 function multipartResponse(
@@ -68,7 +68,7 @@ function multipartResponse(
   async function* parts(): AsyncGenerator<Uint8Array, void, undefined> {
     for (const [index, range] of ranges.entries()) {
       yield heads[index] ?? tail
-      yield* streamFile(cid => lookup.blocks.get(cid), file, range)
+      yield* streamFile(lookup.blocks, file, range)
     }
     yield tail
   }

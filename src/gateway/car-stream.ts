@@ -7,6 +7,7 @@ import type { ByteRange } from './byte-range.ts'
 import { openPart, piecesOf } from './file-stream.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
 import { giveAway } from './owned-memory.ts'
+import type { BlockReader } from './request-blocks.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from './unixfs-node.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */
@@ -36,11 +37,9 @@ const SMALL_BLOCK_BYTES = 64 * 1024
 /**
  * A CAR, version 1: first the blocks of the path, then those below its end, depth first. Bytes of a CID that has them
  * in itself are not sent again.
- *
- * @param get reads a block and checks its hash
  */
 export async function* streamCar(
-  get: (cid: CID) => Promise<Uint8Array>,
+  blocks: BlockReader,
   { trail, scope, range, duplicates }: CarRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const root = trail.at(-1)
@@ -53,9 +52,8 @@ export async function* streamCar(
   // Blocks that have been sent, and whether what is below them has been as well.
   const sent = new Map<string, boolean>()
   const isDone = ({ cid }: Item): boolean => !duplicates && sent.get(keyOf(cid)) === true
-  yield* walkInOrder<Item>(path, {
+  yield* walkInOrder<Item>(blocks, path, {
     blockOf: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : item.cid),
-    get,
     visit(item, block): Step<Item> {
       if (item.cid.multihash.code === HASH.identity) return { output: [], next: item.follow(item.cid.multihash.digest) }
       if (block === null || isDone(item)) return { output: [], next: [] }

@@ -26,6 +26,6 @@ export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: 
 async function sniff({ blocks }: Lookup, file: FileNode): Promise<string> {
   const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
   const chunks: Uint8Array[] = []
-  for await (const chunk of streamFile(cid => blocks.get(cid), file, range)) chunks.push(chunk)
+  for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)
   return typeOfBytes(Buffer.concat(chunks))
 }

@@ -3,6 +3,7 @@ import { CODEC } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
 import { giveAway } from './owned-memory.ts'
+import type { BlockReader } from './request-blocks.ts'
 import { decodeNode, type FileNode, malformed } from './unixfs-node.ts'
 
 /** A stretch of a file: bytes at hand, or part of what is below a link. */
@@ -19,17 +20,14 @@ export interface FilePart {
 /**
  * The bytes of a file in `range`. Only blocks that the range touches are read. A block that is missing, damaged or of
  * another size than its parent says ends the stream with an error.
- *
- * @param get reads a block and checks its hash
  */
 export function streamFile(
-  get: (cid: CID) => Promise<Uint8Array>,
+  blocks: BlockReader,
   file: FileNode,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return walkInOrder<Piece>(piecesOf(file, range), {
+  return walkInOrder<Piece>(blocks, piecesOf(file, range), {
     blockOf: piece => piece.cid,
-    get,
     visit(piece, block): Step<Piece> {
       if (piece.cid === null || block === null) return { output: 'bytes' in piece ? [piece.bytes] : [], next: [] }
       const part = openPart(piece, block)

@@ -16,6 +16,7 @@ import { failureResponse } from './failure-response.ts'
 import { chooseFormat, type FormatChoice } from './format.ts'
 import { type ContentOrigin, PinnedContent } from './held-content.ts'
 import { NetworkContent } from './network-content.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { RequestBlocks } from './request-blocks.ts'
 import { RequestLimit } from './request-limit.ts'
 import { resolve } from './resolver.ts'
@@ -38,6 +39,7 @@ const PREFLIGHT_SECONDS = '86400'
 const CONCURRENT_REQUESTS = 1024
 const DURATION_SECONDS = 3600
 const RETRIEVAL_SECONDS = 10
+const BLOCKS_AHEAD = 16
 const ARRIVAL_RETRY_SECONDS = 10
 
 /**
@@ -53,6 +55,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
   const admission = new Admission({ allow: options.mode === 'allow-list' ? (options.allow ?? []) : null, denylist })
   const limit = new RequestLimit(options.maxConcurrentRequests ?? CONCURRENT_REQUESTS)
+  const readAhead = new ReadAhead(BLOCKS_AHEAD)
   const maxDurationMs = (options.maxDurationSeconds ?? DURATION_SECONDS) * 1000
 
   return async request => {
@@ -101,7 +104,13 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     rules.checkBlocked(path.cid, path.names)
     const onlyIfCached = /\bonly-if-cached\b/i.test(request.header('cache-control') ?? '')
     const asked = onlyIfCached ? origins.slice(0, 1) : origins
-    const blocks = await RequestBlocks.open(path.cid, { origins: asked, clock, rules, signal: request.signal })
+    const blocks = await RequestBlocks.open(path.cid, {
+      origins: asked,
+      clock,
+      rules,
+      readAhead,
+      signal: request.signal,
+    })
     if (blocks !== null) return blocks
     const arrival = arrivalOf(path.cid)
     if (arrival !== null && !onlyIfCached) throw onItsWay(path.root, arrival)

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { LeasedContent, LiveContent } from '../content/live-content.ts'
+import { Semaphore } from '../content/semaphore.ts'
 
 /** Blocks that may be served until they are released. */
 export interface HeldContent {
@@ -29,9 +30,13 @@ export interface ContentOrigin {
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
 
+/** Blocks being read and checked at a time, over all answers: about what the thread pool works on. */
+const READS_AT_ONCE = 6
+
 /** What live records need. */
 export class PinnedContent implements ContentOrigin {
   readonly #content: LiveContent
+  readonly #reads = new Semaphore(READS_AT_ONCE)
 
   constructor(content: LiveContent) {
     this.#content = content
@@ -39,7 +44,7 @@ export class PinnedContent implements ContentOrigin {
 
   open(root: CID): HeldContent | null {
     const leased = this.#content.lease(root)
-    return leased === null ? null : new LeasedBlocks(leased)
+    return leased === null ? null : new LeasedBlocks(leased, this.#reads)
   }
 }
 
@@ -47,14 +52,16 @@ class LeasedBlocks implements HeldContent {
   readonly isLocal = true
   readonly liveUntil: number | null
   readonly #leased: LeasedContent
+  readonly #reads: Semaphore
 
-  constructor(leased: LeasedContent) {
+  constructor(leased: LeasedContent, reads: Semaphore) {
     this.#leased = leased
+    this.#reads = reads
     this.liveUntil = leased.liveUntil
   }
 
   get(cid: CID): Promise<Uint8Array> {
-    return this.#leased.store.get(cid, { verify: true })
+    return this.#reads.hold(1, () => this.#leased.store.get(cid, { verify: true }))
   }
 
   sizeOf(cid: CID): number | null {

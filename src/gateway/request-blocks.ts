@@ -4,10 +4,13 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AdmissionRules } from './admission.ts'
 import type { ContentOrigin, HeldContent } from './held-content.ts'
+import type { ReadAhead } from './read-ahead.ts'
 
 /** Where blocks are read from, their hashes checked. */
 export interface BlockReader {
   get(cid: CID): Promise<Uint8Array>
+  /** What bounds reading more than is asked for. */
+  readonly readAhead: ReadAhead
 }
 
 export interface RequestBlockParts {
@@ -15,6 +18,7 @@ export interface RequestBlockParts {
   origins: readonly ContentOrigin[]
   clock: Clock
   rules: AdmissionRules
+  readAhead: ReadAhead
   signal: AbortSignal
 }
 
@@ -37,6 +41,10 @@ export class RequestBlocks implements BlockReader {
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
     const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, parts)
+  }
+
+  get readAhead(): ReadAhead {
+    return this.#parts.readAhead
   }
 
   get isLocal(): boolean {

@@ -45,6 +45,7 @@ export async function resolve(
 ): Promise<Resolved> {
   const trail: CID[] = []
   const traced: BlockReader = {
+    readAhead: blocks.readAhead,
     get: cid => {
       trail.push(cid)
       return blocks.get(cid)

@@ -28,7 +28,7 @@ async function* streamEntry(
   switch (node.kind) {
     case 'file':
       yield tarHeader({ name, type: 'file', size: node.size })
-      yield* streamFile(cid => blocks.get(cid), node, { start: 0, end: node.size })
+      yield* streamFile(blocks, node, { start: 0, end: node.size })
       yield tarPadding(node.size)
       break
     case 'symlink':
