@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { dagKey, HASH } from '../domain/cid.ts'
+import { checkWalkable, dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
 import { hasLinks, linksOf } from './dag-walk.ts'
@@ -89,6 +89,7 @@ export async function fetchDag(
   }
 
   const bring = async (cid: CID): Promise<{ bytes: Uint8Array | null; size: number }> => {
+    checkWalkable(cid)
     if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
     const here = await takeLocal(staged, cid)
     if (here !== null) return here

@@ -46,6 +46,12 @@ export function parseCid(text: string, field = 'cid'): CID {
   } catch (cause) {
     throw new HoldfastError('INVALID_CID', `${field} is not a valid content identifier`, { cause })
   }
+  checkWalkable(cid, field)
+  return cid
+}
+
+/** @throws HoldfastError `INVALID_CID` naming the codec or hash that this node cannot walk. */
+export function checkWalkable(cid: CID, field = `${cid}`): void {
   if (!CODECS.has(cid.code)) {
     throw new HoldfastError(
       'INVALID_CID',
@@ -56,7 +62,6 @@ export function parseCid(text: string, field = 'cid'): CID {
     const code = `0x${cid.multihash.code.toString(16)}`
     throw new HoldfastError('INVALID_CID', `${field} uses hash ${code}, which this node cannot check`)
   }
-  return cid
 }
 
 export function identityOf(cid: CID): DagIdentity {

@@ -45,6 +45,7 @@ export class FetchStore {
    * Writes a record that waits for content, and the fetch that is to bring it unless there is one already. An
    * identical request that has failed is tried anew.
    *
+   * @returns the record as it was written, `queued`; and what changed at once, where its fetch is running already
    * @throws HoldfastError `QUOTA_EXCEEDED` for the number of pins.
    */
   request({ record, backendId, origins, limits, now }: FetchRequest): {
@@ -59,13 +60,17 @@ export class FetchStore {
     }
     if (existing === undefined) this.#pins.checkPinCount(record.accountId, limits, now)
     const fetchId = this.#fetchOf(backendId, record, origins, now)
+    const isRunning = this.#records.ofFetch(fetchId).some(({ status }) => status === 'pinning')
+    const changes: StatusChange[] = []
     if (existing !== undefined) {
       this.#records.setFetch(existing.id, fetchId)
-      const changes = this.#change([{ ...existing, fetchId }], 'queued', now, null)
-      return { record: this.#reread(existing.id), created: false, fetchId, changes }
+      changes.push(...this.#change([{ ...existing, fetchId }], 'queued', now, null))
+    } else {
+      this.#records.insert({ ...record, rootId: null, dagSize: 0, fetchId })
     }
-    this.#records.insert({ ...record, rootId: null, dagSize: 0, fetchId })
-    return { record: this.#reread(record.id), created: true, fetchId, changes: [] }
+    const made = this.#reread(existing?.id ?? record.id)
+    if (isRunning) changes.push(...this.#change([made], 'pinning', now, null))
+    return { record: made, created: existing === undefined, fetchId, changes }
   }
 
   /** Counts an attempt and has its records `pinning`. Undefined if nobody waits any more. */
