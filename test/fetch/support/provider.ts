@@ -18,6 +18,11 @@ export class ServedBlocks implements HostBlocks {
     for (const { cid, bytes } of blocks) this.#blocks.set(keyOf(cid), bytes)
   }
 
+  /** How often blocks were asked for, answered or not. */
+  get asked(): number {
+    return this.#asked
+  }
+
   /** Blocks given so far, repeats included. */
   get total(): number {
     return [...this.#served.values()].reduce((sum, count) => sum + count, 0)
