@@ -4,12 +4,64 @@ import { HoldfastError } from '../../../src/index.ts'
 /** The flags of a command by name; all take a value but `help`. */
 export type Flags<Name extends string> = { [name in Name]?: string }
 
-/** What every command understands. */
+/** What commands on the data directory understand. */
 export type CommonFlag = 'data-dir' | 'config'
+
+/** What a command understands beside `--help`. */
+export interface Grammar<Name extends string, List extends string, Switch extends string> {
+  /** `--name value`, at most once. */
+  values: readonly Name[]
+  /** `--name value`, as often as wanted. */
+  lists?: readonly List[]
+  /** `--name`. */
+  switches?: readonly Switch[]
+  /** What stands without a flag; nothing unless given. */
+  words?: { what: string; min: number; max: number }
+}
+
+export interface Arguments<Name extends string, List extends string, Switch extends string> {
+  flags: Flags<Name>
+  lists: { readonly [name in List]: readonly string[] }
+  switches: ReadonlySet<Switch>
+  words: readonly string[]
+}
 
 /** Wrong usage: the command line ends with its message and exit code 2. */
 export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
+}
+
+/**
+ * Reads the arguments of a command; `--` ends the flags. Null if help is wanted.
+ *
+ * @throws HoldfastError `VALIDATION` for what the grammar does not have, and for too few or too many words.
+ */
+export function readArguments<Name extends string, List extends string = never, Switch extends string = never>(
+  args: readonly string[],
+  grammar: Grammar<Name, List, Switch>,
+): Arguments<Name, List, Switch> | null {
+  const { values: names, lists = [], switches = [], words = { what: '', min: 0, max: 0 } } = grammar
+  const options: Record<string, ParseArgsOptionDescriptor> = { help: { type: 'boolean', short: 'h' } }
+  for (const name of names) options[name] = { type: 'string' }
+  for (const name of lists) options[name] = { type: 'string', multiple: true }
+  for (const name of switches) options[name] = { type: 'boolean' }
+  const { values, positionals } = parse(args, options)
+  if (values.help === true) return null
+  const extra = positionals[words.max]
+  if (extra !== undefined) throw usageError(`unexpected argument ${extra}`)
+  if (positionals.length < words.min) throw usageError(`${words.what} is needed`)
+  const flags: Flags<Name> = {}
+  for (const name of names) {
+    const value = values[name]
+    if (typeof value === 'string') flags[name] = value
+  }
+  const given = lists.map(name => [name, (values[name] ?? []) as readonly string[]])
+  return {
+    flags,
+    lists: Object.fromEntries(given) as { [name in List]: readonly string[] },
+    switches: new Set(switches.filter(name => values[name] === true)),
+    words: positionals,
+  }
 }
 
 /**
@@ -18,17 +70,7 @@ export function usageError(message: string): HoldfastError {
  * @throws HoldfastError `VALIDATION` for anything that is not one of the names.
  */
 export function readFlags<Name extends string>(args: readonly string[], names: readonly Name[]): Flags<Name> | null {
-  const options: Record<string, ParseArgsOptionDescriptor> = { help: { type: 'boolean', short: 'h' } }
-  for (const name of names) options[name] = { type: 'string' }
-  const { values, positionals } = parse(args, options)
-  if (values.help === true) return null
-  if (positionals[0] !== undefined) throw usageError(`unexpected argument ${positionals[0]}`)
-  const flags: Flags<Name> = {}
-  for (const name of names) {
-    const value = values[name]
-    if (typeof value === 'string') flags[name] = value
-  }
-  return flags
+  return readArguments(args, { values: names })?.flags ?? null
 }
 
 /** @throws HoldfastError `VALIDATION` if the flag is missing or empty. */

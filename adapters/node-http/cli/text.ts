@@ -1,0 +1,37 @@
+const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
+
+/** `12 B`, `3.4 MB`; a kB is 1,000 bytes. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`
+  let value = bytes
+  let unit = 'B'
+  for (const next of UNITS) {
+    // What would be rounded to four digits is one of the next unit.
+    if (value < 999.95) break
+    value /= 1_000
+    unit = next
+  }
+  return `${value.toFixed(1)} ${unit}`
+}
+
+/** Without what would steer a terminal instead of being shown by it. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+}
+
+/** Rows in columns, two spaces between them; the last one is as long as it is. */
+export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {
+  const shown = rows.map(row => row.map(printable))
+  const widths: number[] = []
+  for (const row of shown) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
+  }
+  const lines = shown.map(row =>
+    row.map((cell, column) => {
+      const width = widths[column] ?? 0
+      if (alignRight.has(column)) return cell.padStart(width)
+      return column === row.length - 1 ? cell : cell.padEnd(width)
+    }),
+  )
+  return lines.map(cells => cells.join('  ').trimEnd()).join('\n')
+}
