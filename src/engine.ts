@@ -11,11 +11,13 @@ import { parseConfig } from './domain/config.ts'
 import { Emitter } from './domain/emitter.ts'
 import { HoldfastError } from './domain/errors.ts'
 import { silentLogger } from './domain/logger.ts'
+import { silentMetrics } from './domain/metrics.ts'
 import type { EngineConfig, EngineOptions } from './domain/options.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { HeliaNode, NetworkNode } from './network/network-node.ts'
 import type { PinService } from './pins/pin-service.ts'
+import type { EngineStats } from './pins/statistics.ts'
 import type { EngineEvents } from './pins/types.ts'
 import { WriteQueue } from './storage/write-queue.ts'
 import { Parts } from './wiring/container.ts'
@@ -62,6 +64,8 @@ export interface Engine extends AsyncDisposable {
   addresses(): string[]
   /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
   verify(options?: { signal?: AbortSignal }): Promise<Verified>
+  /** How much it holds. Cheap enough to be asked every few seconds. */
+  stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
 }
@@ -76,7 +80,14 @@ const LOCAL_URL = 'http://127.0.0.1:4100'
  * `DATA_DIR_NEWER` for the directory.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { dataDir, logger = silentLogger, clock = systemClock, threadPoolSize, ...given } = options
+  const {
+    dataDir,
+    logger = silentLogger,
+    metrics = silentMetrics,
+    clock = systemClock,
+    threadPoolSize,
+    ...given
+  } = options
   const config: EngineConfig = parseConfig(given, 'options')
   const clusters = config.clusters ?? knownClusters
   const stores = await openStores({
@@ -89,6 +100,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const parts = new Parts()
     parts.add(T.clock, clock)
     parts.add(T.logger, logger)
+    parts.add(T.metrics, metrics)
     parts.add(T.activity, new Activity())
     parts.add(T.events, new Emitter<EngineEvents>(logger))
     parts.add(T.database, stores.database)
@@ -122,6 +134,7 @@ interface NetworkUse {
 function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, endUse }: NetworkUse): Engine {
   const clusters = parts.get(T.clusters)
   const collector = parts.get(T.collector)
+  const statistics = parts.get(T.statistics)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
@@ -158,6 +171,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
       return node.helia
     },
     addresses: () => node?.addresses() ?? [],
+    stats: () => statistics.read(),
     verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
     stop: () => {
       stopping ??= stop()

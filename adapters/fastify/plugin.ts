@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { createHandler, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
+import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
 
-export interface HoldfastPluginOptions {
+export interface HoldfastPluginOptions extends HandlerOptions {
   /** Started by the host, and stopped by it once the server is closed. */
   engine: ServedEngine
   /** Where the engine is mounted, literally, e.g. `/pinning`; everywhere that the host has no route if left out. */
@@ -17,8 +17,8 @@ export interface HoldfastPluginOptions {
  * and `onSend` hooks do not apply, since bodies are never in Fastify's hands. Nothing that is registered here leaves the
  * plugin's own scope.
  */
-export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine }, done) => {
-  const handle = createHandler(engine, { prefix: app.prefix })
+export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine, ...options }, done) => {
+  const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   app.setErrorHandler((error, request, reply) => {

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiHandler } from '../../src/index.ts'
+import type { ApiHandler, Engine } from '../../src/index.ts'
+import type { PrometheusMetrics } from './metrics.ts'
+import { answersMetrics, metricsResponse } from './metrics-response.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
@@ -7,11 +9,17 @@ import { sendResponse } from './response.ts'
 export interface ServedEngine {
   readonly api: ApiHandler
   readonly gateway: ApiHandler
+  /** Of what it holds; for metrics. */
+  readonly stats?: Engine['stats']
 }
 
 export interface HandlerOptions {
   /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
   prefix?: string
+  /** The ones given to the engine. With them `<prefix>/metrics` answers. */
+  metrics?: PrometheusMetrics
+  /** Who may read them: by default only this machine itself, and nobody through a proxy. */
+  metricsFor?: 'loopback' | 'all'
 }
 
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -30,29 +38,33 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
  */
 export function createExchange(
   engine: ServedEngine,
-  { prefix = '' }: HandlerOptions,
+  { prefix = '', ...options }: HandlerOptions,
 ): (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void {
   const mount = prefix.replace(/\/+$/, '')
   return (incoming, outgoing, invite) => {
-    serve(engine, mount, incoming, outgoing, invite).catch(() => outgoing.destroy())
+    serve(engine, { ...options, prefix: mount }, incoming, outgoing, invite).catch(() => outgoing.destroy())
   }
 }
 
 async function serve(
   engine: ServedEngine,
-  mount: string,
+  { prefix, metrics, metricsFor = 'loopback' }: HandlerOptions & { prefix: string },
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   invite: (() => void) | undefined,
 ): Promise<void> {
   let invited = invite === undefined
-  const path = pathBelow(mount, splitTarget(incoming)[0])
+  const path = pathBelow(prefix, splitTarget(incoming)[0])
   const request = toApiRequest(incoming, outgoing, path, () => {
     if (!invited) invite?.()
     invited = true
   })
-  const answer = path === '/ipfs' || path.startsWith('/ipfs/') ? engine.gateway : engine.api
-  await sendResponse(incoming, outgoing, await answer(request), () => invited)
+  if (metrics !== undefined && answersMetrics(incoming, path, metricsFor)) {
+    return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), () => invited)
+  }
+  const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'
+  const sent = (bytes: number): void => metrics?.sent(surface, bytes)
+  await sendResponse(incoming, outgoing, await engine[surface](request), () => invited, sent)
 }
 
 /** What lies outside the mount becomes the root, where the API has nothing. */

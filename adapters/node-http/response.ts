@@ -13,12 +13,14 @@ const CLIENT_GONE = 499
  * Sends an answer with backpressure. If the request's body has not arrived whole by then, the answer goes out at
  * once, the rest of the body is read past, and the connection closes: closing earlier would reset the connection
  * under the client before it could read the answer. With `invited` false no body comes and nothing is waited for.
+ * `sent` is told of the body's bytes as they go out.
  */
 export async function sendResponse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: ApiResponse,
   invited: () => boolean,
+  sent: (bytes: number) => void = () => {},
 ): Promise<void> {
   if (outgoing.destroyed || response.status === CLIENT_GONE) {
     outgoing.destroy()
@@ -31,20 +33,23 @@ export async function sendResponse(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   if (bytes instanceof Uint8Array) outgoing.setHeader('content-length', bytes.byteLength)
   outgoing.writeHead(response.status, response.headers)
-  if (bytes instanceof Uint8Array) outgoing.write(bytes)
-  else if (bytes !== null) await pump(outgoing, bytes)
+  if (bytes instanceof Uint8Array) {
+    outgoing.write(bytes)
+    sent(bytes.byteLength)
+  } else if (bytes !== null) await pump(outgoing, bytes, sent)
   else outgoing.flushHeaders()
   if (early && invited()) await drain(incoming)
   outgoing.end()
 }
 
-async function pump(outgoing: ServerResponse, body: BodyStream): Promise<void> {
+async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: number) => void): Promise<void> {
   const { socket } = outgoing
   const timeout = socket?.timeout ?? 0
   socket?.setTimeout(IDLE_MS)
   try {
     for await (const chunk of body) {
       if (outgoing.destroyed) return
+      sent(chunk.byteLength)
       if (!outgoing.write(chunk, error => error ?? body.discard?.(chunk))) await writable(outgoing)
     }
   } catch {

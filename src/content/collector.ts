@@ -15,6 +15,8 @@ export interface Collected {
 export interface CollectorOptions {
   graceMs: number
   intervalMs: number
+  /** Called at the end of every collection. */
+  onCollected?: (freed: Collected) => void
 }
 
 /**
@@ -91,6 +93,7 @@ export class Collector {
       collected.bytes += batch.bytes
       more = batch.more
     }
+    this.#options.onCollected?.(collected)
     return collected
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { ClusterDefinition } from './cluster.ts'
 import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
 import type { Plan } from './plan.ts'
 
 /** How a node meets others. What is left out is decided by the preset. */
@@ -101,6 +102,7 @@ export interface EngineOptions extends EngineConfig {
   /** Directory of all stores; created if missing, owned by one engine at a time. */
   dataDir: string
   logger?: Logger
+  metrics?: Metrics
   clock?: Clock
   /**
    * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take

@@ -5,6 +5,7 @@ import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { clientAddress } from './client-address.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
@@ -19,6 +20,7 @@ export interface ApiDependencies {
   authorization: Pick<ScopePolicy, 'check' | 'checkSession'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
+  metrics?: Pick<Metrics, 'request'>
   clock: Clock
   /** Proxies between the clients and this node, each of which adds to `X-Forwarded-For`. Default 0. */
   trustedProxies?: number
@@ -41,7 +43,13 @@ interface Exchange {
  * scope, and then the handler's own (input, plan and quota, lookup).
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
-  const { logger, clock, newRequestId = () => crypto.randomUUID(), trustedProxies = 0 } = dependencies
+  const {
+    logger,
+    metrics = silentMetrics,
+    clock,
+    newRequestId = () => crypto.randomUUID(),
+    trustedProxies = 0,
+  } = dependencies
   const router = new Router(dependencies.routes)
 
   return async request => {
@@ -96,15 +104,19 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   }
 
   function log(request: ApiRequest, exchange: Exchange, answer: ApiResponse, ms: number, failure: unknown): void {
-    const fields = {
-      requestId: exchange.id,
+    const observed = {
       source: sourceOf(request, exchange),
       method: request.method,
       route: exchange.route,
       status: answer.status,
-      bytes: Number(answer.headers['content-length'] ?? 0),
       bytesIn: exchange.body.bytes,
       ms,
+    }
+    metrics.request({ surface: 'api', ...observed })
+    const fields = {
+      requestId: exchange.id,
+      ...observed,
+      bytes: Number(answer.headers['content-length'] ?? 0),
     }
     if (answer.status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
     else logger.info(fields, 'request')

@@ -2,21 +2,23 @@ import type { CID } from 'multiformats/cid'
 import { identityOf } from '../domain/cid.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { createGateway } from '../gateway/gateway.ts'
+import { observed } from '../http/observed.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** What serves `/ipfs/`. Needs content, fetches and the network. */
 export function provideGateway(parts: Parts, { gateway = {} }: EngineConfig): void {
-  parts.provide(T.gateway, p =>
-    createGateway({
+  parts.provide(T.gateway, p => {
+    const handler = createGateway({
       content: p.get(T.liveContent),
       clock: p.get(T.clock),
       logger: p.get(T.logger),
       options: gateway,
       arrivalOf: cid => arrivalOf(p, cid),
       fetcher: p.get(T.network).fetcher,
-    }),
-  )
+    })
+    return observed(handler, p.get(T.metrics), p.get(T.clock))
+  })
 }
 
 /** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */

@@ -28,6 +28,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig):
       authorization: p.get(T.scopes),
       limits: p.get(T.limits),
       logger: p.get(T.logger),
+      metrics: p.get(T.metrics),
       clock: p.get(T.clock),
       trustedProxies,
     }),

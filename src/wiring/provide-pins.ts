@@ -9,9 +9,11 @@ import { PinCommit } from '../pins/pin-commit.ts'
 import { PinList } from '../pins/pin-list.ts'
 import { PinService } from '../pins/pin-service.ts'
 import { Pinner } from '../pins/pinner.ts'
+import { Statistics } from '../pins/statistics.ts'
 import { Timelock } from '../pins/timelock.ts'
 import { Uploader } from '../pins/uploader.ts'
 import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
+import { CensusTable } from '../storage/census-table.ts'
 import { PinStore } from '../storage/pin-store.ts'
 import { RecordTable } from '../storage/record-table.ts'
 import type { Parts } from './container.ts'
@@ -92,6 +94,10 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         activity: p.get(T.activity),
       }),
   )
+  parts.provide(T.statistics, p => {
+    const peerCount = (): number => p.get(T.network).peerCount()
+    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), p.get(T.clock), peerCount)
+  })
 }
 
 function nowOf(parts: Parts): { now: () => number } {

@@ -24,6 +24,7 @@ import type { Activity } from '../domain/activity.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { Metrics } from '../domain/metrics.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
@@ -34,6 +35,7 @@ import type { PinList } from '../pins/pin-list.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { PinStatusView } from '../pins/pin-status.ts'
 import type { Pinner } from '../pins/pinner.ts'
+import type { Statistics } from '../pins/statistics.ts'
 import type { Timelock } from '../pins/timelock.ts'
 import type { EngineEvents } from '../pins/types.ts'
 import type { Uploader } from '../pins/uploader.ts'
@@ -54,6 +56,7 @@ import { token } from './container.ts'
 export const T = {
   clock: token<Clock>('clock'),
   logger: token<Logger>('logger'),
+  metrics: token<Metrics>('metrics'),
   activity: token<Activity>('activity'),
   events: token<Emitter<EngineEvents>>('events'),
 
@@ -107,6 +110,7 @@ export const T = {
   pinList: token<PinList>('pinList'),
   sweeper: token<ExpirySweeper>('sweeper'),
   pins: token<PinService>('pins'),
+  statistics: token<Statistics>('statistics'),
 
   api: token<ApiHandler>('api'),
   gateway: token<ApiHandler>('gateway'),

@@ -27,7 +27,8 @@ Runs the server until SIGTERM or SIGINT.
 ${COMMON}
 
 HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, is an API key of the owner.
-HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.`,
+HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.
+HOLDFAST_METRICS says who may read /metrics: loopback (the default), all or nobody.`,
 
   account: `Usage: holdfast account create|list|set-plan|set-password|disable-2fa [flags]
 

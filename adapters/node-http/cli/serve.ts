@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../../src/index.ts'
+import { PrometheusMetrics } from '../metrics.ts'
 import { createServer } from '../server.ts'
 import { readFlags } from './arguments.ts'
 import { drain } from './drain.ts'
@@ -25,9 +26,13 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
   // A server takes part in the network unless it is told not to; an embedded engine only if it is told to.
   const network = { enabled: true, ...config.network }
-  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger })
+  const metrics = new PrometheusMetrics()
+  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics })
   try {
-    const server = createServer(engine)
+    const server = createServer(
+      engine,
+      settings.metricsFor === 'nobody' ? {} : { metrics, metricsFor: settings.metricsFor },
+    )
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     const addresses = await listen(server, engine, settings)

@@ -18,6 +18,8 @@ export interface ServerSettings extends Settings {
   port: number
   logLevel: string
   bootstrapKey: string | undefined
+  /** Who may read `/metrics`. */
+  metricsFor: 'loopback' | 'all' | 'nobody'
   /** Of libuv's pool, as the environment sets it. */
   threadPoolSize: number | undefined
 }
@@ -44,6 +46,7 @@ export function readServerSettings(flags: Flags<CommonFlag | 'host' | 'port'>, e
     host: flags.host ?? given(env.HOLDFAST_HOST) ?? DEFAULT_HOST,
     port: readPort(flags, env),
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
+    metricsFor: readMetricsFor(given(env.HOLDFAST_METRICS) ?? 'loopback'),
     bootstrapKey: given(env.HOLDFAST_BOOTSTRAP_KEY),
     threadPoolSize: readThreadPoolSize(env.UV_THREADPOOL_SIZE),
   }
@@ -61,6 +64,11 @@ function readPort(flags: Flags<'port'>, env: Environment): number {
 function readLogLevel(level: string): string {
   if (!LOG_LEVELS.includes(level)) throw usageError(`HOLDFAST_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`)
   return level
+}
+
+function readMetricsFor(readers: string): ServerSettings['metricsFor'] {
+  if (readers === 'loopback' || readers === 'all' || readers === 'nobody') return readers
+  throw usageError('HOLDFAST_METRICS must be one of loopback, all, nobody')
 }
 
 function readThreadPoolSize(text: string | undefined): number | undefined {

@@ -1,0 +1,26 @@
+/** A request that has been answered. */
+export interface RequestObservation {
+  surface: 'api' | 'gateway'
+  method: string
+  /** As the route table writes it; null if no route matched. */
+  route: string | null
+  status: number
+  /** What the client says it is, or how it identified itself. */
+  source: 'WEB' | 'JWT' | 'API_KEY' | null
+  /** Body bytes that were read of the request. */
+  bytesIn: number
+  /** Until the answer began. */
+  ms: number
+}
+
+/** What the core tells of its work as it happens. Must return at once and never throw. */
+export interface Metrics {
+  request(observation: RequestObservation): void
+  /** A collection has ended, by itself or because it was asked for. */
+  collected(freed: { roots: number; blocks: number; bytes: number }): void
+}
+
+const ignore = (): void => {}
+
+/** Counts nothing; what an engine uses unless it is given another. */
+export const silentMetrics: Metrics = { request: ignore, collected: ignore }
