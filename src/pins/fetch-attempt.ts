@@ -49,6 +49,8 @@ export class FetchAttempt {
   readonly fetch: FetchRow
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0 }
+  /** When it began, or the last block came. */
+  movedAt: number
   readonly #parts: AttemptParts
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
@@ -60,6 +62,7 @@ export class FetchAttempt {
     this.fetch = fetch
     this.root = CID.createV1(fetch.codec, Digest.decode(fetch.multihash))
     this.#parts = parts
+    this.movedAt = parts.clock.now()
   }
 
   get signal(): AbortSignal {
@@ -133,6 +136,7 @@ export class FetchAttempt {
 
   #progress(totals: FetchTotals): void {
     this.totals = totals
+    this.movedAt = this.#parts.clock.now()
     this.#restartStall()
     for (const listener of this.#listeners) listener(totals)
     this.#room ??= this.#leastRoom()

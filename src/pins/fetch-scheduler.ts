@@ -6,8 +6,12 @@ import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import type { FetchRow, FetchTable } from '../storage/fetch-table.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
-/** Attempts at a time; a dead one holds its place only until it stalls. */
+/** Attempts at a time to which blocks come. */
 const ATTEMPTS_AT_ONCE = 64
+/** One to which none came for this long makes room for others; it goes on until it stalls. */
+const SLOW_MS = 5_000
+/** Attempts at a time, the slow ones included. */
+const MOST_ATTEMPTS = 1_024
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
@@ -69,7 +73,7 @@ export class FetchScheduler {
   /** Starts a fetch at once with a session that has found its root. Without a free place it waits its turn. */
   begin(fetchId: number, session: FetchSession): void {
     const fetch = this.#fetches.get(fetchId)
-    const isFree = this.#running.size < ATTEMPTS_AT_ONCE && !this.#running.has(fetchId) && !this.#stopped
+    const isFree = !this.#isFull() && !this.#running.has(fetchId) && !this.#stopped
     if (fetch !== undefined && isFree) {
       this.#run(fetch, async () => session)
     } else {
@@ -102,14 +106,20 @@ export class FetchScheduler {
     if (this.#stopped || this.#fetcher === null) return
     const { clock } = this.#parts
     for (const fetch of this.#inTurn(this.#fetches.due(clock.now()))) {
-      if (this.#running.size >= ATTEMPTS_AT_ONCE) break
+      if (this.#isFull()) break
       const fetcher = this.#fetcher
       const owner = this.#accountOf(fetch)
       this.#run(fetch, (signal, root) => fetcher.open(root, { origins: fetch.origins, owner, signal }))
     }
-    const isFull = this.#running.size >= ATTEMPTS_AT_ONCE
-    const next = isFull ? null : this.#fetches.nextDue()
+    const next = this.#isFull() ? clock.now() + SLOW_MS : this.#fetches.nextDue()
     this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
+  }
+
+  #isFull(): boolean {
+    if (this.#running.size < ATTEMPTS_AT_ONCE) return false
+    const since = this.#parts.clock.now() - SLOW_MS
+    const moving = [...this.#running.values()].filter(({ attempt }) => attempt.movedAt > since)
+    return moving.length >= ATTEMPTS_AT_ONCE || this.#running.size >= MOST_ATTEMPTS
   }
 
   /** Those that are not running, ordered so that no account waits for another's many. */

@@ -12,7 +12,7 @@ import type { WriteQueue } from '../storage/write-queue.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import { newUploadId, presentRecord } from './pin-commit.ts'
 import { storedNames } from './pin-names.ts'
-import type { DecidedPin, EngineEvents, PinOutcome } from './types.ts'
+import type { DecidedPin, EngineEvents, PinOutcome, PinRecord } from './types.ts'
 
 export interface NetworkPinTimes {
   /** How long the network is asked for the root. */
@@ -33,6 +33,8 @@ export class NetworkPinner {
   readonly #times: NetworkPinTimes
   /** Null while networking is off. */
   readonly #fetcher: BlockFetcher | null
+  /** Requests that wait for a record. */
+  readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(parts: {
     scheduler: FetchScheduler
@@ -54,6 +56,8 @@ export class NetworkPinner {
     this.#events = parts.events
     this.#times = parts.times
     this.#fetcher = parts.fetcher
+    parts.events.on('pin:status', ({ record }) => this.#settled(record))
+    parts.events.on('pin:removed', ({ record }) => this.#settled({ ...record, status: 'failed' }))
   }
 
   /**
@@ -125,34 +129,49 @@ export class NetworkPinner {
     return { outcome, fetchId: made.fetchId }
   }
 
-  /** The record as it is once the fetch has ended, or when the wait is over. */
+  /** The record as it is once it is settled, or when the wait is over. */
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
       const unlisten = this.#scheduler.attempt(fetchId)?.onProgress(onProgress)
-      await this.#wait(fetchId, signal)
+      await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
     const row = this.#tables.records.get(outcome.record.uploadId)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusReason?.startsWith('QUOTA_EXCEEDED') === true) {
       await this.#queue.run(() => this.#pins.removeRecord(row), { durable: true })
+      if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
       throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
     }
     return { record: presentRecord(row), created: outcome.created }
   }
 
-  #wait(fetchId: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Until the record has what it waits for, or cannot have it; or for as long as a request may take. */
+  #wait(uploadId: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
         cancel()
         signal?.removeEventListener('abort', done)
+        this.#waiting.get(uploadId)?.delete(done)
+        if (this.#waiting.get(uploadId)?.size === 0) this.#waiting.delete(uploadId)
         resolve()
       }
       const cancel = this.#clock.after(this.#times.waitMs, done)
       signal?.addEventListener('abort', done, { once: true })
-      this.#scheduler.ended(fetchId).then(done, done)
+      this.#waiting.set(uploadId, (this.#waiting.get(uploadId) ?? new Set()).add(done))
+      if (signal?.aborted === true || this.#isSettled(uploadId)) done()
     })
+  }
+
+  #isSettled(uploadId: string): boolean {
+    const status = this.#tables.records.get(uploadId)?.status
+    return status !== 'queued' && status !== 'pinning'
+  }
+
+  #settled({ uploadId, status }: PinRecord): void {
+    if (status === 'queued' || status === 'pinning') return
+    for (const done of [...(this.#waiting.get(uploadId) ?? [])]) done()
   }
 }
 
