@@ -65,7 +65,7 @@ describe('a peer', () => {
       const { record } = await node.engine.pins.pin({ account: node.account, cid, origins: [mute.address] })
       expect(record.status).toBe('failed')
       expect(node.reason()).toMatch(/^ABORTED: no block came for 2 s \(peer \w+ has not answered yet\)$/)
-      mute.blocks.answerAgain()
+      await mute.blocks.answerAgain()
       node.clock.advance(65_000)
       await node.reached('pinned')
       await expectContent(node, dag)

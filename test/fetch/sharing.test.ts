@@ -26,7 +26,7 @@ describe('a pin that is removed while it is pinning', () => {
       await node.engine.pins.remove({ account, cid })
       expect(await collected(node)).toEqual(EMPTY)
       const { total } = provider.blocks
-      provider.blocks.answerAgain()
+      await provider.blocks.answerAgain()
       // Whoever asks next is answered after all that was still wanted.
       for (const block of leaf(Buffer.from('next')).blocks) provider.blocks.put(block)
       await node.engine.pins.pin({ account, cid: leaf(Buffer.from('next')).root.toString() })
@@ -111,7 +111,7 @@ describe('two accounts that pin one CID', () => {
       await node.engine.pins.pin({ account: node.account, cid })
       expect((await node.engine.pins.pin({ account: other, cid })).record.status).toBe('pinning')
       await node.engine.pins.remove({ account: node.account, cid })
-      provider.blocks.answerAgain()
+      await provider.blocks.answerAgain()
       await node.reached('pinned')
       expect(node.engine.pins.status({ account: other, cid })[0]?.record.status).toBe('pinned')
       expect(node.changes.filter(change => change === 'pinning>pinned').length).toBe(1)
@@ -131,7 +131,7 @@ describe('two accounts that pin one CID', () => {
       await node.engine.pins.pin({ account: small, cid, respondAsync: true })
       await node.engine.pins.pin({ account: node.account, cid, respondAsync: true })
       await expect.poll(() => node.engine.pins.status({ account: small, cid })[0]?.blocks).toBeGreaterThan(60)
-      provider.blocks.answerAgain()
+      await provider.blocks.answerAgain()
       await node.reached('pinned')
       expect(node.engine.pins.status({ account: node.account, cid })[0]?.record.status).toBe('pinned')
       const [refused] = node.engine.pins.status({ account: small, cid })
@@ -199,7 +199,7 @@ describe('a request', () => {
       await node.reached('pinning')
       abort.abort()
       expect((await pinning).record.status).toBe('pinning')
-      provider.blocks.answerAgain()
+      await provider.blocks.answerAgain()
       await node.reached('pinned')
     }))
 

@@ -36,10 +36,11 @@ export class ServedBlocks implements HostBlocks {
     this.before = (_, asked) => (asked > end ? promise : undefined)
   }
 
-  /** Gives those who wait what they wait for, and everybody at once. */
-  answerAgain(): void {
+  /** Gives those who wait what they wait for, which has happened when it resolves, and everybody at once. */
+  async answerAgain(): Promise<void> {
     this.before = () => undefined
     this.#release()
+    await new Promise(resolve => setImmediate(resolve))
   }
 
   /** How often a block was given. */
