@@ -162,9 +162,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     importRoots: stores.importRoots,
     setPublicUrl: url => clusters.setPublicUrl(url),
     collect: async ({ graceSeconds } = {}) => {
-      const collected = await collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
-      parts.get(T.events).emit('collected', collected)
-      return collected
+      return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
     },
     helia: () => {
       if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')

@@ -23,6 +23,8 @@ export class AccountTable {
   readonly #findByEmail: Statement<[string], RawRow>
   readonly #findOwner: Statement<[], RawRow>
   readonly #list: Statement<[], RawRow>
+  readonly #page: Statement<[number, number], RawRow>
+  readonly #count: Statement<[], { count: number }>
   readonly #setPlan: Statement<[string, string], unknown>
   readonly #setDefaultCluster: Statement<[string | null, string], unknown>
   readonly #setDisabled: Statement<[number, string], unknown>
@@ -37,8 +39,12 @@ export class AccountTable {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM accounts WHERE id = ?`)
     this.#findByEmail = db.prepare(`SELECT ${COLUMNS} FROM accounts WHERE email = ?`)
-    this.#findOwner = db.prepare(`SELECT ${COLUMNS} FROM accounts WHERE role = 'owner' ORDER BY created_at, rowid LIMIT 1`)
+    this.#findOwner = db.prepare(
+      `SELECT ${COLUMNS} FROM accounts WHERE role = 'owner' ORDER BY created_at, rowid LIMIT 1`,
+    )
     this.#list = db.prepare(`SELECT ${COLUMNS} FROM accounts ORDER BY created_at, rowid`)
+    this.#page = db.prepare(`SELECT ${COLUMNS} FROM accounts ORDER BY created_at, rowid LIMIT ? OFFSET ?`)
+    this.#count = db.prepare('SELECT COUNT(*) AS count FROM accounts')
     this.#setPlan = db.prepare('UPDATE accounts SET plan = ? WHERE id = ?')
     this.#setDefaultCluster = db.prepare('UPDATE accounts SET default_cluster = ? WHERE id = ?')
     this.#setDisabled = db.prepare('UPDATE accounts SET disabled = ? WHERE id = ?')
@@ -70,6 +76,15 @@ export class AccountTable {
   /** Oldest first. */
   list(): AccountRow[] {
     return this.#list.all().map(row => ({ ...row, disabled: row.disabled !== 0 }))
+  }
+
+  /** A slice of the list. */
+  page(offset: number, limit: number): AccountRow[] {
+    return this.#page.all(limit, offset).map(row => ({ ...row, disabled: row.disabled !== 0 }))
+  }
+
+  count(): number {
+    return this.#count.get()?.count ?? 0
   }
 
   /** Like the other setters, returns whether there is such an account. */

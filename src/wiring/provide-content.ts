@@ -62,7 +62,10 @@ export function provideContent(
       new Collector(p.get(T.ledger), p.get(T.blockStores), p.get(T.leases), p.get(T.clock), p.get(T.logger), {
         graceMs: (options.gc?.graceSeconds ?? 60) * 1_000,
         intervalMs: (options.gc?.intervalSeconds ?? 30) * 1_000,
-        onCollected: freed => p.get(T.metrics).collected(freed),
+        onCollected: freed => {
+          p.get(T.metrics).collected(freed)
+          if (freed.roots + freed.blocks > 0) p.get(T.events).emit('collected', freed)
+        },
       }),
   )
   parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores)))
