@@ -54,11 +54,16 @@ export class ServerProcess {
   }
 
   /** Resolves when it listens. */
-  static async start(dataDir: string, args: readonly string[] = [], env: Env = {}): Promise<ServerProcess> {
+  static async start(
+    dataDir: string,
+    args: readonly string[] = [],
+    env: Env = {},
+    longestMs = LONGEST_MS,
+  ): Promise<ServerProcess> {
     const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LONGEST_MS,
+      timeout: longestMs,
       killSignal: 'SIGKILL',
     })
     const server = new ServerProcess(child)
