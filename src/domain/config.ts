@@ -53,6 +53,7 @@ const servingSchema = Type.Object(
     mode: Type.Optional(Type.Union([Type.Literal('own'), Type.Literal('allow-list'), Type.Literal('open')])),
     allow: Type.Optional(Type.Array(text)),
     denylist: Type.Optional(text),
+    host: Type.Optional(Type.String({ pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' })),
     maxConcurrentRequests: Type.Optional(count),
     maxDurationSeconds: Type.Optional(seconds),
     retrievalTimeoutSeconds: Type.Optional(seconds),

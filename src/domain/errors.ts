@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'INVALID_API_KEY'
   | 'missing_scope'
   | 'SESSION_REQUIRED'
+  | 'OWNER_REQUIRED'
   | 'account_disabled'
   | 'IP_NOT_ALLOWED'
   | 'RATE_LIMIT'
@@ -40,6 +41,7 @@ export type ErrorCode =
   // the node itself
   | 'ABORTED'
   | 'BLOCK_DAMAGED'
+  | 'REDIRECTS_INVALID'
   | 'DATA_DIR_IN_USE'
   | 'DATA_DIR_UNUSABLE'
   | 'DATA_DIR_NEWER'

@@ -43,6 +43,11 @@ export interface GatewayConfig {
   maxConcurrentRequests?: number
   /** How long an answer may take until it is broken off. Default 3,600. */
   maxDurationSeconds?: number
+  /**
+   * A host name, without port, below which every root has an origin of its own: `<cid>.ipfs.<host>`. Requests for
+   * `/ipfs/<cid>` on that name are sent there. Default: none.
+   */
+  host?: string
   /** In the mode `open`, how long the network is asked for a block. Default 10. */
   retrievalTimeoutSeconds?: number
 }

@@ -5,7 +5,7 @@ import { type DagScope, streamCar } from './car-stream.ts'
 import { contentHeaders } from './content-headers.ts'
 import { dispositionHeader } from './disposition.ts'
 import { matchesAny } from './etag.ts'
-import { type FormatChoice, isKnownCar, MEDIA_TYPE } from './format.ts'
+import { CAR_PARAMETERS, type FormatChoice, isKnownCar, MEDIA_TYPE } from './format.ts'
 import type { Lookup } from './lookup.ts'
 import { notModified } from './not-modified.ts'
 import { streamTar } from './tar-stream.ts'
@@ -60,7 +60,7 @@ function archive(
 
 function wantsDuplicates(query: URLSearchParams, accepted: ReadonlyMap<string, string>): boolean {
   const parameters = new Map(accepted)
-  for (const name of ['version', 'order', 'dups']) {
+  for (const name of CAR_PARAMETERS) {
     const value = query.get(`car-${name}`)
     if (value !== null) parameters.set(name, value)
   }

@@ -25,6 +25,8 @@ export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
 }
 
 const FORMATS = new Map(Object.entries(MEDIA_TYPE).map(([format, type]) => [type, format as Format]))
+/** In the query they have `car-` before them. */
+export const CAR_PARAMETERS = ['version', 'order', 'dups'] as const
 const NAMES = new Set<string>(Object.keys(MEDIA_TYPE))
 
 /**
@@ -54,6 +56,18 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
   }
   if (refused) throw new HoldfastError('NOT_ACCEPTABLE', 'CAR comes in version 1, order dfs or unk, dups y or n')
   return null
+}
+
+/** Tells caches under which address a representation stands by itself, if the headers chose it. */
+export function contentLocation(query: string, choice: FormatChoice | null): { 'content-location'?: string } {
+  if (choice === null || choice.inUrl) return {}
+  const own = new URLSearchParams(query)
+  own.set('format', choice.format)
+  for (const name of choice.format === 'car' ? CAR_PARAMETERS : []) {
+    const value = choice.parameters.get(name)
+    if (value !== undefined && !own.has(`car-${name}`)) own.set(`car-${name}`, value)
+  }
+  return { 'content-location': `?${own}` }
 }
 
 /** Whether CAR is there with these parameters; unknown ones are ignored. */

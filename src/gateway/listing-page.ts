@@ -12,7 +12,7 @@ export function listingPage(path: ContentPath, listing: Listing, after: string |
     title,
     `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml([root, ...names].join('/'))}</code></p>
 <table><thead><tr><th>Name</th><th class="size">Size</th><th>CID</th></tr></thead>
-<tbody>${up}${listing.entries.map(entry => row(entry, names.length)).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
+<tbody>${up}${listing.entries.map(entry => row(entry, path.linkBase)).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
   )
 }
 
@@ -26,9 +26,9 @@ function breadcrumb({ names, root }: ContentPath): string {
     .join(' / ')
 }
 
-function row({ name, cid, type, size }: ListingEntry, depth: number): string {
+function row({ name, cid, type, size }: ListingEntry, linkBase: string): string {
   const folder = type === 'directory' ? '/' : ''
-  const content = `${'../'.repeat(depth + 1)}${cid}?filename=${encodeURIComponent(name.toWellFormed())}`
+  const content = `${linkBase}${cid}?filename=${encodeURIComponent(name.toWellFormed())}`
   return (
     `<tr><td><a href="${hrefOf(name)}${folder}">${escapeHtml(name)}${folder}</a></td>` +
     `<td class="size">${formatBytes(size)}</td>` +

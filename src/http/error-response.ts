@@ -11,6 +11,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_API_KEY: 401,
   missing_scope: 403,
   SESSION_REQUIRED: 403,
+  OWNER_REQUIRED: 403,
   account_disabled: 403,
   IP_NOT_ALLOWED: 403,
   RATE_LIMIT: 429,
@@ -44,6 +45,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
 
   ABORTED: CLIENT_GONE,
   BLOCK_DAMAGED: 500,
+  REDIRECTS_INVALID: 500,
   DATA_DIR_IN_USE: 500,
   DATA_DIR_UNUSABLE: 500,
   DATA_DIR_NEWER: 500,

@@ -1,14 +1,15 @@
 import { createRoutes } from '../contract/routes.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { VERSION } from '../domain/version.ts'
+import { withContentHosts } from '../gateway/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** The API, as a function from request to response. Needs everything below. */
-export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig): void {
-  parts.provide(T.api, p =>
-    createApi({
+export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: EngineConfig): void {
+  parts.provide(T.api, p => {
+    const api = createApi({
       routes: createRoutes({
         pins: p.get(T.pins),
         clusters: p.get(T.clusters),
@@ -31,6 +32,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0 }: EngineConfig):
       metrics: p.get(T.metrics),
       clock: p.get(T.clock),
       trustedProxies,
-    }),
-  )
+    })
+    return withContentHosts(api, p.get(T.gateway), gateway.host ?? null)
+  })
 }

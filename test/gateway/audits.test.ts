@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditContext } from './audit.ts'
 import { audits } from './audits.ts'
 import { directClient, type GatewayClient, socketClient } from './client.ts'
-import { GatewayWorld } from './world.ts'
+import { AUDIT_HOST, GatewayWorld } from './world.ts'
 
 interface Host {
   name: string
@@ -10,8 +10,11 @@ interface Host {
 }
 
 const hosts: readonly Host[] = [
-  { name: 'in-process', serve: async world => ({ ...directClient(world.gateway()), close: async () => {} }) },
-  { name: 'node:http', serve: world => socketClient(world.gateway()) },
+  {
+    name: 'in-process',
+    serve: async world => ({ ...directClient(world.gateway({ host: AUDIT_HOST })), close: async () => {} }),
+  },
+  { name: 'node:http', serve: world => socketClient(world.gateway({ host: AUDIT_HOST })) },
 ]
 
 test('audits have names of their own', () => {

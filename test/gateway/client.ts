@@ -59,8 +59,11 @@ export function directClient(gateway: ApiHandler): GatewayClient {
 }
 
 /** Asks over node:http, by a server of its own. */
-export async function socketClient(gateway: ApiHandler): Promise<GatewayClient & { close(): Promise<void> }> {
-  const server = createServer({ api: gateway, gateway })
+export async function socketClient(
+  gateway: ApiHandler,
+  api = gateway,
+): Promise<GatewayClient & { close(): Promise<void> }> {
+  const server = createServer({ api, gateway })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

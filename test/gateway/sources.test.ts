@@ -2,10 +2,11 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type { DirectoryEntry } from '../../src/index.ts'
 import type { BlockFetcher } from '../../src/network/block-fetcher.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { withEngine } from '../support/test-engine.ts'
-import { apiRequest, directClient } from './client.ts'
+import { apiRequest, directClient, socketClient } from './client.ts'
 import { GatewayWorld } from './world.ts'
 
 const MIB = 1024 ** 2
@@ -128,3 +129,28 @@ test('an engine serves what is uploaded to it, by its configuration', () =>
     },
     { plans: {} },
   ))
+
+test('an engine serves each root on a host name of its own if it has a name to put it below', () =>
+  withEngine(
+    async ({ engine, account }) => {
+      const files = { 'index.html': 'site', 'api/v3/users/me': 'not the API', _redirects: '/* /index.html 200' }
+      const { record } = await engine.pins.uploadDirectory(entriesOf(files), { account })
+      const server = await socketClient(engine.gateway, engine.api)
+      try {
+        const own = { host: `${record.cid}.ipfs.sites.test` }
+        expect((await server.request('GET', '/', own)).text).toBe('site')
+        expect((await server.request('GET', '/api/v3/users/me', own)).text).toBe('not the API')
+        expect((await server.request('GET', '/some/page', own)).text).toBe('site')
+        expect((await server.request('GET', '/api/v3/users/me', { host: 'sites.test' })).status).toBe(401)
+        const path = await server.request('GET', `/ipfs/${record.cid}/`, { host: 'sites.test' })
+        expect(path.header('location')).toBe(`//${record.cid}.ipfs.sites.test/`)
+      } finally {
+        await server.close()
+      }
+    },
+    { gateway: { host: 'sites.test' } },
+  ))
+
+async function* entriesOf(files: Record<string, string>): AsyncGenerator<DirectoryEntry> {
+  for (const [path, text] of Object.entries(files)) yield { kind: 'file', path, content: Buffer.from(text) }
+}

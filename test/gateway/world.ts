@@ -32,6 +32,9 @@ export interface Tree {
   [name: string]: string | Uint8Array | { link: string } | Tree
 }
 
+/** The host name of the gateway that audits look at. */
+export const AUDIT_HOST = 'gateway.test'
+
 /** Blocks larger than this are files, as in an engine. */
 const SMALL_BLOCK_BYTES = 32 * 1024
 
