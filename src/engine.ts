@@ -3,7 +3,7 @@ import type { AccountService } from './access/account-service.ts'
 import type { KeyService } from './access/key-service.ts'
 import type { ClusterRegistry } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
-import type { Verified } from './content/verifier.ts'
+import type { Verified, VerifyOptions } from './content/verifier.ts'
 import { Activity } from './domain/activity.ts'
 import { systemClock } from './domain/clock.ts'
 import { knownClusters } from './domain/cluster.ts'
@@ -63,7 +63,7 @@ export interface Engine extends AsyncDisposable {
   /** Multiaddrs by which other nodes reach this one; none while networking is off. */
   addresses(): string[]
   /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
-  verify(options?: { signal?: AbortSignal }): Promise<Verified>
+  verify(options?: VerifyOptions): Promise<Verified>
   /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */

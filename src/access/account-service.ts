@@ -107,6 +107,11 @@ export class AccountService {
     return this.#table.list()
   }
 
+  /** Some of the list, and how many accounts there are. */
+  page(offset: number, limit: number): { accounts: Account[]; total: number } {
+    return { accounts: this.#table.page(offset, limit), total: this.#table.count() }
+  }
+
   /** @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown id. */
   async setPlan(id: string, plan: string): Promise<Account> {
     this.#plans.check(plan)

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import type { Principal, Scope } from './principal.ts'
+import { type Principal, SCOPES, type Scope } from './principal.ts'
 
 export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
 
@@ -15,6 +15,17 @@ export class ScopePolicy {
   checkSession({ credential }: Principal): void {
     if (credential.kind === 'session') return
     throw new HoldfastError('SESSION_REQUIRED', 'this needs a session, not an API key: sign in with POST /auth/login')
+  }
+
+  /**
+   * What is about the whole node is for the owner, with a session or a key that may do everything.
+   *
+   * @throws HoldfastError `OWNER_REQUIRED` for another account, `missing_scope` for a lesser key.
+   */
+  checkOwner(principal: Principal): void {
+    if (principal.account.role !== 'owner')
+      throw new HoldfastError('OWNER_REQUIRED', 'this is for the owner of the node')
+    this.check(principal, ...SCOPES)
   }
 
   /** @throws HoldfastError `missing_scope`, with the scope as `required` in its details. */

@@ -1,5 +1,6 @@
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
+import type { Activity } from '../domain/activity.ts'
 import { CODEC } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { BlockTable, StoredBlock } from '../storage/block-table.ts'
@@ -19,22 +20,42 @@ export interface Verified {
   damaged: DamagedBlock[]
 }
 
+export interface VerifyOptions {
+  signal?: AbortSignal
+  /** Called with what has been read so far, and how many damaged blocks were among it. */
+  onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void
+}
+
 const BATCH = 64
 
 /** Reads every durable block and checks its hash, while everything else goes on. */
 export class Verifier {
   readonly #blocks: BlockTable
   readonly #stores: ReadonlyMap<number, BlockStore>
+  readonly #activity: Activity
 
-  constructor(blocks: BlockTable, stores: ReadonlyMap<number, BlockStore>) {
+  constructor(blocks: BlockTable, stores: ReadonlyMap<number, BlockStore>, activity: Activity) {
     this.#blocks = blocks
     this.#stores = stores
+    this.#activity = activity
   }
 
-  /** @param options.signal ends it early, with what it has found by then */
-  async verify(options: { signal?: AbortSignal } = {}): Promise<Verified> {
+  /**
+   * The caller's signal ends it early, with what it has found by then.
+   *
+   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` when everything stops.
+   */
+  verify(options: VerifyOptions = {}): Promise<Verified> {
+    return this.#activity.run(options.signal, async signal => {
+      const verified = await this.#verify(signal, options.onProgress)
+      if (options.signal?.aborted !== true) signal.throwIfAborted()
+      return verified
+    })
+  }
+
+  async #verify(signal: AbortSignal, onProgress: VerifyOptions['onProgress']): Promise<Verified> {
     const verified: Verified = { blocks: 0, bytes: 0, damaged: [] }
-    for (let after = 0; options.signal?.aborted !== true; ) {
+    for (let after = 0; !signal.aborted; ) {
       const batch = this.#blocks.durableAfter(after, BATCH)
       const last = batch.at(-1)
       if (last === undefined) return verified
@@ -46,6 +67,7 @@ export class Verifier {
         const damaged = findings[index] ?? null
         if (damaged !== null) verified.damaged.push(damaged)
       }
+      onProgress?.({ blocks: verified.blocks, bytes: verified.bytes, damaged: verified.damaged.length })
     }
     return verified
   }

@@ -17,7 +17,7 @@ import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 export interface ApiDependencies {
   routes: readonly Route[]
   authentication: Pick<Authenticator, 'authenticate'>
-  authorization: Pick<ScopePolicy, 'check' | 'checkSession'>
+  authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
   metrics?: Pick<Metrics, 'request'>
@@ -100,6 +100,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   function authorize(principal: Principal, access: GuardedRoute['access']): void {
     if (access === 'authenticated') return
     if (access === 'session') dependencies.authorization.checkSession(principal)
+    else if (access === 'owner') dependencies.authorization.checkOwner(principal)
     else dependencies.authorization.check(principal, access)
   }
 

@@ -2,10 +2,10 @@ import type { Principal, Scope } from '../access/principal.ts'
 import type { ApiRequest, ApiResponse } from './types.ts'
 
 /**
- * Who may call a route: anybody, anybody with a valid credential, whoever is signed in, or a credential with this
- * scope.
+ * Who may call a route: anybody, anybody with a valid credential, whoever is signed in, the owner of the node, or a
+ * credential with this scope.
  */
-export type Access = 'public' | 'authenticated' | 'session' | Scope
+export type Access = 'public' | 'authenticated' | 'session' | 'owner' | Scope
 
 /** What a handler is given. */
 export interface RequestContext {

@@ -18,6 +18,8 @@ export interface EngineStats {
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', Count>>
   /** Blocks that the collector will take, counted up to 100,000. */
   garbageBlocks: number
+  /** Of the database, small blocks included. */
+  databaseBytes: number
   /** Connected ones. */
   peers: number
 }
@@ -68,7 +70,8 @@ export class Statistics {
     const pinned = Math.max(0, pins - unfinished.queued - unfinished.pinning - unfinished.failed)
     const garbageBlocks = this.#table.garbage(MOST_GARBAGE)
     const held = { accounts, pins: { ...unfinished, pinned }, accountedBytes: bytes }
-    return { ...held, roots, blocks, garbageBlocks, peers: this.#peerCount() }
+    const databaseBytes = this.#table.databaseBytes()
+    return { ...held, roots, blocks, garbageBlocks, databaseBytes, peers: this.#peerCount() }
   }
 
   async #recentCensus(signal: AbortSignal): Promise<Census> {

@@ -22,6 +22,7 @@ export class CensusTable {
   readonly #garbage: Statement<[number], { count: number }>
   readonly #accounts: Statement<[], { accounts: number; pins: number; bytes: number }>
   readonly #unfinished: Statement<[], { status: string; count: number }>
+  readonly #size: Statement<[], { bytes: number }>
 
   constructor(db: Database) {
     const slice = (table: string, size: string): Statement<[number, number], SliceRow> =>
@@ -37,6 +38,7 @@ export class CensusTable {
     this.#unfinished = db.prepare(
       'SELECT status, count(*) AS count FROM records WHERE fetch_id IS NOT NULL GROUP BY status',
     )
+    this.#size = db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
   }
 
   /** Of all backends. */
@@ -61,6 +63,11 @@ export class CensusTable {
   /** Records that still wait for their content, by status. */
   unfinished(): { status: string; count: number }[] {
     return this.#unfinished.all()
+  }
+
+  /** Of the database itself, small blocks included. */
+  databaseBytes(): number {
+    return this.#size.get()?.bytes ?? 0
   }
 }
 

@@ -68,7 +68,7 @@ export function provideContent(
         },
       }),
   )
-  parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores)))
+  parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores), p.get(T.activity)))
   parts.provide(
     T.liveContent,
     p => new LiveContent(p.get(T.blockTable), p.get(T.blockStores), p.get(T.leases), p.get(T.clock)),
