@@ -2,7 +2,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
 import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
-import { CODEC, dagKey, HASH } from '../domain/cid.ts'
+import { CODEC, dagKey } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** By codec, what a block links to. Plain CBOR and JSON have no links, whatever they say. */
@@ -53,7 +53,8 @@ function* linksIn(value: unknown): Generator<CID> {
 }
 
 /**
- * Visits each distinct block of a DAG once, parents before their children, several at a time.
+ * Visits each distinct block of a DAG once, parents before their children, several at a time; those too that a CID
+ * has in itself.
  *
  * @param visit returns the block's bytes if its links are to be followed, else null
  * @throws the first error of any visit, once those under way have ended.
@@ -83,7 +84,7 @@ export async function walkDag(
     if (bytes === null) return
     for (const link of linksOf(cid, bytes).reverse()) {
       const key = dagKey(link)
-      if (seen.has(key) || link.multihash.code === HASH.identity) continue
+      if (seen.has(key)) continue
       seen.add(key)
       frontier.push(link)
     }

@@ -11,14 +11,24 @@ const LISTED_PATHS_PER_BLOCK = 10
  * be linked from any number of paths, so a directory is listed only as far as its blocks warrant.
  *
  * @param blocks how many there are below the root
+ * @param onFile called with the content bytes of each file below a directory; may throw to refuse them
  */
-export async function listContent(staged: StagedDag, cid: CID, blocks: number, signal?: AbortSignal): Promise<number> {
+export async function listContent(
+  staged: StagedDag,
+  cid: CID,
+  blocks: number,
+  signal?: AbortSignal,
+  onFile: (size: number) => void = () => undefined,
+): Promise<number> {
   const { kind, size } = kindOf(cid, await staged.store.get(cid))
   if (kind !== 'directory') return size
   return listFiles(cid, {
     storage: blockstoreOf(child => staged.store.get(child)),
     maxPaths: LISTED_PATHS + LISTED_PATHS_PER_BLOCK * blocks,
-    onFile: file => staged.addFile(file.path, file.cid, file.size),
+    onFile: file => {
+      onFile(file.size)
+      return staged.addFile(file.path, file.cid, file.size)
+    },
     signal,
   })
 }

@@ -8,10 +8,11 @@ import type { StagedDag } from '../content/staged-dag.ts'
 import { identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
-import type { PinStore } from '../storage/pin-store.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Completed, Completion, PinStore } from '../storage/pin-store.ts'
 import type { RecordRow } from '../storage/record-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
-import { storedNames } from './pin-names.ts'
+import { type StoredNames, storedNames } from './pin-names.ts'
 import type { Timelock } from './timelock.ts'
 import type {
   DecidedTarget,
@@ -52,6 +53,7 @@ export class PinCommit {
   readonly #queue: WriteQueue
   readonly #clock: Clock
   readonly #events: Emitter<EngineEvents>
+  readonly #leaveFetch: (fetchId: number) => Promise<void>
 
   constructor(parts: {
     accounts: AccountService
@@ -62,6 +64,8 @@ export class PinCommit {
     queue: WriteQueue
     clock: Clock
     events: Emitter<EngineEvents>
+    /** Called when a record no longer waits for a fetch. */
+    leaveFetch: (fetchId: number) => Promise<void>
   }) {
     this.#accounts = parts.accounts
     this.#plans = parts.plans
@@ -71,6 +75,7 @@ export class PinCommit {
     this.#queue = parts.queue
     this.#clock = parts.clock
     this.#events = parts.events
+    this.#leaveFetch = parts.leaveFetch
   }
 
   requester(accountId: string): Requester {
@@ -90,43 +95,88 @@ export class PinCommit {
    * @throws HoldfastError `QUOTA_EXCEEDED`, `VALIDATION` for a name, and what handing over to another backend throws.
    */
   async commit(input: CommitInput): Promise<PinOutcome> {
-    const { requester, target, type, cid, backend, contentSize, dagSize, fileCount } = input
-    let staged = input.staged
+    const [outcome] = await this.commitAll([input])
+    if (outcome === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a pin was committed without outcome')
+    return outcome
+  }
+
+  /**
+   * Makes each content a pin, or, on failure, none of them. Throws what {@link commit} throws.
+   *
+   * @param alongside done in the same transaction; what it throws undoes everything
+   */
+  async commitAll(inputs: readonly CommitInput[], alongside: () => void = () => undefined): Promise<PinOutcome[]> {
+    const made = await this.#complete(inputs, alongside)
+    return Promise.all(made.map(completed => this.#tell(completed)))
+  }
+
+  async #complete(inputs: readonly CommitInput[], alongside: () => void): Promise<Completed[]> {
+    const all = inputs.map(input => ({ input, staged: input.staged }))
     try {
-      const names = storedNames(input.names)
-      await staged?.settle()
-      const home = this.#clusters.backendOf(target.clusterId)
-      if (home !== backend) {
-        const copy = await home.pin(cid, backend, { signal: input.signal })
-        const original = staged
-        staged = copy
-        if (original !== null) await copy.takeFilesOf(original)
-        await original?.abandon()
+      const completions: Completion[] = []
+      for (const one of all) {
+        const names = storedNames(one.input.names)
+        await one.staged?.settle()
+        const home = this.#clusters.backendOf(one.input.target.clusterId)
+        if (home !== one.input.backend) one.staged = await handOver(one.input, one.staged, home)
+        completions.push(this.#completionOf(one.input, names, one.staged, home.id))
       }
-      const now = this.#clock.now()
-      const stagedRootId = staged?.rootId ?? null
-      const dag = identityOf(cid)
-      const completion = {
-        backendId: home.id,
-        stagedRootId,
-        dag: { ...dag, contentSize, dagSize, fileCount },
-        record: {
-          ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
-          ...{ cid: input.cidText, ...dag, type, ...names },
-          ...{ status: 'pinned' as const, statusAt: now, statusReason: null },
-          ...{ size: contentSize, expiresAt: target.expiresAt, createdAt: now },
-        },
-        limits: requester.plan,
-        now,
+      const write = (): Completed[] => {
+        alongside()
+        return completions.map(completion => this.#store.complete(completion))
       }
-      const { record: row, created } = await this.#queue.run(() => this.#store.complete(completion), { durable: true })
-      const record = presentRecord(row)
-      if (created) this.#events.emit('pin:created', { record })
-      return { record, created }
+      return await this.#queue.run(write, { durable: true })
     } catch (error) {
-      await staged?.abandon()
+      for (const { staged } of all) await staged?.abandon()
       throw error
     }
+  }
+
+  #completionOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): Completion {
+    const { requester, target, type, cid, contentSize, dagSize, fileCount } = input
+    const now = this.#clock.now()
+    const dag = identityOf(cid)
+    return {
+      backendId,
+      stagedRootId: staged?.rootId ?? null,
+      dag: { ...dag, contentSize, dagSize, fileCount },
+      record: {
+        ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
+        ...{ cid: input.cidText, ...dag, type, ...names },
+        ...{ status: 'pinned' as const, statusAt: now, statusReason: null },
+        ...{ size: contentSize, expiresAt: target.expiresAt, createdAt: now },
+      },
+      limits: requester.plan,
+      now,
+    }
+  }
+
+  async #tell({ record: row, created, waited }: Completed): Promise<PinOutcome> {
+    const record = presentRecord(row)
+    if (created) this.#events.emit('pin:created', { record })
+    if (waited !== null) {
+      let from = waited.status
+      if (from === 'failed') {
+        this.#events.emit('pin:status', { record: { ...presentRecord(waited), status: 'queued' }, from, reason: null })
+        from = 'queued'
+      }
+      this.#events.emit('pin:status', { record, from, reason: null })
+      if (waited.fetchId !== null) await this.#leaveFetch(waited.fetchId)
+    }
+    return { record, created }
+  }
+}
+
+/** Has the backend of the content's cluster take it over. */
+async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
+  const copy = await home.pin(input.cid, input.backend, { signal: input.signal })
+  try {
+    if (staged !== null) await copy.takeFilesOf(staged)
+    await staged?.abandon()
+    return copy
+  } catch (error) {
+    await copy.abandon()
+    throw error
   }
 }
 

@@ -8,6 +8,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { PinStore } from '../storage/pin-store.ts'
 import type { RecordTable } from '../storage/record-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import type { CarImporter } from './car-importer.ts'
 import type { ExpirySweeper } from './expiry-sweeper.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import { type PinCommit, presentRecord } from './pin-commit.ts'
@@ -21,6 +22,7 @@ import type { Uploader } from './uploader.ts'
 /** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
 export class PinService {
   readonly #uploader: Uploader
+  readonly #carImporter: CarImporter
   readonly #pinner: Pinner
   readonly #lists: PinList
   readonly #commit: PinCommit
@@ -37,6 +39,7 @@ export class PinService {
 
   constructor(parts: {
     uploader: Uploader
+    carImporter: CarImporter
     pinner: Pinner
     lists: PinList
     commit: PinCommit
@@ -52,6 +55,7 @@ export class PinService {
     events: Emitter<types.EngineEvents>
   }) {
     this.#uploader = parts.uploader
+    this.#carImporter = parts.carImporter
     this.#pinner = parts.pinner
     this.#lists = parts.lists
     this.#commit = parts.commit
@@ -97,6 +101,17 @@ export class PinService {
    */
   importDirectory(dirPath: string, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
+  }
+
+  /**
+   * Stores the DAGs of a CAR and pins its roots, all or none. Blocks that no root needs are not kept; blocks that a
+   * live record of this node needs may be missing in the CAR. Resolves when everything is durable.
+   *
+   * @throws HoldfastError what {@link upload} throws, `DIRECTORY_TOO_LARGE` for the size of the CAR, `INVALID_CID`
+   * for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept in part.
+   */
+  importCar(source: AsyncIterable<Uint8Array>, options: types.CarImportOptions): Promise<types.CarOutcome> {
+    return this.#making(options, own => this.#carImporter.import(source, own))
   }
 
   /**
@@ -157,7 +172,8 @@ export class PinService {
     const renamed = await this.#queue.run(
       () => {
         const record = this.#records.get(request.uploadId)
-        const isTheirs = record?.accountId === request.account
+        const isLive = record !== undefined && (record.expiresAt ?? Number.POSITIVE_INFINITY) > this.#clock.now()
+        const isTheirs = isLive && record.accountId === request.account
         if (isTheirs) this.#records.rename(record.id, name)
         return isTheirs
       },

@@ -90,6 +90,25 @@ export interface DirectoryOutcome extends PinOutcome {
   totalFiles: number
 }
 
+export interface CarImportOptions extends UploadOptions {
+  /**
+   * Keep roots that are not here whole, as `failed` records, which the network may complete. Only on plans without a
+   * storage limit, because what is not whole is not counted. Default false: they are refused.
+   */
+  allowPartial?: boolean | undefined
+}
+
+/** A root of a CAR and the record that it has now. */
+export interface CarRoot extends PinOutcome {
+  /** What it lacks, if it was kept in part; the blocks below what is missing are not known. */
+  missing: { blocks: number; first: string } | null
+}
+
+/** What became of a CAR: the record of its first root, and all of them. `created` tells if any is new. */
+export interface CarOutcome extends PinOutcome {
+  roots: CarRoot[]
+}
+
 export interface PinRequest extends PinTarget, PinNames {
   account: string
   cid: string

@@ -6,8 +6,7 @@ import { resolveServerDirectory, walkServerDirectory } from '../content/server-d
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { interruptible, orAborted } from '../domain/interruption.ts'
-import type { RecordTable } from '../storage/record-table.ts'
+import { interruptible } from '../domain/interruption.ts'
 import type { PinCommit } from './pin-commit.ts'
 import type {
   ByteSource,
@@ -18,7 +17,8 @@ import type {
   Requester,
   UploadOptions,
 } from './types.ts'
-import { StorageReservations, UploadBudget } from './upload-budget.ts'
+import type { UploadBudget } from './upload-budget.ts'
+import type { UploadStaging } from './upload-staging.ts'
 
 /** Files that the answer to a directory upload lists. */
 const LISTED_FILES = 1_000
@@ -33,27 +33,18 @@ type StoredEntry =
 export class Uploader {
   readonly #clusters: ClusterRegistry
   readonly #commit: PinCommit
-  readonly #records: RecordTable
+  readonly #staging: UploadStaging
   readonly #importRoots: readonly string[]
-  readonly #now: () => number
-  readonly #reservations = new StorageReservations()
 
-  constructor(
-    clusters: ClusterRegistry,
-    commit: PinCommit,
-    records: RecordTable,
-    importRoots: readonly string[],
-    now: () => number,
-  ) {
+  constructor(clusters: ClusterRegistry, commit: PinCommit, staging: UploadStaging, importRoots: readonly string[]) {
     this.#clusters = clusters
     this.#commit = commit
-    this.#records = records
+    this.#staging = staging
     this.#importRoots = importRoots
-    this.#now = now
   }
 
   upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
-    return this.#staging(options, false, async ({ staged, budget, requester }) => {
+    return this.#staging.run(options, 'file', async ({ staged, budget, requester }) => {
       budget.startFile()
       const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
       return this.#finish(staged, requester, options, { type: 'file', node: file })
@@ -71,7 +62,7 @@ export class Uploader {
   }
 
   #storeDirectory(entries: AsyncIterable<StoredEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
-    return this.#staging(options, true, async ({ staged, budget, requester }) => {
+    return this.#staging.run(options, 'directory', async ({ staged, budget, requester }) => {
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
       for await (const entry of interruptible(entries, options.signal)) {
@@ -93,42 +84,13 @@ export class Uploader {
     })
   }
 
-  /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
-  async #staging<T>(
-    options: UploadOptions,
-    isDirectory: boolean,
-    run: (upload: { staged: StagedDag; budget: UploadBudget; requester: Requester }) => Promise<T>,
-  ): Promise<T> {
-    const requester = this.#commit.requester(options.account)
-    this.#commit.decide(requester, options)
-    const accountId = requester.account.id
-    const { storedBytes } = this.#records.usage(accountId, this.#now())
-    const reservations = this.#reservations
-    const budget = new UploadBudget({ plan: requester.plan, accountId, storedBytes, reservations, isDirectory })
-    budget.expect(options.expectedBytes)
-    const staged = await this.#clusters.defaultBackend.stage()
-    try {
-      return await run({ staged, budget, requester })
-    } catch (error) {
-      await staged.abandon()
-      if (options.signal?.aborted === true) {
-        throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
-      }
-      throw error
-    } finally {
-      budget.release()
-    }
-  }
-
   async #finish(
     staged: StagedDag,
     requester: Requester,
     options: UploadOptions,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {
-    const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
-    const settings = { ...options, ...definedOnly(late) }
-    const target = this.#commit.decide(requester, settings)
+    const { settings, target } = await this.#staging.decide(requester, options)
     options.signal?.throwIfAborted()
     await staged.settle()
     return this.#commit.commit({
@@ -185,9 +147,4 @@ async function* checkedEntries(entries: AsyncIterable<DirectoryEntry>): AsyncGen
     yield { kind, names, content }
   }
   if (isEmpty) throw new HoldfastError('VALIDATION', 'files: at least one file is needed')
-}
-
-/** What a form did not send must not hide what came with the request. */
-function definedOnly<T extends object>(values: T | undefined): Partial<T> {
-  return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 }

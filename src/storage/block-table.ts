@@ -39,6 +39,7 @@ export class BlockTable {
   readonly #deleteBytes: Statement<[number], unknown>
   readonly #need: Statement<[number, number], unknown>
   readonly #isNeeded: Statement<[number], unknown>
+  readonly #isNeededBy: Statement<[number, number], unknown>
   readonly #neededBy: Statement<[number, number], { blockId: number }>
   readonly #release: Statement<[number, number], unknown>
   readonly #addGarbage: Statement<[number, number], unknown>
@@ -63,6 +64,7 @@ export class BlockTable {
     this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
     this.#need = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)')
     this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
+    this.#isNeededBy = db.prepare('SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?')
     this.#neededBy = db.prepare('SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?')
     this.#release = db.prepare('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
     this.#addGarbage = db.prepare('INSERT OR REPLACE INTO garbage (block_id, freed_at) VALUES (?, ?)')
@@ -118,6 +120,11 @@ export class BlockTable {
 
   isNeeded(blockId: number): boolean {
     return this.#isNeeded.get(blockId) !== undefined
+  }
+
+  /** Whether one root needs a block, in whatever state it is. */
+  isNeededBy(rootId: number, blockId: number): boolean {
+    return this.#isNeededBy.get(rootId, blockId) !== undefined
   }
 
   /** Some of the blocks that a root needs, at most `limit`. */

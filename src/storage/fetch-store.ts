@@ -73,6 +73,25 @@ export class FetchStore {
     return { record: made, created: existing === undefined, fetchId, changes }
   }
 
+  /**
+   * Writes a record, `failed`, of content that is here only in part, and the fetch that is to bring the rest: what
+   * is here, staged, is where it begins.
+   *
+   * @throws HoldfastError `CONFLICT` if the content is being fetched already, or has such a record; `QUOTA_EXCEEDED`
+   * for the number of pins.
+   */
+  begin(input: Omit<FetchRequest, 'origins'> & { stagedRootId: number }): RecordRow {
+    const { record, backendId, stagedRootId, limits, now } = input
+    const isKnown = this.#records.identical(record, now) ?? this.#fetches.find(backendId, record)
+    if (isKnown !== undefined) {
+      throw new HoldfastError('CONFLICT', `${record.cid} is there in part, or being fetched, already`)
+    }
+    this.#pins.checkPinCount(record.accountId, limits, now)
+    const fetchId = this.#fetches.insert(backendId, record, stagedRootId, [], now)
+    this.#records.insert({ ...record, rootId: null, dagSize: 0, fetchId })
+    return this.#reread(record.id)
+  }
+
   /** Counts an attempt and has its records `pinning`. Undefined if nobody waits any more. */
   start(fetchId: number, now: number): { fetch: FetchRow; changes: StatusChange[] } | undefined {
     this.#fetches.start(fetchId)

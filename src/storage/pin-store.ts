@@ -1,5 +1,6 @@
 import type { DagIdentity } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkTransition } from '../domain/pin-status.ts'
 import type { RecordRow, RecordTable } from './record-table.ts'
 import type { RootTable, WholeDag } from './root-table.ts'
 
@@ -10,6 +11,15 @@ export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'fetchId'>
 export interface PinLimits {
   maxPins: number | null
   maxStorageBytes: number | null
+}
+
+/** A record as a completion left it. */
+export interface Completed {
+  record: RecordRow
+  /** False if an identical live record was there already. */
+  created: boolean
+  /** The record as it was before, if it had been waiting for this content. */
+  waited: RecordRow | null
 }
 
 export interface Completion {
@@ -36,31 +46,30 @@ export class PinStore {
   }
 
   /**
-   * Turns a staged root complete and writes its record, or returns the identical record that is there already.
+   * Turns a staged root complete and writes its record, or returns the identical record that is there already. One
+   * that has been waiting for the content gets it; its fetch is left for the caller to end.
    *
    * @throws HoldfastError `QUOTA_EXCEEDED`; `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile.
    */
-  complete(input: Completion): { record: RecordRow; created: boolean } {
+  complete(input: Completion): Completed {
     const existing = this.#records.identical(input.record, input.now)
-    if (existing !== undefined) {
+    if (existing?.status === 'pinned') {
       if (input.stagedRootId !== null) this.#roots.drop(input.stagedRootId)
-      return { record: existing, created: false }
+      return { record: existing, created: false, waited: null }
     }
     const { dag, limits, now } = input
-    this.checkPinCount(input.record.accountId, limits, now)
+    if (existing === undefined) this.checkPinCount(input.record.accountId, limits, now)
     if (!this.fits(input.record.accountId, dag, limits.maxStorageBytes, now)) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
     }
     const rootId = this.completeRoot(input.backendId, input.stagedRootId, dag)
-    const record: RecordRow = {
-      ...input.record,
-      rootId,
-      dagSize: this.#roots.get(rootId)?.dagSize ?? 0,
-      fetchId: null,
-    }
-    this.#records.insert(record)
+    const dagSize = this.#roots.get(rootId)?.dagSize ?? 0
+    if (existing === undefined) this.#records.insert({ ...input.record, rootId, dagSize, fetchId: null })
+    else this.#fulfil(existing, { id: rootId, contentSize: dag.contentSize, dagSize }, now)
     this.follow(rootId)
-    return { record, created: true }
+    const record = this.#records.get(existing?.id ?? input.record.id)
+    if (record === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record has gone')
+    return { record, created: existing === undefined, waited: existing ?? null }
   }
 
   /** Removes an account's records of a DAG, in one cluster or all. Returns them. */
@@ -119,5 +128,11 @@ export class PinStore {
   removeRecord(record: RecordRow): void {
     this.#records.delete(record)
     if (record.rootId !== null) this.follow(record.rootId)
+  }
+  #fulfil(record: RecordRow, root: { id: number; contentSize: number; dagSize: number }, now: number): void {
+    checkTransition(record.status === 'failed' ? 'queued' : record.status, 'pinned')
+    this.#records.setFetch(record.id, null)
+    this.#records.setContent(record, root)
+    this.#records.setStatus(record.id, 'pinned', now, null)
   }
 }

@@ -4,6 +4,7 @@ import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { EngineConfig } from '../domain/options.ts'
+import { CarImporter } from '../pins/car-importer.ts'
 import { ExpirySweeper } from '../pins/expiry-sweeper.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
 import { PinList } from '../pins/pin-list.ts'
@@ -11,6 +12,7 @@ import { PinService } from '../pins/pin-service.ts'
 import { Pinner } from '../pins/pinner.ts'
 import { Statistics } from '../pins/statistics.ts'
 import { Timelock } from '../pins/timelock.ts'
+import { UploadStaging } from '../pins/upload-staging.ts'
 import { Uploader } from '../pins/uploader.ts'
 import { DEFAULT_BACKEND_ID } from '../storage/backend-table.ts'
 import { CensusTable } from '../storage/census-table.ts'
@@ -59,12 +61,32 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         queue: p.get(T.writes),
         clock: p.get(T.clock),
         events: p.get(T.events),
+        leaveFetch: fetchId => p.get(T.fetchScheduler).subscribersChanged(fetchId),
       }),
   )
-  parts.provide(T.uploader, p => {
-    const { now } = nowOf(p)
-    return new Uploader(p.get(T.clusters), p.get(T.pinCommit), p.get(T.recordTable), importRoots, now)
-  })
+  parts.provide(
+    T.uploadStaging,
+    p => new UploadStaging(p.get(T.clusters), p.get(T.pinCommit), p.get(T.recordTable), nowOf(p).now),
+  )
+  parts.provide(
+    T.uploader,
+    p => new Uploader(p.get(T.clusters), p.get(T.pinCommit), p.get(T.uploadStaging), importRoots),
+  )
+  parts.provide(
+    T.carImporter,
+    p =>
+      new CarImporter({
+        clusters: p.get(T.clusters),
+        staging: p.get(T.uploadStaging),
+        commit: p.get(T.pinCommit),
+        blocks: p.get(T.blockTable),
+        stores: p.get(T.blockStores),
+        fetches: p.get(T.fetchStore),
+        scheduler: p.get(T.fetchScheduler),
+        clock: p.get(T.clock),
+        events: p.get(T.events),
+      }),
+  )
   parts.provide(T.pinner, p => {
     const tables = { roots: p.get(T.rootTable), blocks: p.get(T.blockTable) }
     return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, p.get(T.networkPinner), nowOf(p).now)
@@ -84,6 +106,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
       new PinService({
         ...stored(p),
         uploader: p.get(T.uploader),
+        carImporter: p.get(T.carImporter),
         pinner: p.get(T.pinner),
         lists: p.get(T.pinList),
         commit: p.get(T.pinCommit),

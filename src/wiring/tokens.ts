@@ -27,6 +27,7 @@ import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
+import type { CarImporter } from '../pins/car-importer.ts'
 import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
 import type { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import type { NetworkPinner } from '../pins/network-pinner.ts'
@@ -38,6 +39,7 @@ import type { Pinner } from '../pins/pinner.ts'
 import type { Statistics } from '../pins/statistics.ts'
 import type { Timelock } from '../pins/timelock.ts'
 import type { EngineEvents } from '../pins/types.ts'
+import type { UploadStaging } from '../pins/upload-staging.ts'
 import type { Uploader } from '../pins/uploader.ts'
 import type { AccountTable } from '../storage/account-table.ts'
 import type { BlockTable } from '../storage/block-table.ts'
@@ -102,7 +104,9 @@ export const T = {
 
   timelock: token<Timelock>('timelock'),
   pinCommit: token<PinCommit>('pinCommit'),
+  uploadStaging: token<UploadStaging>('uploadStaging'),
   uploader: token<Uploader>('uploader'),
+  carImporter: token<CarImporter>('carImporter'),
   fetchScheduler: token<FetchScheduler>('fetchScheduler'),
   networkPinner: token<NetworkPinner>('networkPinner'),
   pinStatus: token<PinStatusView>('pinStatus'),

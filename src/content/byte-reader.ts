@@ -1,0 +1,63 @@
+const NOTHING = new Uint8Array(0)
+
+/** Reads exact amounts of bytes from a stream of pieces. It pulls a piece only when it needs one. */
+export class ByteReader {
+  readonly #pieces: AsyncIterator<Uint8Array>
+  #piece: Uint8Array = NOTHING
+  /** How much of the piece has been read. */
+  #at = 0
+  #position = 0
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#pieces = source[Symbol.asyncIterator]()
+  }
+
+  /** Bytes read or skipped so far. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** The next byte; null at the end. */
+  async byte(): Promise<number | null> {
+    if (this.#at === this.#piece.length && !(await this.#pull())) return null
+    this.#position++
+    return this.#piece[this.#at++] ?? null
+  }
+
+  /** The next `length` bytes in memory of their own; null if there are fewer. */
+  async take(length: number): Promise<Uint8Array | null> {
+    const taken = Buffer.allocUnsafe(length)
+    for (let filled = 0; filled < length; ) {
+      if (this.#at === this.#piece.length && !(await this.#pull())) return null
+      const part = this.#piece.subarray(this.#at, this.#at + length - filled)
+      taken.set(part, filled)
+      filled += part.length
+      this.#at += part.length
+      this.#position += part.length
+    }
+    return taken
+  }
+
+  /** Passes over bytes up to a position, or up to the end. False if the end comes first. */
+  async skipTo(position: number): Promise<boolean> {
+    while (this.#position < position) {
+      if (this.#at === this.#piece.length && !(await this.#pull())) return false
+      const length = Math.min(this.#piece.length - this.#at, position - this.#position)
+      this.#at += length
+      this.#position += length
+    }
+    return true
+  }
+
+  /** False at the end of the source. */
+  async #pull(): Promise<boolean> {
+    for (;;) {
+      const { done, value } = await this.#pieces.next()
+      if (done === true) return false
+      if (value.length === 0) continue
+      this.#piece = value
+      this.#at = 0
+      return true
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { CID } from 'multiformats/cid'
+import { matches } from '../domain/block-hash.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { interruptible } from '../domain/interruption.ts'
+import { type CarBlock, readCar } from './car-reader.ts'
+import { Semaphore } from './semaphore.ts'
+import type { StagedDag } from './staged-dag.ts'
+
+/** Bytes of blocks whose hashes are being checked, or that wait for room among those on their way to the disk. */
+const WINDOW_BYTES = 8 * 1024 ** 2
+/** What each block weighs beside its bytes. */
+const BLOCK_WEIGHT = 64 * 1024
+
+export interface StageCarOptions {
+  signal?: AbortSignal | undefined
+  /** Called with the length of each piece before it is taken in; may throw to refuse it. */
+  onBytes: (length: number) => void
+  /** Called with the roots before any block is taken in; may throw to refuse them. */
+  onRoots: (roots: readonly CID[]) => void
+}
+
+/**
+ * Takes every block of a CAR into a staged DAG, each checked by its hash, whether a root needs it or not. Nothing is
+ * durable before the staged DAG is settled.
+ *
+ * @returns the roots as the header names them
+ * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short; `INVALID_CID` for a hash that the
+ * node cannot check; what `source` throws.
+ */
+export async function stageCar(
+  staged: StagedDag,
+  source: AsyncIterable<Uint8Array>,
+  options: StageCarOptions,
+): Promise<CID[]> {
+  const pieces = counted(interruptible(source, options.signal), options.onBytes)
+  const window = new Semaphore(WINDOW_BYTES)
+  let failure: { error: unknown } | null = null
+  try {
+    const { roots, blocks } = await readCar(pieces)
+    options.onRoots(roots)
+    for await (const block of blocks) {
+      const weight = block.bytes.length + BLOCK_WEIGHT
+      await window.acquire(weight)
+      if (failure !== null) break
+      store(staged, block)
+        .catch((error: unknown) => {
+          failure ??= { error }
+        })
+        .finally(() => window.release(weight))
+    }
+    await window.hold(WINDOW_BYTES, async () => undefined)
+    if (failure !== null) throw (failure as { error: unknown }).error
+    return roots
+  } finally {
+    await pieces.return()
+  }
+}
+
+async function store(staged: StagedDag, { cid, bytes }: CarBlock): Promise<void> {
+  if (!(await matches(cid.multihash.bytes, bytes))) {
+    throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
+  }
+  await staged.put(cid, bytes)
+}
+
+/** Counts what passes. */
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  count: (length: number) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of pieces) {
+    count(piece.length)
+    yield piece
+  }
+}

@@ -1,0 +1,253 @@
+import type { CID } from 'multiformats/cid'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { BlockStore } from '../content/block-store.ts'
+import { stageCar } from '../content/car-import.ts'
+import { assembleDag } from '../content/dag-assembly.ts'
+import type { StagedDag } from '../content/staged-dag.ts'
+import { kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
+import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Emitter } from '../domain/emitter.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Plan } from '../domain/plan.ts'
+import type { BlockTable } from '../storage/block-table.ts'
+import type { FetchStore } from '../storage/fetch-store.ts'
+import type { RecordRow } from '../storage/record-table.ts'
+import { listContent } from './content-listing.ts'
+import type { FetchScheduler } from './fetch-scheduler.ts'
+import { newUploadId, type PinCommit, presentRecord } from './pin-commit.ts'
+import { storedNames } from './pin-names.ts'
+import type {
+  CarImportOptions,
+  CarOutcome,
+  CarRoot,
+  DecidedTarget,
+  EngineEvents,
+  PinNames,
+  PinType,
+  Requester,
+} from './types.ts'
+import type { UploadStaging } from './upload-staging.ts'
+
+/** Roots of one CAR; each is walked, and becomes a record. */
+const MOST_ROOTS = 100
+
+interface Parts {
+  clusters: ClusterRegistry
+  staging: UploadStaging
+  commit: PinCommit
+  blocks: BlockTable
+  /** By backend id. */
+  stores: ReadonlyMap<number, BlockStore>
+  fetches: FetchStore
+  scheduler: FetchScheduler
+  clock: Clock
+  events: Emitter<EngineEvents>
+}
+
+/** What a root came to. */
+interface Assembled {
+  root: CID
+  /** On the backend of the cluster: what the root needs, as far as it is here. */
+  staged: StagedDag
+  missing: CarRoot['missing']
+  kind: UnixfsKind
+  contentSize: number
+}
+
+/** What one import is to come to. */
+interface Job {
+  requester: Requester
+  target: DecidedTarget
+  names: PinNames
+  /** The backend of the target's cluster. */
+  home: ClusterBackend
+  allowPartial: boolean
+  signal: AbortSignal | undefined
+}
+
+/**
+ * Takes CARs in. All blocks are staged as they come, in whatever order; then each root claims those that it needs
+ * for a staged DAG of its own, and what no root has claimed goes with the first one.
+ */
+export class CarImporter {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  import(source: AsyncIterable<Uint8Array>, options: CarImportOptions): Promise<CarOutcome> {
+    const { staging, clusters } = this.#parts
+    return staging.run(options, 'car', async ({ staged: scratch, budget, requester }) => {
+      const { signal, onProgress, allowPartial = false } = options
+      if (allowPartial) checkPartial(requester.plan)
+      const onBytes = (length: number): void => {
+        budget.take(length)
+        budget.reserve(scratch.newBytes)
+        onProgress?.(budget.total)
+      }
+      const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
+      const { settings, target } = await staging.decide(requester, options)
+      await scratch.settle()
+      const job = {
+        requester,
+        target,
+        names: settings,
+        home: clusters.backendOf(target.clusterId),
+        allowPartial,
+        signal,
+      }
+      const assembled: Assembled[] = []
+      try {
+        for (const root of roots) assembled.push(await this.#assemble(root, scratch, job))
+        signal?.throwIfAborted()
+        const outcome = await this.#commit(assembled, job)
+        await scratch.abandon()
+        return outcome
+      } catch (error) {
+        for (const { staged } of assembled) await staged.abandon()
+        throw error
+      }
+    })
+  }
+
+  /** Stages what a root needs. @throws HoldfastError `VALIDATION` if that is not here whole, unless the job allows it. */
+  async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
+    const { home, requester, allowPartial, signal } = job
+    const staged = await home.stage()
+    try {
+      let missing: Assembled['missing'] = null
+      const onMissing = (cid: CID): void => {
+        if (!allowPartial) throw incomplete(root, cid)
+        missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
+      }
+      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, signal })
+      const result = { root, staged, missing: missing as Assembled['missing'] }
+      if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
+      const { kind } = kindOf(root, await staged.store.get(root))
+      const limits = new SizeLimits(requester.plan)
+      const contentSize = await listContent(staged, root, staged.blockCount, signal, size => limits.file(size))
+      if (kind === 'file') limits.file(contentSize)
+      if (kind === 'directory') limits.directory(contentSize)
+      await staged.settle()
+      return { ...result, kind, contentSize }
+    } catch (error) {
+      await staged.abandon()
+      throw error
+    }
+  }
+
+  /** A block may come from the CAR, or from what a live record needs. */
+  #holders(scratch: StagedDag): (cid: CID) => BlockStore | null {
+    const { blocks, stores, clock } = this.#parts
+    return ({ multihash: { bytes } }) => {
+      const found = blocks.find(scratch.store.backendId, bytes)
+      if (found !== undefined && blocks.isNeededBy(scratch.rootId, found.id)) return scratch.store
+      const held = blocks.findLive(bytes, clock.now())
+      return held === undefined ? null : (stores.get(held.backendId) ?? null)
+    }
+  }
+
+  /** One transaction for all roots. */
+  async #commit(assembled: readonly Assembled[], job: Job): Promise<CarOutcome> {
+    const { commit, fetches, scheduler, events } = this.#parts
+    const whole = assembled.filter(({ missing }) => missing === null)
+    const partial = assembled.filter(({ missing }) => missing !== null)
+    const kept = new Map<Assembled, RecordRow>()
+    const keep = (): void => {
+      for (const one of partial) kept.set(one, fetches.begin(this.#partialPin(one, job)))
+    }
+    const outcomes = await commit.commitAll(
+      whole.map(({ root, staged, kind, contentSize }) => ({
+        ...{ requester: job.requester, target: job.target, names: job.names, type: typeOf(kind), cid: root },
+        ...{ cidText: root.toString(), staged, backend: job.home, contentSize, dagSize: staged.dagSize },
+        ...{ fileCount: staged.fileCount, signal: job.signal },
+      })),
+      keep,
+    )
+    for (const row of kept.values()) events.emit('pin:created', { record: presentRecord(row) })
+    if (kept.size > 0) scheduler.wake()
+    const roots = assembled.map((one): CarRoot => {
+      const row = kept.get(one)
+      const outcome = row === undefined ? outcomes[whole.indexOf(one)] : { record: presentRecord(row), created: true }
+      if (outcome === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a root of a CAR has no record')
+      return { ...outcome, missing: one.missing }
+    })
+    const [first] = roots
+    if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a CAR without roots was taken in')
+    return { record: first.record, created: roots.some(({ created }) => created), roots }
+  }
+
+  #partialPin({ root, staged, missing }: Assembled, { requester, target, names, home }: Job) {
+    const now = this.#parts.clock.now()
+    const others = missing === null || missing.blocks === 1 ? '' : ` and ${missing.blocks - 1} others`
+    return {
+      record: {
+        ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
+        ...{ cid: root.toString(), ...identityOf(root), type: 'pin' as const, ...storedNames(names) },
+        ...{ status: 'failed' as const, statusAt: now },
+        ...{ statusReason: `INCOMPLETE: the CAR lacked ${missing?.first}${others}` },
+        ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
+      },
+      ...{ backendId: home.id, stagedRootId: staged.rootId, limits: requester.plan, now },
+    }
+  }
+}
+
+/** What a plan says of the content of a CAR, as of that of a directory or file that is sent as it is. */
+class SizeLimits {
+  readonly #plan: Plan
+  #files = 0
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+  }
+
+  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  file(size: number): void {
+    const { maxFileBytes, maxDirectoryFiles } = this.#plan
+    if (maxFileBytes !== null && size > maxFileBytes) {
+      throw new HoldfastError('FILE_TOO_LARGE', `the plan allows files of ${maxFileBytes} bytes`)
+    }
+    this.#files++
+    if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) {
+      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${maxDirectoryFiles} files in a directory`)
+    }
+  }
+
+  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  directory(size: number): void {
+    const { maxDirectoryBytes } = this.#plan
+    if (maxDirectoryBytes !== null && size > maxDirectoryBytes) {
+      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows directories of ${maxDirectoryBytes} bytes`)
+    }
+  }
+}
+
+function checkRoots(roots: readonly CID[]): void {
+  if (roots.length === 0)
+    throw new HoldfastError('VALIDATION', 'the CAR names no roots, so nothing of it can be pinned')
+  if (roots.length > MOST_ROOTS) throw new HoldfastError('VALIDATION', `the CAR names more than ${MOST_ROOTS} roots`)
+  for (const root of roots) checkWalkable(root, `root ${root}`)
+}
+
+function checkPartial({ name, maxStorageBytes }: Plan): void {
+  if (maxStorageBytes === null) return
+  const reason = 'what is not whole is not counted in its storage'
+  throw new HoldfastError('NOT_OFFERED', `the plan ${name} does not allow incomplete content: ${reason}`)
+}
+
+function distinct(roots: readonly CID[]): CID[] {
+  return [...new Map(roots.map(root => [dagKey(root), root])).values()]
+}
+
+function incomplete(root: CID, missing: CID): HoldfastError {
+  const what = dagKey(root) === dagKey(missing) ? `root ${root}` : `block ${missing}, which root ${root} needs,`
+  return new HoldfastError('VALIDATION', `the CAR is incomplete: ${what} is not in it`)
+}
+
+function typeOf(kind: UnixfsKind): PinType {
+  return kind === 'other' ? 'pin' : kind
+}

@@ -1,0 +1,78 @@
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { StagedDag } from '../content/staged-dag.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/interruption.ts'
+import type { RecordTable } from '../storage/record-table.ts'
+import type { PinCommit } from './pin-commit.ts'
+import type { DecidedTarget, Requester, UploadOptions } from './types.ts'
+import { StorageReservations, UploadBudget } from './upload-budget.ts'
+
+/** What is sent; the sizes of the files in a CAR are known only once it is whole. */
+export type UploadKind = 'file' | 'directory' | 'car'
+
+/** An upload under way. */
+export interface Upload {
+  /** On the default backend, as the cluster may be known last. */
+  staged: StagedDag
+  budget: UploadBudget
+  requester: Requester
+}
+
+/** What every upload has around it: early refusals, a staged DAG, and a budget that uploads side by side share. */
+export class UploadStaging {
+  readonly #clusters: ClusterRegistry
+  readonly #commit: PinCommit
+  readonly #records: RecordTable
+  readonly #now: () => number
+  readonly #reservations = new StorageReservations()
+
+  constructor(clusters: ClusterRegistry, commit: PinCommit, records: RecordTable, now: () => number) {
+    this.#clusters = clusters
+    this.#commit = commit
+    this.#records = records
+    this.#now = now
+  }
+
+  /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
+  async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: Upload) => Promise<T>): Promise<T> {
+    const requester = this.#commit.requester(options.account)
+    this.#commit.decide(requester, options)
+    const accountId = requester.account.id
+    const { storedBytes } = this.#records.usage(accountId, this.#now())
+    const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
+    const reservations = this.#reservations
+    const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })
+    budget.expect(options.expectedBytes)
+    const staged = await this.#clusters.defaultBackend.stage()
+    try {
+      return await upload({ staged, budget, requester })
+    } catch (error) {
+      await staged.abandon()
+      if (options.signal?.aborted === true) {
+        throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
+      }
+      throw error
+    } finally {
+      budget.release()
+    }
+  }
+
+  /**
+   * Decides where the content goes, once it has been read to its end.
+   *
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
+   */
+  async decide(
+    requester: Requester,
+    options: UploadOptions,
+  ): Promise<{ settings: UploadOptions; target: DecidedTarget }> {
+    const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
+    const settings = { ...options, ...definedOnly(late) }
+    return { settings, target: this.#commit.decide(requester, settings) }
+  }
+}
+
+/** What a form did not send must not hide what came with the request. */
+function definedOnly<T extends object>(values: T | undefined): Partial<T> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
+}
