@@ -2,7 +2,7 @@ import type { ApiKey } from '../access/api-key.ts'
 import type { Account, Scope } from '../access/principal.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
 import type { Plan } from '../domain/plan.ts'
-import type { DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'
+import type { CarOutcome, DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'
 
 /** UTC with milliseconds, or null. */
 function iso(ms: number): string
@@ -23,6 +23,14 @@ export function presentUpload(record: PinRecord): object {
     name: record.name,
     size: record.size,
     type: record.type,
+  }
+}
+
+/** The answer for a CAR: that of its first root, and all roots. */
+export function presentCar({ record, roots }: CarOutcome): object {
+  return {
+    ...presentUpload(record),
+    roots: roots.map(({ record: one, missing }) => ({ ...presentUpload(one), missing })),
   }
 }
 
@@ -127,6 +135,11 @@ export function presentUser(account: Account, plan: Plan, clusters: number, usag
     usage,
     createdAt: iso(account.createdAt),
   }
+}
+
+/** An account as the owner of the node sees it. */
+export function presentManagedAccount(account: Account, usage: Usage): object {
+  return { ...account, createdAt: iso(account.createdAt), usage }
 }
 
 export function presentNewKey(secret: string, key: ApiKey): object {

@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts'
 import { AccountView } from './account-view.ts'
 import { AuthRoutes } from './auth.ts'
 import { SecondFactorRoutes } from './auth-second-factor.ts'
+import { CarRoutes } from './car.ts'
 import { ClusterRoutes } from './clusters.ts'
 import { DocsRoutes } from './docs.ts'
 import { FileRoutes } from './files.ts'
@@ -21,6 +22,7 @@ export const BASE_PATH = '/api/v3'
 /** The contract as a table: who may call what, and which handler answers. */
 export function createRoutes(services: ContractServices): Route[] {
   const files = new FileRoutes(services.pins)
+  const cars = new CarRoutes(services.pins)
   const pins = new PinRoutes(services.pins)
   const status = new StatusRoutes(services.pins)
   const uploads = new UploadRoutes(services.pins)
@@ -44,6 +46,7 @@ export function createRoutes(services: ContractServices): Route[] {
     { method: 'POST', path: '/files', access: 'files:write', handler: files.upload },
     { method: 'POST', path: '/files/directory', access: 'files:write', handler: files.importDirectory },
     { method: 'POST', path: '/files/directory-dag', access: 'files:write', handler: files.uploadDirectory },
+    { method: 'POST', path: '/files/car', access: 'files:write', handler: cars.import },
     { method: 'POST', path: '/files/pin/*cid', access: 'files:write', handler: pins.pin },
     { method: 'PUT', path: '/files/rename/:uploadId', access: 'files:write', handler: status.rename },
     { method: 'DELETE', path: '/files/remove/*cid', access: 'files:delete', handler: pins.remove },

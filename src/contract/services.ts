@@ -15,6 +15,7 @@ export type Pins = Pick<
   | 'upload'
   | 'uploadDirectory'
   | 'importDirectory'
+  | 'importCar'
   | 'pin'
   | 'remove'
   | 'list'

@@ -1,5 +1,6 @@
 import { accessAudits } from './audits-access.ts'
 import { authAudits } from './audits-auth.ts'
+import { carAudits } from './audits-car.ts'
 import { directoryAudits } from './audits-directory.ts'
 import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
@@ -24,6 +25,7 @@ export const audits: readonly Audit[] = [
   ...uploadAudits,
   ...planAudits,
   ...directoryAudits,
+  ...carAudits,
   ...pinAudits,
   ...listAudits,
   ...offerAudits,

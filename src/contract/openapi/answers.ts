@@ -102,6 +102,16 @@ export const ANSWERS = {
   Upload: Type.Object(upload),
   Directory: Type.Object({ message: text, ...dag }),
   Dag: Type.Object(dag),
+  Car: Type.Object({
+    ...upload,
+    roots: Type.Array(
+      Type.Object({
+        ...upload,
+        missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
+      }),
+      { description: 'all roots of the CAR, the one above first' },
+    ),
+  }),
   Pin: Type.Object(pin),
   Removed: Type.Object({ cid, removed: Type.Literal(true), success: Type.Literal(true) }),
   Renamed: Type.Object({ updated: Type.Literal(true), newName: text }),

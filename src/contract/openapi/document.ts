@@ -7,7 +7,7 @@ import { ANSWERS, type AnswerName, ERROR } from './answers.ts'
 import { authOperations } from './auth-operations.ts'
 import { fileOperations } from './file-operations.ts'
 import { nodeOperations } from './node-operations.ts'
-import type { Operation, Operations, Parameter } from './operation.ts'
+import type { Body, Operation, Operations, Parameter } from './operation.ts'
 
 /** Everything that the description says of routes, by method and path below the base. */
 export const operations: Operations = { ...fileOperations, ...accountOperations, ...authOperations, ...nodeOperations }
@@ -99,11 +99,13 @@ function describe({ path, access }: Row, operation: Operation): OpenApiOperation
       ...parameters('query', operation.query),
       ...parameters('header', operation.headers),
     ],
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: bodyRequired, content: { [body.type]: { schema: body.schema } } } }),
+    ...(body === undefined ? {} : { requestBody: { required: bodyRequired, content: contentOf([body].flat()) } }),
     responses: { ...answersOf(operation, access), ...errorsOf(operation, access) },
   }
+}
+
+function contentOf(bodies: readonly Body[]): Content {
+  return Object.fromEntries(bodies.map(({ type, schema }) => [type, { schema }]))
 }
 
 function parameters(place: 'query' | 'header', given: Readonly<Record<string, Parameter>> = {}): OpenApiParameter[] {

@@ -46,6 +46,27 @@ export const fileOperations: Operations = {
     answers: { 200: 'Upload', 201: 'Upload' },
     errors: [...formErrors, 'DIRECTORY_TOO_LARGE', 'INVALID_PATH', 'REQUEST_TOO_LARGE'],
   },
+  'POST /files/car': {
+    tag: 'Files',
+    summary: 'Import a CAR',
+    details:
+      'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
+      'whole, together with what live records of this node have. Blocks that no root needs are not kept. With ' +
+      '`allowPartial`, on plans without a storage limit, a root that is not whole is kept as `failed`, for the network to ' +
+      'complete.',
+    query: {
+      ...CLUSTER.query,
+      timelock: { description: 'When the pins end, unless a form field says so.', schema: Type.String() },
+      allowPartial: { description: '`true`: keep what is not whole.', schema: Type.String() },
+    },
+    headers: CLUSTER.headers,
+    body: [
+      { type: 'application/vnd.ipld.car', schema: Type.String({ contentMediaType: 'application/vnd.ipld.car' }) },
+      { type: 'multipart/form-data', schema: Type.Object({ file: binary, cl, timelock }) },
+    ],
+    answers: { 200: 'Car', 201: 'Car' },
+    errors: [...formErrors, 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
+  },
   'POST /files/pin/*cid': {
     tag: 'Files',
     summary: 'Pin content by its CID',

@@ -7,6 +7,11 @@ export interface Parameter {
   readonly schema: TSchema
 }
 
+export interface Body {
+  readonly type: 'application/json' | 'multipart/form-data' | 'application/vnd.ipld.car'
+  readonly schema: TSchema
+}
+
 /** What the description of the contract says of a route beyond its row in the table. */
 export interface Operation {
   readonly tag: 'Files' | 'Lists' | 'Pin status' | 'Account' | 'Signing in' | 'API keys' | 'Node'
@@ -16,7 +21,8 @@ export interface Operation {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly headers?: Readonly<Record<string, Parameter>>
-  readonly body?: { readonly type: 'application/json' | 'multipart/form-data'; readonly schema: TSchema }
+  /** Several if it may come in several media types. */
+  readonly body?: Body | readonly Body[]
   /** False: the body may be left out. */
   readonly bodyRequired?: boolean
   /** The body of each status, or the media type of one that is no JSON of ours. */

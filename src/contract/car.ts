@@ -1,0 +1,77 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { jsonResponse } from '../http/json-response.ts'
+import type { AuthenticatedContext } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
+import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
+import { FileForm } from './file-form.ts'
+import { presentCar } from './presenters.ts'
+import { present, RequestTarget } from './request-target.ts'
+import type { Pins } from './services.ts'
+import { checkAnnounced, formOverhead } from './size-limits.ts'
+
+/** Media type of a CAR, whatever its parameters say. */
+export const CAR_TYPE = 'application/vnd.ipld.car'
+
+/** Taking whole DAGs in, beside what the contract has. 201 if any root has a new record, else 200. */
+export class CarRoutes {
+  readonly #pins: Pins
+
+  constructor(pins: Pins) {
+    this.#pins = pins
+  }
+
+  /** POST /files/car: the CAR as the body, or as the part `file` of a form. */
+  import = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const target = new RequestTarget(context)
+    target.check(this.#pins, context.principal.account.id)
+    const type = mediaType(context)
+    if (type !== CAR_TYPE && type !== 'multipart/form-data') {
+      throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
+    }
+    const options = optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0))
+    const outcome = await (type === CAR_TYPE
+      ? this.#pins.importCar(context.request.body, options)
+      : this.#importForm(context, target, options))
+    return jsonResponse(outcome.created ? 201 : 200, presentCar(outcome))
+  }
+
+  async #importForm(
+    context: AuthenticatedContext,
+    target: RequestTarget,
+    options: CarImportOptions,
+  ): Promise<CarOutcome> {
+    const form = new FileForm(context.request)
+    const fields = () => ({
+      cluster: target.cluster(form.fields.get('cl')),
+      timelock: present(form.fields.get('timelock')) ?? options.timelock,
+    })
+    try {
+      const file = await form.file()
+      const late = async () => {
+        await form.rest()
+        return fields()
+      }
+      const name = present(file.filename?.replace(/\.car$/i, ''))
+      return await this.#pins.importCar(file.content, { ...options, ...fields(), name, late })
+    } finally {
+      await form.close()
+    }
+  }
+}
+
+function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhead: number): CarImportOptions {
+  const { request, principal, query } = context
+  const limit = { bytes: principal.plan.maxDirectoryBytes, overhead, code: 'DIRECTORY_TOO_LARGE', what: 'CAR' } as const
+  return {
+    account: principal.account.id,
+    signal: request.signal,
+    expectedBytes: checkAnnounced(request, limit),
+    cluster: target.cluster(),
+    timelock: present(query.get('timelock')),
+    allowPartial: query.get('allowPartial') === 'true',
+  }
+}
+
+function mediaType({ request }: AuthenticatedContext): string | undefined {
+  return request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+}
