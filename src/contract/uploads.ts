@@ -1,7 +1,7 @@
-import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
+import { positiveInteger } from './page-query.ts'
 import { presentList } from './presenters.ts'
 import { present } from './request-target.ts'
 import type { Pins } from './services.ts'
@@ -27,12 +27,4 @@ export class UploadRoutes {
     })
     return jsonResponse(200, presentList(page))
   }
-}
-
-/** Throws `VALIDATION` for anything that is not a whole number from 1. A number too large to be exact is the largest. */
-function positiveInteger(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name)
-  if (text === null) return undefined
-  if (!/^0*[1-9]\d*$/.test(text)) throw new HoldfastError('VALIDATION', `${name} must be a positive integer`)
-  return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }

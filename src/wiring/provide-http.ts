@@ -1,3 +1,4 @@
+import { createAdminRoutes } from '../contract/admin-routes.ts'
 import { createRoutes } from '../contract/routes.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { VERSION } from '../domain/version.ts'
@@ -10,21 +11,30 @@ import { T } from './tokens.ts'
 export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: EngineConfig): void {
   parts.provide(T.api, p => {
     const api = createApi({
-      routes: createRoutes({
-        pins: p.get(T.pins),
-        clusters: p.get(T.clusters),
-        keys: p.get(T.keys),
-        accounts: p.get(T.accounts),
-        logins: p.get(T.logins),
-        sessions: p.get(T.sessions),
-        signUp: p.get(T.signUp),
-        passwords: p.get(T.passwords),
-        secondFactor: p.get(T.secondFactor),
-        scopes: p.get(T.scopes),
-        plans: p.get(T.plans),
-        peers: p.get(T.network),
-        version: VERSION,
-      }),
+      routes: [
+        ...createRoutes({
+          pins: p.get(T.pins),
+          clusters: p.get(T.clusters),
+          keys: p.get(T.keys),
+          accounts: p.get(T.accounts),
+          logins: p.get(T.logins),
+          sessions: p.get(T.sessions),
+          signUp: p.get(T.signUp),
+          passwords: p.get(T.passwords),
+          secondFactor: p.get(T.secondFactor),
+          scopes: p.get(T.scopes),
+          plans: p.get(T.plans),
+          peers: p.get(T.network),
+          version: VERSION,
+        }),
+        ...createAdminRoutes({
+          statistics: p.get(T.statistics),
+          collector: p.get(T.collector),
+          verifier: p.get(T.verifier),
+          accounts: p.get(T.accounts),
+          pins: p.get(T.pins),
+        }),
+      ],
       authentication: p.get(T.authenticator),
       authorization: p.get(T.scopes),
       limits: p.get(T.limits),

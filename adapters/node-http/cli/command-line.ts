@@ -9,15 +9,29 @@ import {
 import { usageError } from './arguments.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { createKey, listKeys, revokeKey } from './key-commands.ts'
+import { list } from './list-command.ts'
 import { print } from './output.ts'
+import { accounts, collect, stats, verify } from './owner-commands.ts'
+import { pin } from './pin-command.ts'
 import { serve } from './serve.ts'
 import type { Environment } from './settings.ts'
+import { remove, status } from './status-command.ts'
+import { upload } from './upload-command.ts'
 
 /** Does one command and returns false if help was wanted instead. */
 type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 
 const COMMANDS = new Map<HelpTopic, Command>([
+  ['upload', upload],
+  ['ls', list],
+  ['pin', pin],
+  ['status', status],
+  ['rm', remove],
   ['serve', serve],
+  ['stats', stats],
+  ['gc', collect],
+  ['verify', verify],
+  ['accounts', accounts],
   ['account create', createAccount],
   ['account list', listAccounts],
   ['account set-plan', setAccountPlan],

@@ -1,3 +1,5 @@
+import { CLIENT_HELP } from './client-help.ts'
+
 const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, default ./data)
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)
   --help           this text`
@@ -6,7 +8,23 @@ const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, d
 export const HELP = {
   '': `Usage: holdfast <command> [flags]
 
-  serve                  run the server
+Your content, on any server that speaks the contract (--api, --key):
+  upload                 upload files and directories
+  ls                     list what is there
+  pin                    keep content that others have
+  status                 tell how far a pin is
+  rm                     remove a pin
+
+The server:
+  serve                  run it
+
+The node as its owner, through the running server or on its data directory:
+  stats                  show how much it holds
+  gc                     delete what no pin needs any more
+  verify                 check every block
+  accounts               show all accounts and what they keep
+
+Accounts and keys, on the data directory, beside a running server or without one:
   account create         make an account with a key of its own
   account list           show all accounts
   account set-plan       put an account on another plan
@@ -16,7 +34,9 @@ export const HELP = {
   key revoke             take a key away
   key list               show the keys of an account
 
-Each has its own --help. The account and key commands work beside a running server.`,
+Each has its own --help. Exit codes: 0 done, 1 failed, 2 used wrongly.`,
+
+  ...CLIENT_HELP,
 
   serve: `Usage: holdfast serve [flags]
 

@@ -7,6 +7,14 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
+/** Ends the program when nobody reads standard output any more, as behind `| head`. */
+export function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+}
+
 /** Times as the API prints them. */
 export function isoTime(instant: number | null): string | null {
   return instant === null ? null : new Date(instant).toISOString()

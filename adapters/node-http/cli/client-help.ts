@@ -1,0 +1,105 @@
+const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
+  --key KEY        API key or session token (HOLDFAST_API_KEY, which other users of the machine cannot see)
+  --json           results as JSON, one object a line
+  --help           this text`
+
+const OWNER = `${SERVER}
+
+Asks the running server, which answers this to the owner alone: with a session, or a key that has every scope. When
+none is running, works on a data directory instead:
+
+  --data-dir DIR   the directory of all its stores
+  --config FILE    its configuration, JSON (HOLDFAST_CONFIG)`
+
+/** What `--help` prints for the commands that speak to a server. */
+export const CLIENT_HELP = {
+  upload: `Usage: holdfast upload PATH... [flags]
+
+Uploads files and directories, and prints the CID of each. A directory goes as one, with everything below it, hidden
+files included; its files can then be opened below its CID. Symbolic links and empty directories are left out, and
+listed. Nothing is read into memory as a whole, so any size will do.
+
+  holdfast upload ./site --name 'Site of May' --cluster cl1-eu
+
+  --name NAME      what to call it in lists (default: its own name; for one PATH only)
+  --cluster ID     where it is kept (default: the account's)
+  --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
+${SERVER}`,
+
+  ls: `Usage: holdfast ls [CID] [flags]
+
+Lists all uploads, the newest first; with the CID of a directory, all files in it. Times are UTC.
+
+  holdfast ls --json | jq -r .cid
+
+  --cid CID        only uploads of this content
+  --expiring       only uploads that will end
+${SERVER}`,
+
+  pin: `Usage: holdfast pin CID [flags]
+
+Keeps content that others have, and prints how far that is. The server asks the network; where it is known who has the
+content, say so with --origin, which is asked first.
+
+  holdfast pin bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm --wait
+
+  --origin WHERE   a multiaddr ending in /p2p/..., or the URL of a gateway; may be given several times
+  --wait           until everything is stored, or the server does not try any further (then exit code 1); without it
+                   the server goes on in the background and "holdfast status" tells how far it is
+  --name NAME      what to call it in lists
+  --cluster ID     where it is kept (default: the account's)
+  --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
+${SERVER}`,
+
+  status: `Usage: holdfast status CID [flags]
+
+Tells how far a pin is: what is stored of it, in which clusters, and what went wrong if something did.
+
+  holdfast status bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm
+
+  --cluster ID     only in this cluster
+${SERVER}`,
+
+  rm: `Usage: holdfast rm CID [flags]
+
+Removes a pin. Content that nothing else needs is deleted a little later.
+
+  holdfast rm bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm
+
+  --cluster ID     only in this cluster (default: in all)
+${SERVER}`,
+
+  stats: `Usage: holdfast stats [flags]
+
+Shows how much the node holds: accounts, pins by status, roots, blocks and their bytes, what waits to be collected.
+
+  holdfast stats --data-dir ./data
+
+${OWNER}`,
+
+  gc: `Usage: holdfast gc [flags]
+
+Deletes now what no pin needs any more, which the node also does by itself from time to time.
+
+  holdfast gc --grace 0
+
+  --grace SECONDS  spare what was let go less than so long ago (default: as configured)
+${OWNER}`,
+
+  verify: `Usage: holdfast verify [flags]
+
+Reads every block and checks its hash, while everything else goes on. Prints the damaged ones with the roots that need
+them, and ends with exit code 1 if there are any. Uploading the same content again puts them right.
+
+  holdfast verify --json
+
+${OWNER}`,
+
+  accounts: `Usage: holdfast accounts [flags]
+
+Shows all accounts, oldest first, and what each of them keeps.
+
+  holdfast accounts
+
+${OWNER}`,
+} as const

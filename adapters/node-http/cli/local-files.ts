@@ -1,0 +1,77 @@
+import { readdir, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { HoldfastError } from '../../../src/index.ts'
+import { printable } from './text.ts'
+
+export interface LocalFile {
+  /** Where it is. */
+  file: string
+  /** What it is called in an upload: its path below the directory, `/` between names. */
+  path: string
+  /** Bytes. */
+  size: number
+}
+
+/** What a form of files cannot carry. */
+export interface LeftOut {
+  path: string
+  what: 'a symbolic link' | 'an empty directory' | 'a device, pipe or socket'
+}
+
+/** A path as it is to be uploaded. */
+export interface LocalContent {
+  /** Of the last name of the path. */
+  name: string
+  isDirectory: boolean
+  files: LocalFile[]
+  leftOut: LeftOut[]
+}
+
+/**
+ * Looks at a file, or at all that is below a directory, hidden files included, in the order of the names. A link that
+ * is named itself is followed, those below a directory are left out.
+ *
+ * @throws HoldfastError `INVALID_PATH` for what is neither file nor directory, cannot be read, or holds no file.
+ */
+export async function readLocalContent(path: string): Promise<LocalContent> {
+  const file = resolve(path)
+  const name = basename(file)
+  const entry = await stat(file).catch(cause => {
+    throw unreadable(path, cause)
+  })
+  if (entry.isFile()) return { name, isDirectory: false, files: [{ file, path: name, size: entry.size }], leftOut: [] }
+  if (!entry.isDirectory()) throw new HoldfastError('INVALID_PATH', `${path} is neither a file nor a directory`)
+  const content: LocalContent = { name, isDirectory: true, files: [], leftOut: [] }
+  await readBelow(file, '', content)
+  if (content.files.length === 0) throw new HoldfastError('INVALID_PATH', `there are no files in ${path}`)
+  return content
+}
+
+async function readBelow(directory: string, prefix: string, content: LocalContent): Promise<void> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(cause => {
+    throw unreadable(directory, cause)
+  })
+  if (entries.length === 0 && prefix !== '') content.leftOut.push({ path: prefix, what: 'an empty directory' })
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const file = join(directory, entry.name)
+    const path = prefix + entry.name
+    if (entry.isDirectory()) {
+      await readBelow(file, `${path}/`, content)
+    } else if (entry.isFile()) {
+      const { size } = await stat(file).catch(cause => {
+        throw unreadable(file, cause)
+      })
+      content.files.push({ file, path, size })
+    } else {
+      const what = entry.isSymbolicLink() ? 'a symbolic link' : 'a device, pipe or socket'
+      content.leftOut.push({ path, what })
+    }
+  }
+}
+
+/** The error for a file that the system does not let us have. */
+export function unreadable(path: string, cause: unknown): HoldfastError {
+  const { code, message = String(cause) } = cause as Partial<NodeJS.ErrnoException>
+  const reason = code === 'ENOENT' ? 'it is not there' : code === 'EACCES' ? 'permission denied' : message
+  return new HoldfastError('INVALID_PATH', `cannot read ${printable(path)}: ${reason}`, { cause })
+}

@@ -1,0 +1,113 @@
+import { HoldfastError } from '../../../src/index.ts'
+import type { JsonObject } from './api-client.ts'
+import { listOf, numberOf, textOf } from './api-command.ts'
+import { usageError } from './arguments.ts'
+import { print, printJson } from './output.ts'
+import { withOwnerNode } from './owner-node.ts'
+import { ProgressBar } from './progress-bar.ts'
+import type { Environment } from './settings.ts'
+import { countOf, formatBytes, formatTable, printable } from './text.ts'
+
+/** `stats`. */
+export function stats(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+    const answer = await node.stats()
+    if (json) printJson(answer)
+    else print(formatTable(statsLines(answer)))
+  })
+}
+
+/** `gc`. */
+export function collect(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: ['grace'] }, async ({ node, flags, json }) => {
+    const freed = await node.collect(readSeconds(flags.grace))
+    if (json) printJson(freed)
+    else print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
+  })
+}
+
+/** `verify`. */
+export function verify(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+    const { bytes } = objectIn(objectIn(await node.stats(), 'blocks'), 'durable')
+    const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
+    const outcome = await node.verify(done => bar.update(done)).finally(() => bar.end())
+    const damaged = listOf(outcome, 'damaged')
+    if (json) {
+      printJson(outcome)
+    } else {
+      for (const block of damaged) {
+        const roots = Array.isArray(block.roots) ? block.roots.join(', ') : ''
+        print(printable(`${textOf(block, 'cid')}  ${textOf(block, 'reason')}; needed by ${roots || 'nothing'}`))
+      }
+      print(`checked ${amount(outcome)}, ${damaged.length} damaged`)
+    }
+    if (damaged.length > 0) throw new HoldfastError('BLOCK_DAMAGED', `damage in ${countOf(damaged.length, 'block')}`)
+  })
+}
+
+/** `accounts`. */
+export function accounts(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+    const header = ['EMAIL', 'PLAN', 'ROLE', 'PINS', 'STORED', 'SINCE', 'ID']
+    let isFirst = true
+    for await (const rows of node.accounts()) {
+      if (json) for (const row of rows) printJson(row)
+      else print(formatTable(isFirst ? [header, ...rows.map(accountCells)] : rows.map(accountCells), new Set([3, 4])))
+      isFirst = false
+    }
+  })
+}
+
+function accountCells(row: JsonObject): string[] {
+  const usage = objectIn(row, 'usage')
+  return [
+    textOf(row, 'email'),
+    textOf(row, 'plan'),
+    row.disabled === true ? 'disabled' : textOf(row, 'role'),
+    textOf(usage, 'pins'),
+    formatBytes(numberOf(usage, 'storedBytes') ?? 0),
+    textOf(row, 'createdAt').slice(0, 10),
+    textOf(row, 'id'),
+  ]
+}
+
+function statsLines(answer: JsonObject): string[][] {
+  const pins = objectIn(answer, 'pins')
+  const roots = objectIn(answer, 'roots')
+  const [durable, dropped] = [objectIn(objectIn(answer, 'blocks'), 'durable'), objectIn(roots, 'dropped')]
+  const states = (of: JsonObject): string =>
+    Object.entries(of)
+      .map(([state, value]) => `${state} ${typeof value === 'number' ? value : textOf(value as JsonObject, 'count')}`)
+      .join(', ')
+  return [
+    ['accounts', textOf(answer, 'accounts')],
+    ['pins', states(pins)],
+    ['roots', states(roots)],
+    [
+      'stored',
+      `${formatBytes(numberOf(durable, 'bytes') ?? 0)} in ${countOf(numberOf(durable, 'count') ?? 0, 'block')}`,
+    ],
+    [
+      'garbage',
+      `${countOf(numberOf(answer, 'garbageBlocks') ?? 0, 'block')}, and what ${countOf(numberOf(dropped, 'count') ?? 0, 'dropped root')} had alone`,
+    ],
+    ['database', formatBytes(numberOf(answer, 'databaseBytes') ?? 0)],
+    ['peers', textOf(answer, 'peers')],
+  ]
+}
+
+function amount(counted: JsonObject): string {
+  return `${formatBytes(numberOf(counted, 'bytes') ?? 0)} in ${countOf(numberOf(counted, 'blocks') ?? 0, 'block')}`
+}
+
+function objectIn(answer: JsonObject, name: string): JsonObject {
+  const value = answer[name]
+  return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
+}
+
+function readSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw usageError('--grace must be a whole number of seconds')
+  return Number(text)
+}

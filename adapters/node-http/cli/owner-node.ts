@@ -1,0 +1,116 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../../src/index.ts'
+import { ApiClient, type JsonObject, jsonBody } from './api-client.ts'
+import { listOf, numberOf } from './api-command.ts'
+import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
+import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
+import { endWithReader, isoTime } from './output.ts'
+import { type Environment, readSettings } from './settings.ts'
+
+/** What the owner of a node may have done and see, wherever the node is. Answers have the shapes of `/admin/v1`. */
+export interface OwnerNode {
+  stats(): Promise<JsonObject>
+  collect(graceSeconds: number | undefined): Promise<JsonObject>
+  /** `onProgress` is told the bytes read so far. */
+  verify(onProgress: (bytes: number) => void): Promise<JsonObject>
+  accounts(): AsyncIterable<readonly JsonObject[]>
+}
+
+export interface OwnerWork<Name extends string> extends Arguments<Name | ApiFlag | CommonFlag, never, 'json'> {
+  node: OwnerNode
+  json: boolean
+}
+
+/** Reads the arguments of an owner's command and does its work on the node they mean. False if help was wanted. */
+export async function withOwnerNode<Name extends string = never>(
+  args: readonly string[],
+  env: Environment,
+  grammar: Pick<Grammar<Name, never, never>, 'values'>,
+  work: (work: OwnerWork<Name>) => Promise<void>,
+): Promise<boolean> {
+  const given = readArguments(args, {
+    values: [...grammar.values, ...API_FLAGS, 'data-dir', 'config'],
+    switches: ['json'],
+  })
+  if (given === null) return false
+  endWithReader()
+  const json = given.switches.has('json')
+  // Widened, because what is known of a generic name's flags is not found by name.
+  const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
+  if (flags['data-dir'] === undefined) {
+    if (flags.config !== undefined) throw usageError('--config goes with --data-dir')
+    const client = new ApiClient(ownerBase(readApiSettings(flags, env)), {
+      note: text => console.error(`holdfast: ${text}`),
+    })
+    await work({ ...given, node: remoteNode(client), json })
+    return true
+  }
+  if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir goes without --api and --key')
+  const engine = await openDirectory(flags, env)
+  try {
+    await work({ ...given, node: localNode(engine), json })
+    return true
+  } finally {
+    await engine.stop()
+  }
+}
+
+/** A server, asked over HTTP. */
+function remoteNode(client: ApiClient): OwnerNode {
+  return {
+    stats: () => client.request('GET', '/stats'),
+    // Nothing is heard until everything is freed.
+    collect: graceSeconds => client.request('POST', '/gc', { body: jsonBody({ graceSeconds }), idleMs: 0 }),
+    verify: async onProgress => {
+      const headers = { accept: 'application/x-ndjson' }
+      for await (const line of client.lines('POST', '/verify', { headers })) {
+        const { done, ...outcome } = line
+        if (done === true) return outcome
+        if (typeof line.error === 'string') throw new HoldfastError('UNAVAILABLE', `${line.message} (${line.code})`)
+        onProgress(numberOf(line, 'bytes') ?? 0)
+      }
+      throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
+    },
+    async *accounts() {
+      let seen = 0
+      for (let page = 1; ; page++) {
+        const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
+        const rows = listOf(answer, 'accounts')
+        seen += rows.length
+        if (rows.length > 0) yield rows
+        if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
+      }
+    },
+  }
+}
+
+/** An engine of our own on the directory. */
+function localNode(engine: Engine): OwnerNode {
+  return {
+    stats: async () => ({ ...(await engine.stats()) }),
+    collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
+    verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
+    async *accounts() {
+      yield engine.accounts.list().map(account => ({
+        ...account,
+        createdAt: isoTime(account.createdAt),
+        usage: engine.pins.usage(account.id),
+      }))
+    },
+  }
+}
+
+/** @throws HoldfastError `NOT_FOUND` where there is no data directory; `DATA_DIR_IN_USE`, saying what to do then. */
+async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
+  const { dataDir, config } = readSettings(flags, env)
+  await access(join(dataDir, 'holdfast.db')).catch(cause => {
+    throw new HoldfastError('NOT_FOUND', `${dataDir} is not a data directory`, { cause })
+  })
+  const network = { ...config.network, enabled: false }
+  return createEngine({ ...config, network, dataDir }).catch((error: unknown) => {
+    if (!isHoldfastError(error, 'DATA_DIR_IN_USE')) throw error
+    const advice = "leave --data-dir out and give the owner's key in HOLDFAST_API_KEY (and --api, unless it is here)"
+    throw new HoldfastError('DATA_DIR_IN_USE', `${error.message}: to ask that one, ${advice}`, { cause: error })
+  })
+}

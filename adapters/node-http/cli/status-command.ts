@@ -1,0 +1,52 @@
+import type { JsonObject } from './api-client.ts'
+import { listOf, numberOf, pathPart, textOf, withApi } from './api-command.ts'
+import { print, printJson } from './output.ts'
+import type { Environment } from './settings.ts'
+import { countOf, formatBytes, formatTable } from './text.ts'
+
+const ONE_CID = { what: 'a CID', min: 1, max: 1 }
+
+/** `status`. */
+export function status(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['cluster'], words: ONE_CID } as const
+  return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
+    const answer = await client.request('GET', `/status/${pathPart(cid)}`, { query: { cl: flags.cluster } })
+    if (json) printJson(answer)
+    else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
+  })
+}
+
+/** `rm`. */
+export function remove(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['cluster'], words: ONE_CID } as const
+  return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
+    const query = { cl: flags.cluster }
+    const answer = await client.request('DELETE', `/files/remove/${pathPart(cid)}`, { query })
+    if (json) printJson(answer)
+    else print(`${textOf(answer, 'cid')}  removed`)
+  })
+}
+
+function linesOf(answer: JsonObject): [label: string, value: string][] {
+  const text = (name: string): string => textOf(answer, name)
+  const size = numberOf(answer, 'size')
+  const clusters = listOf(answer, 'allocations').map(each => `${textOf(each, 'peer')} ${textOf(each, 'status')}`)
+  const reason = text('lastError') || text('reason')
+  return [
+    ['cid', text('cid')],
+    ['name', text('name')],
+    ['status', text('status') + (reason === '' ? '' : `: ${reason}`)],
+    ['since', text('statusAt')],
+    ['size', size === null ? '' : formatBytes(size)],
+    [
+      'stored',
+      `${formatBytes(numberOf(answer, 'bytes') ?? 0)} in ${countOf(numberOf(answer, 'blocks') ?? 0, 'block')}`,
+    ],
+    ['clusters', [...new Set(clusters)].join(', ')],
+    ['uploaded', text('createdAt')],
+    ['expires', text('expiresAt') || 'never'],
+    ['attempts', text('attempts') === '0' ? '' : text('attempts')],
+    ['next attempt', text('nextAttemptAt')],
+    ['announced', text('lastAnnounced')],
+  ]
+}

@@ -1,0 +1,70 @@
+import { HoldfastError, isHoldfastError } from '../../../src/index.ts'
+import type { ApiClient, JsonObject } from './api-client.ts'
+import { textOf, withApi } from './api-command.ts'
+import { type Flags, usageError } from './arguments.ts'
+import { type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
+import { print, printJson } from './output.ts'
+import { ProgressBar } from './progress-bar.ts'
+import type { Environment } from './settings.ts'
+import { printable } from './text.ts'
+import { uploadForm } from './upload-form.ts'
+
+const FLAGS = ['name', 'cluster', 'timelock'] as const
+/** What is left out is listed up to here. */
+const MOST_NAMES = 10
+
+/** `upload`: every path is an upload of its own, and one that fails does not keep the others from going. */
+export function upload(args: readonly string[], env: Environment): Promise<boolean> {
+  const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
+  return withApi(args, env, { values: FLAGS, words }, async ({ client, flags, words: paths, json }) => {
+    if (paths.length > 1 && flags.name !== undefined) throw usageError('--name is for one upload, there are several')
+    let failed = 0
+    for (const path of paths) {
+      try {
+        const content = await readLocalContent(path)
+        if (!json) tellLeftOut(path, content.leftOut)
+        const answer = await uploadContent(client, content, flags)
+        if (json) printJson({ path, ...answer, ...(content.isDirectory && { leftOut: content.leftOut }) })
+        else print(`${textOf(answer, 'cid')}  ${printable(path)}`)
+      } catch (error) {
+        if (!isHoldfastError(error) || paths.length === 1) throw error
+        failed += 1
+        console.error(`holdfast: ${printable(path)}: ${error.message}`)
+        if (json) printJson({ path, error: error.message })
+      }
+    }
+    if (failed > 0) throw new HoldfastError('UNAVAILABLE', `${failed} of ${paths.length} uploads failed`)
+  })
+}
+
+async function uploadContent(
+  client: ApiClient,
+  { name, isDirectory, files }: LocalContent,
+  flags: Flags<(typeof FLAGS)[number]>,
+): Promise<JsonObject> {
+  const called = flags.name ?? name
+  const fields = { cl: flags.cluster, timelock: flags.timelock }
+  const total = files.reduce((sum, { size }) => sum + size, 0)
+  const bar = new ProgressBar(printable(called), total)
+  const onProgress = (bytes: number): void => bar.update(bytes)
+  const form = isDirectory
+    ? uploadForm({ fields: { dirName: called, ...fields }, field: 'files', files, onProgress })
+    : uploadForm({ fields, field: 'file', files: files.map(file => ({ ...file, path: called })), onProgress })
+  try {
+    return await client.request('POST', isDirectory ? '/files/directory-dag' : '/files', {
+      // Said in a header too, a server can refuse the cluster before the files are sent.
+      headers: flags.cluster === undefined ? {} : { 'x-cluster': flags.cluster },
+      body: form,
+    })
+  } finally {
+    bar.end()
+  }
+}
+
+/** Forms of files have no links and no empty directories; nobody should find that out later. */
+function tellLeftOut(path: string, leftOut: readonly LeftOut[]): void {
+  if (leftOut.length === 0) return
+  console.error(`holdfast: left out of ${printable(path)}, which a form of files cannot carry:`)
+  for (const { path: inside, what } of leftOut.slice(0, MOST_NAMES)) console.error(`  ${printable(inside)}: ${what}`)
+  if (leftOut.length > MOST_NAMES) console.error(`  and ${leftOut.length - MOST_NAMES} more`)
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox'
+import type { AccountService } from '../access/account-service.ts'
+import type { Collector } from '../content/collector.ts'
+import type { Verified, Verifier } from '../content/verifier.ts'
+import { jsonResponse } from '../http/json-response.ts'
+import type { AuthenticatedContext } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
+import type { Statistics } from '../pins/statistics.ts'
+import { positiveInteger } from './page-query.ts'
+import { presentManagedAccount } from './presenters.ts'
+import { progressLines } from './progress-lines.ts'
+import { bodyReader } from './schemas.ts'
+import type { Pins } from './services.ts'
+
+/** What the owner's handlers are made of. */
+export interface AdminServices {
+  statistics: Pick<Statistics, 'read'>
+  collector: Pick<Collector, 'collect'>
+  verifier: Pick<Verifier, 'verify'>
+  accounts: Pick<AccountService, 'page'>
+  pins: Pick<Pins, 'usage'>
+}
+
+const PAGE_ROWS = 100
+const MOST_PAGE_ROWS = 1_000
+const YEAR_SECONDS = 31_536_000
+
+const readCollectBody = bodyReader(
+  Type.Object({ graceSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: YEAR_SECONDS })) }),
+)
+
+/** What the owner of a node may see of all of it, and have done to it. */
+export class AdminRoutes {
+  readonly #services: AdminServices
+
+  constructor(services: AdminServices) {
+    this.#services = services
+  }
+
+  /** GET /stats. */
+  stats = async (): Promise<ApiResponse> => jsonResponse(200, await this.#services.statistics.read())
+
+  /** POST /gc. */
+  collect = async ({ request }: AuthenticatedContext): Promise<ApiResponse> => {
+    const { graceSeconds } = await readCollectBody(request)
+    const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
+    return jsonResponse(200, await this.#services.collector.collect(graceMs))
+  }
+
+  /** POST /verify: the outcome, or for who accepts `application/x-ndjson` a line after each step and the outcome last. */
+  verify = async ({ request, requestId }: AuthenticatedContext): Promise<ApiResponse> => {
+    const { verifier } = this.#services
+    if (!/\bapplication\/x-ndjson\b/i.test(request.header('accept') ?? '')) {
+      return jsonResponse(200, await verifier.verify({ signal: request.signal }))
+    }
+    const lines = progressLines<object, Verified>(requestId, (onProgress, unread) =>
+      verifier.verify({ signal: AbortSignal.any([request.signal, unread]), onProgress }),
+    )
+    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
+  }
+
+  /** GET /accounts: oldest first. */
+  accounts = ({ query }: AuthenticatedContext): ApiResponse => {
+    const page = positiveInteger(query, 'page') ?? 1
+    const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
+    // Far beyond the last page SQLite would be asked for an offset that it cannot count to.
+    const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
+    const { accounts, total } = this.#services.accounts.page(offset, limit)
+    const rows = accounts.map(account => presentManagedAccount(account, this.#services.pins.usage(account.id)))
+    return jsonResponse(200, {
+      accounts: rows,
+      total,
+      pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+    })
+  }
+}
