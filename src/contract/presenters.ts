@@ -142,11 +142,6 @@ export function presentManagedAccount(account: Account, usage: Usage): object {
   return { ...account, createdAt: iso(account.createdAt), usage }
 }
 
-/** An account as the owner of the node sees it. */
-export function presentManagedAccount(account: Account, usage: Usage): object {
-  return { ...account, createdAt: iso(account.createdAt), usage }
-}
-
 export function presentNewKey(secret: string, key: ApiKey): object {
   const { name, label, scopes } = key
   return { token: secret, name, label, scopes, expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }

@@ -8,7 +8,6 @@ export type ErrorCode =
   | 'missing_scope'
   | 'SESSION_REQUIRED'
   | 'OWNER_REQUIRED'
-  | 'OWNER_REQUIRED'
   | 'account_disabled'
   | 'IP_NOT_ALLOWED'
   | 'RATE_LIMIT'

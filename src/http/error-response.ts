@@ -12,7 +12,6 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   missing_scope: 403,
   SESSION_REQUIRED: 403,
   OWNER_REQUIRED: 403,
-  OWNER_REQUIRED: 403,
   account_disabled: 403,
   IP_NOT_ALLOWED: 403,
   RATE_LIMIT: 429,
