@@ -26,6 +26,20 @@ listed. Nothing is read into memory as a whole, so any size will do.
   --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
 ${SERVER}`,
 
+  import: `Usage: holdfast import FILE.car [flags]
+
+Brings in the content of a CAR, and prints the CID and status of each of its roots. Every block is checked by its hash,
+and a root has to be whole; blocks that no root needs are not kept.
+
+  holdfast import backup.car --name 'Backup of May'
+
+  --name NAME      what to call it in lists (default: the file's own name)
+  --cluster ID     where it is kept (default: the account's)
+  --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
+  --allow-partial  keep a root that is not whole as well, never as pinned: its status is failed, and the network may
+                   complete it; on plans without a storage limit
+${SERVER}`,
+
   ls: `Usage: holdfast ls [CID] [flags]
 
 Lists all uploads, the newest first; with the CID of a directory, all files in it. Times are UTC.

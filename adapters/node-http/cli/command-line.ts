@@ -8,6 +8,7 @@ import {
 } from './account-commands.ts'
 import { usageError } from './arguments.ts'
 import { HELP, type HelpTopic } from './help.ts'
+import { importCar } from './import-command.ts'
 import { createKey, listKeys, revokeKey } from './key-commands.ts'
 import { list } from './list-command.ts'
 import { print } from './output.ts'
@@ -23,6 +24,7 @@ type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 
 const COMMANDS = new Map<HelpTopic, Command>([
   ['upload', upload],
+  ['import', importCar],
   ['ls', list],
   ['pin', pin],
   ['status', status],
