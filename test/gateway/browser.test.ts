@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createServer } from '../../adapters/node-http/index.ts'
+import type { DirectoryEntry, Engine } from '../../src/index.ts'
+import { withEngine } from '../support/test-engine.ts'
+
+/** Where Debian and others put it. Nothing is installed for this. */
+const executable = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find(path => path !== undefined && existsSync(path))
+if (executable === undefined)
+  console.log('skipped: the gateway in a browser, since there is no chromium on this machine')
+
+const HOST = 'localhost'
+
+interface Served {
+  page: Page
+  /** Of the gateway, with a slash at the end. */
+  base: string
+  port: number
+  /** Uploads files by path. Returns the root's CID. */
+  pin(files: Record<string, string | Uint8Array>): Promise<string>
+}
+
+describe.skipIf(executable === undefined)('the gateway in a browser', () => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    // As root, in containers above all, Chromium starts only without its sandbox.
+    const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+    browser = await chromium.launch({ executablePath: executable ?? '', args })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  function served(run: (served: Served) => Promise<void>): Promise<void> {
+    return withEngine(
+      async ({ engine, account }) => {
+        const server = createServer(engine)
+        server.listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        const address = server.address()
+        const port = typeof address === 'object' && address !== null ? address.port : 0
+        const page = await browser.newPage()
+        try {
+          const pin = (files: Record<string, string | Uint8Array>) => upload(engine, account, files)
+          await run({ page, port, base: `http://127.0.0.1:${port}/ipfs/`, pin })
+        } finally {
+          await page.close()
+          server.closeAllConnections()
+          server.close()
+        }
+      },
+      { gateway: { host: HOST } },
+    )
+  }
+
+  test(
+    'walks from a listing into folders and files of awkward names, and back',
+    () =>
+      served(async ({ page, base, pin }) => {
+        const awkward = ['100% sure?', '#1 & "more"', "it's <b>bold", 'ünïcödé 😀', 'a:b', '%20', 'javascript:alert(1)']
+        const files = awkward.flatMap(name => [
+          [`${name}/${name}.txt`, `inside ${name}`],
+          [`${name}/other.txt`, 'other'],
+        ])
+        const cid = await pin(Object.fromEntries(files))
+        const dialogs: string[] = []
+        page.on('dialog', dialog => {
+          dialogs.push(dialog.message())
+          dialog.dismiss().catch(() => undefined)
+        })
+        for (const name of awkward) {
+          await page.goto(`${base}${cid}`)
+          expect(await page.locator('tbody tr').count()).toBe(awkward.length)
+          await page.getByRole('link', { name: `${name}/`, exact: true }).click()
+          expect(await page.locator('h1').textContent()).toContain(name)
+          await page.getByRole('link', { name: `${name}.txt`, exact: true }).click()
+          expect(await page.locator('body').textContent()).toBe(`inside ${name}`)
+          await page.goBack()
+          await page.getByRole('link', { name: '../', exact: true }).click()
+          expect(new URL(page.url()).pathname).toBe(`/ipfs/${cid}/`)
+        }
+        await page.locator('.cid a').first().click()
+        expect(new URL(page.url()).pathname).toMatch(/^\/ipfs\/bafy\w+\/$/)
+        expect(dialogs).toEqual([])
+      }),
+    60_000,
+  )
+
+  test(
+    'plays a video, and goes to the middle of a long recording without reading what is before it',
+    () =>
+      served(async ({ page, base, pin }) => {
+        await page.goto('about:blank')
+        const video = Buffer.from(await page.evaluate<string>(recordVideo), 'base64')
+        expect(video.length).toBeGreaterThan(1000)
+        const cid = await pin({ 'index.html': '', 'film.webm': video, 'sound.wav': silence(24_000_000) })
+        const answers: { status: number; range: string }[] = []
+        page.on('response', async response => {
+          if (!/film|sound/.test(response.url())) return
+          answers.push({ status: response.status(), range: response.headers()['content-range'] ?? '' })
+        })
+        await page.goto(`${base}${cid}/`)
+        expect(await page.evaluate(playFor, { url: `${base}${cid}/film.webm`, from: 0 })).toBeGreaterThan(0)
+        expect(answers.map(({ status }) => status)).toContain(206)
+        answers.length = 0
+        expect(await page.evaluate(playFor, { url: `${base}${cid}/sound.wav`, from: 200 })).toBeGreaterThan(200)
+        const starts = answers.map(({ range }) => Number(/^bytes (\d+)-/.exec(range)?.[1]))
+        expect(Math.max(...starts)).toBeGreaterThan(10_000_000)
+      }),
+    60_000,
+  )
+
+  test(
+    'shows a site on a host name of its own, with its rules',
+    () =>
+      served(async ({ page, base, port, pin }) => {
+        const script = `document.title = 'ran'; localStorage.setItem('k', location.hostname)`
+        const cid = await pin({
+          'index.html': `<!doctype html><h1>home</h1><script src="/js/app.js"></script><a href="/old/page">old</a>`,
+          'js/app.js': script,
+          'new/page.html': '<!doctype html><h1>moved here</h1>',
+          'lost.html': '<!doctype html><h1>lost</h1>',
+          _redirects: '/old/* /new/:splat.html 302\n/* /lost.html 404\n',
+        })
+        await page.goto(`http://${HOST}:${port}/ipfs/${cid}`)
+        expect(new URL(page.url()).host).toBe(`${cid}.ipfs.${HOST}:${port}`)
+        expect(await page.title()).toBe('ran')
+        await page.getByRole('link', { name: 'old' }).click()
+        expect(await page.locator('h1').textContent()).toBe('moved here')
+        expect(new URL(page.url()).pathname).toBe('/new/page.html')
+        const missing = await page.goto(`http://${cid}.ipfs.${HOST}:${port}/nothing/here`)
+        expect(missing?.status()).toBe(404)
+        expect(await page.locator('h1').textContent()).toBe('lost')
+        // Another root has another storage.
+        const other = await pin({ 'index.html': '<!doctype html><h1>other</h1>' })
+        await page.goto(`http://${other}.ipfs.${HOST}:${port}/`)
+        expect(await page.evaluate('localStorage.length')).toBe(0)
+        await page.goto(`${base}${cid}/`)
+        expect(await page.locator('h1').textContent()).toBe('home')
+      }),
+    60_000,
+  )
+})
+
+async function upload(engine: Engine, account: string, files: Record<string, string | Uint8Array>): Promise<string> {
+  async function* entries(): AsyncGenerator<DirectoryEntry> {
+    for (const [path, content] of Object.entries(files)) yield { kind: 'file', path, content: Buffer.from(content) }
+  }
+  return (await engine.pins.uploadDirectory(entries(), { account })).record.cid
+}
+
+/** Sound of a low rate, so that many seconds of it are many bytes and nothing is heard. */
+function silence(bytes: number): Buffer {
+  const header = Buffer.alloc(44)
+  header.write('RIFF', 0)
+  header.writeUInt32LE(36 + bytes, 4)
+  header.write('WAVEfmt ', 8)
+  header.writeUInt32LE(16, 16)
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(48_000, 24)
+  header.writeUInt32LE(96_000, 28)
+  header.writeUInt16LE(2, 32)
+  header.writeUInt16LE(16, 34)
+  header.write('data', 36)
+  header.writeUInt32LE(bytes, 40)
+  return Buffer.concat([header, Buffer.alloc(bytes)])
+}
+
+/** Run in the page: a second of a changing picture, recorded; in Base64. */
+const recordVideo = `(async () => {
+  const canvas = document.createElement('canvas')
+  const context = canvas.getContext('2d')
+  const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: 'video/webm' })
+  const parts = []
+  recorder.ondataavailable = event => parts.push(event.data)
+  const stopped = new Promise(resolve => { recorder.onstop = resolve })
+  recorder.start()
+  for (let frame = 0; frame < 45; frame++) {
+    context.fillStyle = 'hsl(' + frame * 8 + ' 100% 50%)'
+    context.fillRect(0, 0, canvas.width, canvas.height)
+    await new Promise(requestAnimationFrame)
+  }
+  recorder.stop()
+  await stopped
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer())
+  return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))
+})()`
+
+/** Run in the page: plays on for a moment from that second. Resolves with the second that it has come to. */
+function playFor({ url, from }: { url: string; from: number }): Promise<number> {
+  // @ts-expect-error the page's own document, which this program does not know
+  const media = document.createElement('video')
+  media.muted = true
+  media.src = url
+  return new Promise((resolve, reject) => {
+    media.onerror = () => reject(new Error(media.error?.message ?? 'cannot be played'))
+    media.onloadedmetadata = () => {
+      media.currentTime = from
+      media.play().catch(reject)
+    }
+    media.ontimeupdate = () => {
+      if (media.currentTime > from) resolve(media.currentTime)
+    }
+  })
+}
