@@ -1,4 +1,4 @@
-import { errorResponse, publicError } from '../http/error-response.ts'
+import { errorResponse, publicError, REASON_PHRASES } from '../http/error-response.ts'
 import type { ApiRequest, ApiResponse } from '../http/types.ts'
 import { wantsHtml } from './accept.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
@@ -10,7 +10,7 @@ export function failureResponse(request: ApiRequest, thrown: unknown, requestId:
   const headers: Record<string, string> = { ...json.headers, 'cache-control': 'no-store', vary: 'Accept' }
   if (error.code === 'RANGE_NOT_SATISFIABLE') headers['content-range'] = `bytes */${error.details.size}`
   if (!wantsHtml(request.header('accept'))) return { ...json, headers }
-  const title = `${json.status} – ${error.code}`
+  const title = `${json.status} ${REASON_PHRASES[json.status] ?? error.code}`
   return {
     status: json.status,
     headers: { ...headers, ...PAGE_HEADERS },

@@ -23,8 +23,8 @@ const STYLE = `
 main{max-width:60rem;margin:0 auto;padding:2rem 1rem}h1{font-size:1.1rem;font-weight:600;margin:0 0 .25rem;overflow-wrap:anywhere}
 a{color:var(--link);text-decoration:none}a:hover{text-decoration:underline}p{color:var(--dim);margin:.25rem 0 1rem;overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}th{text-align:left;color:var(--dim);font-weight:500}
-td,th{padding:.4rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}tbody tr:hover{background:var(--hover)}
-td:first-child{overflow-wrap:anywhere}.size{text-align:right;white-space:nowrap;color:var(--dim);font-variant-numeric:tabular-nums}
+td,th{padding:.4rem .5rem;border-bottom:1px solid var(--line);vertical-align:baseline}tbody tr:hover{background:var(--hover)}
+td:first-child{overflow-wrap:anywhere}.icon{width:1em;height:1em;margin-right:.6em;vertical-align:-.1em;fill:none;stroke:var(--dim);stroke-linejoin:round}.size{text-align:right;white-space:nowrap;color:var(--dim);font-variant-numeric:tabular-nums}
 .cid,code{font:13px ui-monospace,monospace}.cid a{color:var(--dim)}nav{margin:1rem 0;display:flex;gap:1rem}`
 
 /** A whole page that loads nothing. `title` is text, `body` markup. */

@@ -6,7 +6,7 @@ import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
   const title = names.at(-1) ?? root
-  const up = names.length === 0 ? '' : '<tr><td><a href="../">../</a></td><td></td><td></td></tr>'
+  const up = names.length === 0 ? '' : `<tr><td>${icon('up')}<a href="../">../</a></td><td></td><td></td></tr>`
   const empty = listing.entries.length === 0 && after === null ? '<p>This folder is empty.</p>' : ''
   return htmlPage(
     title,
@@ -30,10 +30,23 @@ function row({ name, cid, type, size }: ListingEntry, linkBase: string): string 
   const folder = type === 'directory' ? '/' : ''
   const content = `${linkBase}${cid}?filename=${encodeURIComponent(name.toWellFormed())}`
   return (
-    `<tr><td><a href="${hrefOf(name)}${folder}">${escapeHtml(name)}${folder}</a></td>` +
+    `<tr><td>${icon(type)}<a href="${hrefOf(name)}${folder}">${escapeHtml(name)}${folder}</a></td>` +
     `<td class="size">${formatBytes(size)}</td>` +
     `<td class="cid"><a href="${content}" title="${cid}">${shorten(cid.toString())}</a></td></tr>`
   )
+}
+
+const SHAPES = {
+  up: 'M8 13V4M4 8l4-4 4 4',
+  directory: 'M1.5 3.5h4l1.5 2h7.5v7.5h-13z',
+  file: 'M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3',
+  symlink: 'M3 12.5c0-5 3-6.5 8-6.5M8 2.5l4 3.5-4 3.5',
+  other: 'M8 1.5l6 3.5v6l-6 3.5-6-3.5v-6zM2 5l6 3.5 6-3.5M8 8.5v6',
+} as const
+
+/** Drawn in place, since fonts with pictures are not everywhere. */
+function icon(shape: keyof typeof SHAPES): string {
+  return `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${SHAPES[shape]}"/></svg>`
 }
 
 function pager({ next }: Listing, after: string | null): string {

@@ -69,7 +69,7 @@ export const directoryAudits: readonly GatewayAudit[] = [
       assert.match(answer.header('content-security-policy') ?? '', /default-src 'none'/)
       assert.match(answer.header('cache-control') ?? '', /^public, max-age=604800/)
       assert.ok(!answer.text.includes('<b>'))
-      const links = [...answer.text.matchAll(/<tr><td><a href="([^"]+)">/g)].map(([, href]) => href ?? '')
+      const links = [...answer.text.matchAll(/<tr><td><svg.*?<\/svg><a href="([^"]+)">/g)].map(([, href]) => href ?? '')
       const found = new Set<string>()
       for (const link of links) {
         const url = new URL(unescapeHtml(link), `http://gateway.test${base}`)
