@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createEngine, type Engine, SCOPES } from '../src/index.ts'
+import { hosts } from './contract/hosts.ts'
+import type { AuditClient } from './contract/world.ts'
+import { pseudoRandom } from './support/bytes.ts'
+
+/** Files of distinct content. */
+async function* manyFiles(count: number) {
+  for (let i = 0; i < count; i++) yield { kind: 'file' as const, path: `f${i}`, content: pseudoRandom(64, `file ${i}`) }
+}
+
+describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s routes, $name', ({ host }) => {
+  let dataDir: string
+  let engine: Engine
+  let client: AuditClient
+  let close: () => Promise<void>
+  let owner: Record<string, string>
+  let ownerId: string
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
+    engine = await createEngine({ dataDir })
+    ;({ client, close } = await host.serve(engine))
+    const { id } = await engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
+    ownerId = id
+    owner = auth((await engine.keys.create(id, { name: 'all', scopes: SCOPES })).secret)
+    await engine.pins.uploadDirectory(manyFiles(100), { account: id })
+  })
+  afterAll(async () => {
+    await close()
+    await engine.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  const auth = (secret: string) => ({ authorization: `Bearer ${secret}` })
+  const rows = [
+    ['GET', '/stats'],
+    ['POST', '/gc'],
+    ['POST', '/verify'],
+    ['GET', '/accounts'],
+  ] as const
+
+  test.each(rows)('%s %s is for the owner alone, by a key that has every scope', async (method, path) => {
+    const user = await engine.accounts.create({ email: `${path.slice(1)}@example.org`, plan: 'unlimited' })
+    const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
+    const lesser = await engine.keys.create(ownerId, { name: path.slice(1), scopes: SCOPES.slice(0, 3) })
+    const ask = (headers: Record<string, string>) => client.request(method, `/admin/v1${path}`, { headers })
+
+    const nobody = await ask({})
+    expect([nobody.status, nobody.json.code]).toEqual([401, 'INVALID_API_KEY'])
+    const stranger = await ask(auth(theirs.secret))
+    expect([stranger.status, stranger.json.code]).toEqual([403, 'OWNER_REQUIRED'])
+    const partly = await ask(auth(lesser.secret))
+    expect([partly.status, partly.json]).toMatchObject([403, { code: 'missing_scope', required: SCOPES[3] }])
+    const whole = await ask(owner)
+    expect(whole.status).toBe(200)
+    expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
+  })
+
+  test('stats tell what is held', async () => {
+    const { json } = await client.request('GET', '/admin/v1/stats', { headers: owner })
+    expect(json).toEqual(JSON.parse(JSON.stringify(await engine.stats())))
+    expect(json.blocks.durable.count).toBe(101)
+    expect(json.databaseBytes).toBeGreaterThan(4_096)
+  })
+
+  test('gc frees what was let go, of the age that is asked for', async () => {
+    const { record } = await engine.pins.upload(pseudoRandom(5_000, host.name), { account: ownerId })
+    await engine.pins.remove({ account: ownerId, cid: record.cid })
+    const ask = async (body: string) => {
+      const headers = { ...owner, 'content-type': 'application/json' }
+      const { status, json } = await client.request('POST', '/admin/v1/gc', { headers, body })
+      return { status, json }
+    }
+    for (const body of ['{"graceSeconds": -1}', '{"graceSeconds": "0"}']) {
+      expect(await ask(body)).toMatchObject({
+        status: 400,
+        json: { code: 'VALIDATION', message: expect.stringContaining('graceSeconds') },
+      })
+    }
+    // The root goes at once, its block only when it has been garbage for long enough.
+    expect(await ask('{"graceSeconds": 3600}')).toEqual({ status: 200, json: { roots: 1, blocks: 0, bytes: 0 } })
+    expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0 } })
+    expect(await ask('{"graceSeconds": 0}')).toEqual({ status: 200, json: { roots: 0, blocks: 1, bytes: 5_000 } })
+  })
+
+  test('verify answers the outcome, or says line by line how far it is', async () => {
+    const plain = await client.request('POST', '/admin/v1/verify', { headers: owner })
+    expect(plain.json).toEqual({ blocks: 101, bytes: expect.any(Number), damaged: [] })
+    const headers = { ...owner, accept: 'application/x-ndjson' }
+    const streamed = await client.request('POST', '/admin/v1/verify', { headers })
+    expect(streamed.header('content-type')).toBe('application/x-ndjson')
+    const lines = streamed.body
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(lines.at(-1)).toEqual({ done: true, ...plain.json })
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines[0]).toEqual({ blocks: expect.any(Number), bytes: expect.any(Number), damaged: 0 })
+  })
+
+  test('accounts come in pages, with what they keep', async () => {
+    const ask = async (query: string) =>
+      (await client.request('GET', `/admin/v1/accounts${query}`, { headers: owner })).json
+    const all = await ask('')
+    expect(all.accounts).toHaveLength(all.total)
+    expect(all.accounts[0]).toEqual({
+      ...engine.accounts.get(ownerId),
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      usage: engine.pins.usage(ownerId),
+    })
+    const paged = [await ask('?limit=2'), await ask('?limit=2&page=2')]
+    expect(paged.flatMap(page => page.accounts)).toEqual(all.accounts.slice(0, 4))
+    expect(paged[1].pagination).toEqual({ page: 2, limit: 2, total: all.total, totalPages: Math.ceil(all.total / 2) })
+    expect(await ask('?page=9007199254740991')).toMatchObject({ accounts: [], total: all.total })
+    expect(await ask('?limit=0')).toMatchObject({ code: 'VALIDATION' })
+  })
+
+  test('other methods and paths are refused in JSON, and the contract’s description says nothing of any', async () => {
+    const wrong = await client.request('GET', '/admin/v1/gc', { headers: owner })
+    expect([wrong.status, wrong.header('allow')]).toEqual([405, 'POST, OPTIONS'])
+    const nothing = await client.request('GET', '/admin/v1/', { headers: owner })
+    expect([nothing.status, nothing.json.code]).toEqual([404, 'NOT_FOUND'])
+    const description = await client.request('GET', '/api/v3/openapi.json')
+    expect(Object.keys(description.json.paths).filter(path => path.includes('admin'))).toEqual([])
+  })
+})
+
+test('an engine that stops ends a verification, and waits until it has ended', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
+  try {
+    const engine = await createEngine({ dataDir })
+    const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+    await engine.pins.uploadDirectory(manyFiles(200), { account: id })
+    const steps: number[] = []
+    let stopped: Promise<void> | undefined
+    const onProgress = ({ blocks }: { blocks: number }): void => {
+      steps.push(blocks)
+      stopped ??= engine.stop()
+    }
+    await expect(engine.verify({ onProgress })).rejects.toMatchObject({ code: 'ABORTED' })
+    await stopped
+    expect(steps).toHaveLength(1)
+    await expect(engine.verify()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

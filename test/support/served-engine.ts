@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from '../../adapters/node-http/index.ts'
+import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
+
+/** An engine of this process behind a server, with an owner who has a key. */
+export interface ServedEngine extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string
+  readonly key: string
+  /** What tells the command line where the server is, and who asks. */
+  readonly env: { readonly HOLDFAST_API: string; readonly HOLDFAST_API_KEY: string }
+}
+
+/** The caller disposes of it. */
+export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
+  const engine = await createEngine({ ...config, dataDir })
+  const server = createServer(engine)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const url = `http://127.0.0.1:${address.port}`
+  const { account } = await engine.accounts.ensureOwner()
+  const { secret } = await engine.keys.create(account.id, { name: 'test', scopes: SCOPES })
+  return {
+    url,
+    key: secret,
+    env: { HOLDFAST_API: `${url}/api/v3`, HOLDFAST_API_KEY: secret },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await engine.stop()
+    },
+  }
+}
