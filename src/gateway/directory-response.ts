@@ -34,7 +34,11 @@ export function slashRedirect({ request, blocks }: Lookup): ApiResponse {
   const last = request.path.slice(request.path.lastIndexOf('/') + 1)
   const query = request.query === '' ? '' : `?${request.query}`
   const cacheControl = blocks.liveUntil === null ? 'public, max-age=604800' : 'no-cache'
-  return { status: 301, headers: { location: `./${last}/${query}`, 'cache-control': cacheControl }, body: null }
+  return {
+    status: 301,
+    headers: { location: `./${last}/${query}`, 'cache-control': cacheControl, vary: 'Accept' },
+    body: null,
+  }
 }
 
 function typeOf(form: 'html' | 'json'): Readonly<Record<string, string>> {
