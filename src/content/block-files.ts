@@ -8,6 +8,7 @@ import { CODEC } from '../domain/cid.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { syncDirectory } from './file-system.ts'
 
+const USUAL_MULTIHASH_BYTES = 34
 /** The last two base32 characters of a 34-byte multihash carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
 
@@ -49,7 +50,9 @@ export class BlockFiles {
     const { dir, file } = this.#place(multihash)
     const temp = join(this.#tempDir, randomUUID())
     try {
-      if (this.#threads !== null && isShared(bytes)) await this.#threads.write(temp, join(dir, file), bytes)
+      // Of other multihashes the shard may have to be made first.
+      const isUsual = multihash.length === USUAL_MULTIHASH_BYTES && isShared(bytes)
+      if (this.#threads !== null && isUsual) await this.#threads.write(temp, join(dir, file), bytes)
       else await this.#writeHere(temp, dir, file, bytes)
     } catch (error) {
       await rm(temp, { force: true }).catch(() => undefined)

@@ -27,15 +27,20 @@ export class ByteReader {
   /** The next `length` bytes in memory of their own; null if there are fewer. */
   async take(length: number): Promise<Uint8Array | null> {
     const taken = Buffer.allocUnsafe(length)
-    for (let filled = 0; filled < length; ) {
-      if (this.#at === this.#piece.length && !(await this.#pull())) return null
-      const part = this.#piece.subarray(this.#at, this.#at + length - filled)
-      taken.set(part, filled)
+    return (await this.fill(taken)) ? taken : null
+  }
+
+  /** Fills `target` with the next bytes. False if there are fewer. */
+  async fill(target: Uint8Array): Promise<boolean> {
+    for (let filled = 0; filled < target.length; ) {
+      if (this.#at === this.#piece.length && !(await this.#pull())) return false
+      const part = this.#piece.subarray(this.#at, this.#at + target.length - filled)
+      target.set(part, filled)
       filled += part.length
       this.#at += part.length
       this.#position += part.length
     }
-    return taken
+    return true
   }
 
   /** Passes over bytes up to a position, or up to the end. False if the end comes first. */

@@ -1,7 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import { matches } from '../domain/block-hash.ts'
+import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
+import { BlockMemory } from './block-memory.ts'
 import { type CarBlock, readCar } from './car-reader.ts'
 import { Semaphore } from './semaphore.ts'
 import type { StagedDag } from './staged-dag.ts'
@@ -33,16 +35,17 @@ export async function stageCar(
   options: StageCarOptions,
 ): Promise<CID[]> {
   const pieces = counted(interruptible(source, options.signal), options.onBytes)
+  const memory = new BlockMemory()
   const window = new Semaphore(WINDOW_BYTES)
   let failure: { error: unknown } | null = null
   try {
-    const { roots, blocks } = await readCar(pieces)
+    const { roots, blocks } = await readCar(pieces, memory)
     options.onRoots(roots)
     for await (const block of blocks) {
       const weight = block.bytes.length + BLOCK_WEIGHT
       await window.acquire(weight)
       if (failure !== null) break
-      store(staged, block)
+      store(staged, block, memory)
         .catch((error: unknown) => {
           failure ??= { error }
         })
@@ -56,11 +59,17 @@ export async function stageCar(
   }
 }
 
-async function store(staged: StagedDag, { cid, bytes }: CarBlock): Promise<void> {
-  if (!(await matches(cid.multihash.bytes, bytes))) {
+async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockMemory): Promise<void> {
+  if (!(await hasHash(staged, cid, bytes))) {
     throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
   }
-  await staged.put(cid, bytes)
+  await staged.put(cid, bytes, () => memory.release(bytes))
+}
+
+/** The usual hash is computed where those of uploads are. */
+async function hasHash(staged: StagedDag, { multihash }: CID, bytes: Uint8Array): Promise<boolean> {
+  if (multihash.code !== HASH.sha2_256) return matches(multihash.bytes, bytes)
+  return Buffer.compare((await staged.store.hash(bytes)).digest, multihash.digest) === 0
 }
 
 /** Counts what passes. */

@@ -1,6 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { HoldfastError } from '../domain/errors.ts'
+import { BlockMemory } from './block-memory.ts'
 import { ByteReader } from './byte-reader.ts'
 
 /** What one block may have at most; more is exchanged nowhere. */
@@ -28,18 +29,19 @@ export interface Car {
  * Reads a CAR, version 1, or the version 1 inside of a version 2, whose index is passed over. Holds one block at a
  * time. The caller closes the source.
  *
+ * @param memory gives the memory of each block, which is the reader's no longer once the block is given
  * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short, or holds too large a block; the
  * blocks throw it too.
  */
-export async function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
+export async function readCar(source: AsyncIterable<Uint8Array>, memory = new BlockMemory()): Promise<Car> {
   const reader = new ByteReader(source)
   const first = await readHeader(reader)
-  if (first.version === 1) return { roots: rootsOf(first), blocks: readBlocks(reader, null) }
+  if (first.version === 1) return { roots: rootsOf(first), blocks: readBlocks(reader, memory, null) }
   if (first.version !== 2) throw malformed('its header is not that of version 1 or 2')
   const end = await enterPayload(reader)
   const inner = await readHeader(reader)
   if (inner.version !== 1) throw malformed('what is inside is not of version 1')
-  return { roots: rootsOf(inner), blocks: readBlocks(reader, end) }
+  return { roots: rootsOf(inner), blocks: readBlocks(reader, memory, end) }
 }
 
 interface Header {
@@ -88,7 +90,11 @@ async function enterPayload(reader: ByteReader): Promise<number> {
 }
 
 /** @param end where the last block ends, if that is not the end of the source */
-async function* readBlocks(reader: ByteReader, end: number | null): AsyncGenerator<CarBlock, void, undefined> {
+async function* readBlocks(
+  reader: ByteReader,
+  memory: BlockMemory,
+  end: number | null,
+): AsyncGenerator<CarBlock, void, undefined> {
   while (end === null || reader.position < end) {
     const length = await readLength(reader)
     if (length === null) {
@@ -96,20 +102,28 @@ async function* readBlocks(reader: ByteReader, end: number | null): AsyncGenerat
       throw malformed('it ends before its last block')
     }
     if (length > LARGEST_CAR_BLOCK + LONGEST_CID) throw tooLarge()
-    const section = await reader.take(length)
-    if (section === null) throw malformed('it ends within a block')
+    const block = await readBlock(reader, length, memory)
     if (end !== null && reader.position > end) throw malformed('its last block is longer than what is left for it')
-    const block = splitSection(section)
-    if (block.bytes.length > LARGEST_CAR_BLOCK) throw tooLarge()
     yield block
   }
   await reader.skipTo(Number.POSITIVE_INFINITY)
 }
 
-function splitSection(section: Uint8Array): CarBlock {
+async function readBlock(reader: ByteReader, length: number, memory: BlockMemory): Promise<CarBlock> {
+  const head = await reader.take(Math.min(length, LONGEST_CID))
+  if (head === null) throw malformed('it ends within a block')
+  const [cid, first] = splitHead(head)
+  const size = first.length + length - head.length
+  if (size > LARGEST_CAR_BLOCK) throw tooLarge()
+  const bytes = memory.take(size)
+  bytes.set(first)
+  if (!(await reader.fill(bytes.subarray(first.length)))) throw malformed('it ends within a block')
+  return { cid, bytes }
+}
+
+function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
   try {
-    const [cid, bytes] = CID.decodeFirst(section)
-    return { cid, bytes }
+    return CID.decodeFirst(head)
   } catch (cause) {
     throw malformed('a block does not begin with a CID', cause)
   }
