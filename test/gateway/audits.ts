@@ -3,11 +3,13 @@ import { directoryAudits } from './audits-directories.ts'
 import { fileAudits } from './audits-files.ts'
 import { formatAudits } from './audits-formats.ts'
 import { mannerAudits } from './audits-manners.ts'
+import { rangeAudits } from './audits-ranges.ts'
 import { siteAudits } from './audits-sites.ts'
 
 /** The gateway as data: what every way of serving it has to do. */
 export const audits: readonly GatewayAudit[] = [
   ...fileAudits,
+  ...rangeAudits,
   ...directoryAudits,
   ...formatAudits,
   ...mannerAudits,
