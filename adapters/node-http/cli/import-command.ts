@@ -1,7 +1,9 @@
+import { stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { HoldfastError } from '../../../src/index.ts'
 import type { JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
-import { usageError } from './arguments.ts'
-import { readLocalContent } from './local-files.ts'
+import { type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
@@ -16,14 +18,12 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
     words: { what: 'a CAR file', min: 1, max: 1 },
   } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [path = ''], json }) => {
-    const { name, isDirectory, files } = await readLocalContent(path)
-    const [car] = files
-    if (isDirectory || car === undefined) throw usageError(`${printable(path)} is a directory, not a CAR file`)
-    const bar = new ProgressBar(printable(name), car.size)
+    const car = await findFile(path)
+    const bar = new ProgressBar(printable(car.path), car.size)
     const body = uploadForm({
       fields: { cl: flags.cluster, timelock: flags.timelock },
       field: 'file',
-      files: [{ ...car, path: flags.name ?? name }],
+      files: [{ ...car, path: flags.name ?? car.path }],
       onProgress: bytes => bar.update(bytes),
     })
     let answer: JsonObject
@@ -40,6 +40,16 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
     if (json) printJson(answer)
     else for (const root of listOf(answer, 'roots')) print(lineOf(root))
   })
+}
+
+/** @throws HoldfastError `INVALID_PATH` for what is no file, or cannot be looked at. */
+async function findFile(path: string): Promise<LocalFile> {
+  const file = resolve(path)
+  const entry = await stat(file).catch(cause => {
+    throw unreadable(path, cause)
+  })
+  if (!entry.isFile()) throw new HoldfastError('INVALID_PATH', `${printable(path)} is not a file`)
+  return { file, path: basename(file), size: entry.size }
 }
 
 function lineOf(root: JsonObject): string {
