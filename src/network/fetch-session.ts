@@ -26,6 +26,7 @@ export interface SessionParts {
 
 /** Strangers are asked, but not without end. */
 const MOST_STRANGERS = 32
+const NO_BYTES = new Uint8Array()
 
 /** The sources of one DAG, and what was learned of each while its blocks were fetched. */
 export class SourceSession implements FetchSession {
@@ -50,6 +51,8 @@ export class SourceSession implements FetchSession {
     signal.throwIfAborted()
     this.#end.signal.throwIfAborted()
     const { own, gate, owner, clock } = this.#parts
+    // Some implementations hold that a block of no bytes cannot be there.
+    if (await matches(cid.multihash.bytes, NO_BYTES)) return NO_BYTES
     if (own.mayHave()) {
       const bytes = await own.get(cid)
       if (bytes !== null && (await matches(cid.multihash.bytes, bytes))) return bytes

@@ -129,10 +129,12 @@ export class BlockExchange {
         fail(error)
       }
     })
-    // Answers go on streams of our own, so this one is closed when the peer closes it.
-    stream.addEventListener('remoteCloseWrite', () => {
+    // Answers go on streams of our own, so this one is closed when the peer closes it; it may have done so already.
+    const end = (): void => {
       stream.close().catch(() => undefined)
-    })
+    }
+    stream.addEventListener('remoteCloseWrite', end)
+    if (stream.remoteWriteStatus !== 'writable') end()
     stream.addEventListener('close', () => {
       if (frames.isWithinMessage) peer.wants.interrupted('broke off')
     })
