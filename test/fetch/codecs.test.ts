@@ -10,7 +10,7 @@ import * as Digest from 'multiformats/hashes/digest'
 import { describe, expect, test } from 'vitest'
 import { CODEC, HASH } from '../../src/domain/cid.ts'
 import { storeSizes } from '../support/store-inspection.ts'
-import { blockOf, type Dag, fileOf, identityBlock, joined, leaf, randomFile } from './support/dags.ts'
+import { blockOf, type Dag, directoryOf, fileOf, identityBlock, joined, leaf, randomFile } from './support/dags.ts'
 import { withNet } from './support/net.ts'
 
 const text = leaf(Buffer.from('a leaf of every tree'))
@@ -80,6 +80,17 @@ describe('what is fetched', () => {
       expect((await node.engine.verify()).damaged).toEqual([])
     }),
   )
+
+  test('may have blocks of no bytes, which some hold for missing', () =>
+    withNet(async net => {
+      const empty = leaf(Buffer.alloc(0))
+      const dag = directoryOf({ 'no bytes': empty, text })
+      const provider = await net.provider(dag.blocks.filter(({ cid }) => !cid.equals(empty.root)))
+      const node = await net.node({ network: { peers: [provider.address] } })
+      const { record } = await node.engine.pins.pin({ account: node.account, cid: dag.root.toString() })
+      expect(record).toMatchObject({ status: 'pinned', size: text.size })
+      expect((await storeSizes(node.dataDir)).blocks).toBe(3)
+    }))
 
   test('may be named in any multibase and version, as sent, and is one content', () =>
     withNet(async net => {

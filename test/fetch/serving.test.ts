@@ -2,6 +2,7 @@ import { unixfs } from '@helia/unixfs'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
+import { emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { randomFile } from './support/dags.ts'
@@ -117,5 +118,34 @@ describe('Helia on an engine', () => {
       expect(await collect(fs.cat(cid))).toEqual(content)
       await node.engine.collect({ graceSeconds: 0 })
       expect(await collect(fs.cat(cid))).toEqual(content)
+    }))
+})
+
+describe('a peer that sends each message on a stream of its own', () => {
+  test('leaves no streams behind', () =>
+    withNet(async net => {
+      const node = await net.node()
+      const peer = await net.node({ network: { peers: node.engine.addresses() } })
+      const cid = CID.parse(await upload(node, 'asked for often'))
+      const there = node.engine.helia().libp2p
+      await expect.poll(() => there.getConnections().length).toBe(1)
+      const [connection] = peer.engine.helia().libp2p.getConnections()
+      const want = { cid: cid.bytes, cancel: false, presence: true, sendDontHave: true }
+      const message = Buffer.concat(encodeMessage({ ...emptyMessage(), wants: [want] }))
+      // A disk that takes its time: the end of a stream comes before its beginning is handled.
+      const merge = there.peerStore.merge.bind(there.peerStore)
+      there.peerStore.merge = async (...args) => {
+        for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+        return merge(...args)
+      }
+      const send = async (): Promise<void> => {
+        const stream = await connection?.newStream('/ipfs/bitswap/1.2.0')
+        stream?.send(message)
+        await stream?.close()
+      }
+      for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, send))
+      const inbound = () =>
+        there.getConnections().flatMap(({ streams }) => streams.filter(({ direction }) => direction === 'inbound'))
+      await expect.poll(() => inbound().length).toBe(0)
     }))
 })
