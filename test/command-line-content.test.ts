@@ -1,6 +1,7 @@
 import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HELP } from '../adapters/node-http/cli/help.ts'
 import type { EngineConfig } from '../src/index.ts'
 import { runHoldfast, temporaryDirectory } from './server-process.ts'
 import { pseudoRandom } from './support/bytes.ts'
@@ -205,14 +206,10 @@ describe('usage', () => {
   })
 
   test('every command teaches itself with an example', async () => {
-    const commands = ['upload', 'ls', 'pin', 'status', 'rm', 'stats', 'gc', 'verify', 'accounts']
-    await Promise.all(
-      commands.map(async command => {
-        const { code, stdout, stderr } = await runHoldfast([command, '--help'])
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-        expect(stdout).toMatch(new RegExp(`^Usage: holdfast ${command} `))
-        expect(stdout).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
-      }),
-    )
+    for (const command of ['upload', 'ls', 'pin', 'status', 'rm', 'stats', 'gc', 'verify', 'accounts'] as const) {
+      expect(HELP[command]).toMatch(new RegExp(`^Usage: holdfast ${command} `))
+      expect(HELP[command]).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
+    }
+    expect(await runHoldfast(['upload', '--help'])).toEqual({ code: 0, stdout: `${HELP.upload}\n`, stderr: '' })
   })
 })

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const MAIN = resolve(import.meta.dirname, '../adapters/node-http/main.ts')
+/** Where Node keeps what it has compiled, so that the many processes of the tests start sooner. */
+const COMPILED = resolve(import.meta.dirname, '../node_modules/.cache/compiled')
 /** A process that hangs is ended, so that its test fails by name. */
 const LONGEST_MS = 20_000
 
@@ -19,7 +21,7 @@ export interface Finished {
 /** The environment without what would configure the command. */
 function environment(extra: Env): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|UV_THREADPOOL_SIZE$)/.test(name))
-  return { ...Object.fromEntries(inherited), ...extra }
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, ...extra }
 }
 
 /** Runs the command line to its end. */
