@@ -22,6 +22,12 @@ export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise
   return Buffer.compare(expected.digest, await digestOf(expected.code, bytes)) === 0
 }
 
+/** Whether it is the hash of no bytes at all. */
+export function isOfNothing({ code, digest }: MultihashDigest): boolean {
+  const name = code === HASH.sha2_256 ? 'sha256' : code === HASH.sha2_512 ? 'sha512' : null
+  return name !== null && Buffer.compare(digest, hash(name, '', 'buffer')) === 0
+}
+
 /**
  * The digest of `bytes` by the hash of this multihash code.
  *

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { matches } from '../domain/block-hash.ts'
+import { isOfNothing, matches } from '../domain/block-hash.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from './block-fetcher.ts'
@@ -26,7 +26,6 @@ export interface SessionParts {
 
 /** Strangers are asked, but not without end. */
 const MOST_STRANGERS = 32
-const NO_BYTES = new Uint8Array()
 
 /** The sources of one DAG, and what was learned of each while its blocks were fetched. */
 export class SourceSession implements FetchSession {
@@ -52,10 +51,12 @@ export class SourceSession implements FetchSession {
     this.#end.signal.throwIfAborted()
     const { own, gate, owner, clock } = this.#parts
     // Some implementations hold that a block of no bytes cannot be there.
-    if (await matches(cid.multihash.bytes, NO_BYTES)) return NO_BYTES
+    if (isOfNothing(cid.multihash)) return new Uint8Array()
     if (own.mayHave()) {
       const bytes = await own.get(cid)
       if (bytes !== null && (await matches(cid.multihash.bytes, bytes))) return bytes
+      signal.throwIfAborted()
+      this.#end.signal.throwIfAborted()
     }
     const pass = gate.enter(owner)
     const race = new BlockRace(cid, {
