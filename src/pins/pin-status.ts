@@ -2,9 +2,9 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { FetchTable } from '../storage/fetch-table.ts'
+import type { FetchRow, FetchTable } from '../storage/fetch-table.ts'
 import type { RecordRow, RecordTable } from '../storage/record-table.ts'
-import type { RootTable } from '../storage/root-table.ts'
+import type { RootRow, RootTable } from '../storage/root-table.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import { presentRecord } from './pin-commit.ts'
 import type { DagFile, DirectoryOutcome, PinProgress } from './types.ts'
@@ -51,18 +51,24 @@ export class PinStatusView {
   #progress(record: RecordRow): PinProgress {
     const root = record.rootId === null ? undefined : this.#roots.get(record.rootId)
     const fetch = record.fetchId === null ? undefined : this.#fetches.get(record.fetchId)
-    const totals = fetch === undefined ? undefined : this.#scheduler.attempt(fetch.id)?.totals
+    const { blocks, bytes } = this.#soFar(root, fetch)
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
       reason: record.statusReason,
-      blocks: root === undefined ? (totals?.blocks ?? 0) : this.#roots.countBlocks(root.id),
-      bytes: root?.dagSize ?? totals?.bytes ?? 0,
+      blocks,
+      bytes,
       attempts: fetch?.attempts ?? 0,
       nextAttemptAt: fetch?.nextAttemptAt ?? null,
       lastError: fetch?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
       announcedAt: root?.announcedAt ?? null,
     }
+  }
+
+  #soFar(root: RootRow | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {
+    if (root !== undefined) return { blocks: this.#roots.countBlocks(root.id), bytes: root.dagSize }
+    if (fetch === undefined) return { blocks: 0, bytes: 0 }
+    return this.#scheduler.attempt(fetch.id)?.totals ?? this.#roots.sumBlocks(fetch.rootId)
   }
 
   #find(accountId: string, cid: string): RecordRow[] {

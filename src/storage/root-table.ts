@@ -53,6 +53,7 @@ export class RootTable {
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number], unknown>
   readonly #countBlocks: Statement<[number], { count: number }>
+  readonly #sumBlocks: Statement<[number], { blocks: number; bytes: number }>
   readonly #announcedBefore: Statement<[number, number], { id: number; codec: number; multihash: Uint8Array }>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
@@ -80,6 +81,9 @@ export class RootTable {
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
     this.#countBlocks = db.prepare('SELECT COUNT(*) AS count FROM root_blocks WHERE root_id = ?')
+    this.#sumBlocks = db.prepare(`
+      SELECT COUNT(*) AS blocks, COALESCE(SUM(size), 0) AS bytes FROM root_blocks JOIN blocks ON id = block_id
+      WHERE root_id = ?`)
     this.#announcedBefore = db.prepare(`
       SELECT id, codec, multihash FROM roots WHERE state = 'complete' AND (announced_at IS NULL OR announced_at < ?)
       ORDER BY announced_at LIMIT ?`)
@@ -158,6 +162,11 @@ export class RootTable {
   /** Distinct blocks of a root. Its cost grows with them, so it is for one root at a time. */
   countBlocks(rootId: number): number {
     return this.#countBlocks.get(rootId)?.count ?? 0
+  }
+
+  /** Distinct blocks of a root that is not complete yet, and their bytes. Its cost, too, grows with them. */
+  sumBlocks(rootId: number): { blocks: number; bytes: number } {
+    return this.#sumBlocks.get(rootId) ?? { blocks: 0, bytes: 0 }
   }
 
   /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */

@@ -53,6 +53,8 @@ describe('a provider that is killed in the middle', () => {
         expect(node.reason()).toContain(`peer ${dying.address.split('/').at(-1)} `)
         const kept = durableBlocks(node.dataDir)
         expect(kept).toBeGreaterThan(60)
+        expect(progress()).toMatchObject({ blocks: kept, attempts: 1 })
+        expect(progress()?.bytes).toBeGreaterThan((kept - 1) * FILE.size)
 
         const living = await net.provider(dag.blocks)
         const again = await node.engine.pins.pin({ account: node.account, cid, origins: [living.address] })
