@@ -1,15 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
+
+/** What a server says at its start takes no more. */
+const LINES_KEPT = 50
 
 /** A server in a process of its own, which says `listening on <url>` once it is ready. */
 export class ChildServer {
   readonly #child: ChildProcess
+  readonly #lines: Interface
+  readonly #said: string[]
   /** Without a trailing slash. */
   readonly url: string
 
-  private constructor(child: ChildProcess, url: string) {
+  private constructor(child: ChildProcess, lines: Interface, said: string[], url: string) {
     this.#child = child
+    this.#lines = lines
+    this.#said = said
     this.url = url
   }
 
@@ -20,16 +27,28 @@ export class ChildServer {
     child.stderr.setEncoding('utf8').on('data', text => {
       complaints = (complaints + text).slice(-2_000)
     })
+    // The lines are read to the end of the process, so that it never blocks on a full pipe.
+    const lines = createInterface(child.stdout)
+    const said: string[] = []
     const url = await new Promise<string>((resolve, reject) => {
       child.once('error', reject)
       child.once('exit', code => reject(new Error(`${script} ended with ${code} before it listened: ${complaints}`)))
-      // The lines are read to the end of the process, so that it never blocks on a full pipe.
-      createInterface(child.stdout).on('line', line => {
+      lines.on('line', line => {
+        if (said.length < LINES_KEPT) said.push(line)
         const found = /listening on (http:\S+)/.exec(line)?.[1]
         if (found !== undefined) resolve(found)
       })
     })
-    return new ChildServer(child, url)
+    return new ChildServer(child, lines, said, url)
+  }
+
+  /** What a pattern's first group matches in the first line that it matches, be it said already or still to come. */
+  async said(pattern: RegExp): Promise<string> {
+    for (let next = 0; ; next++) {
+      while (this.#said.length <= next) await once(this.#lines, 'line')
+      const found = pattern.exec(this.#said[next] ?? '')?.[1]
+      if (found !== undefined) return found
+    }
   }
 
   async stop(): Promise<void> {

@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
+import { fetch } from './fetch.ts'
 import { gateway } from './gateway.ts'
 import { rowsOf, tableOf } from './report.ts'
 import { upload } from './upload.ts'
 
-const BENCHES: readonly Bench[] = [upload, dag, gateway]
+const BENCHES: readonly Bench[] = [upload, dag, fetch, gateway]
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 

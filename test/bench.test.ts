@@ -10,6 +10,7 @@ import { parseCommand, UsageError } from '../bench/command-line.ts'
 import { FileContent, TreeContent } from '../bench/content.ts'
 import { rotated, runContest, type Subject, type Work } from '../bench/contest.ts'
 import { dag } from '../bench/dag.ts'
+import { fetch } from '../bench/fetch.ts'
 import { gateway } from '../bench/gateway.ts'
 import { writeHashed } from '../bench/hashed-file.ts'
 import { MultipartForm } from '../bench/multipart-form.ts'
@@ -30,7 +31,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, gateway])(
+test.each([upload, dag, fetch, gateway])(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
