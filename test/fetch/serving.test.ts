@@ -149,3 +149,27 @@ describe('a peer that sends each message on a stream of its own', () => {
       await expect.poll(() => inbound().length).toBe(0)
     }))
 })
+
+describe('where a router is configured', () => {
+  test('what is pinned is announced, found by it, and announced again in time', () =>
+    withNet(async net => {
+      const pin = { ...quick, findTimeoutSeconds: 20 }
+      const router = await net.node({ network: { dht: 'server' } })
+      const peers = router.engine.addresses()
+      const holder = await net.node({ network: { dht: 'server', peers } })
+      const seeker = await net.node({ network: { dht: 'client', peers }, pin })
+      await expect.poll(() => router.engine.helia().libp2p.getPeers().length, { timeout: 5_000 }).toBe(2)
+      const cid = await upload(holder, 'announced')
+      const announcedAt = (): number => holder.engine.pins.status({ account: holder.account, cid })[0]?.announcedAt ?? 0
+      const later = (ms: number) => async (): Promise<number> => {
+        // A router that could not be told is told at the next look.
+        holder.clock.advance(ms)
+        return announcedAt()
+      }
+      await expect.poll(later(660_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
+      const first = announcedAt()
+      const { record } = await seeker.engine.pins.pin({ account: seeker.account, cid })
+      expect(record.status).toBe('pinned')
+      await expect.poll(later(23 * 3_600_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(first)
+    }))
+})
