@@ -32,12 +32,16 @@ export interface AttemptParts {
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
+  /** Bytes that an account's other fetches have brought, though no record has them yet. */
+  heldByOthers: (accountId: string, fetchId: number) => number
   onChanges: (changes: StatusChange[]) => void
 }
 
 const UNNEEDED = new HoldfastError('ABORTED', 'nobody waits for it any more')
 /** How often what has come is made durable, so that a crash loses little of a slow fetch. */
 const FLUSH_MS = 2_000
+/** How much may come before it is looked again whether there is room. */
+const ROOM_CHECK_BYTES = 16 * 1024 ** 2
 /** Sources whose failures a reason names. */
 const NAMED_SOURCES = 3
 
@@ -56,6 +60,7 @@ export class FetchAttempt {
   #cancelStall: () => void = () => undefined
   /** How many bytes the account with the least room may take; null until it is worked out (again). */
   #room: number | null = null
+  #roomCheckedAt = 0
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
   constructor(fetch: FetchRow, parts: AttemptParts) {
@@ -139,6 +144,8 @@ export class FetchAttempt {
     this.movedAt = this.#parts.clock.now()
     this.#restartStall()
     for (const listener of this.#listeners) listener(totals)
+    if (totals.bytes - this.#roomCheckedAt > ROOM_CHECK_BYTES) this.#room = null
+    if (this.#room === null) this.#roomCheckedAt = totals.bytes
     this.#room ??= this.#leastRoom()
     if (totals.bytes <= this.#room) return
     this.#room = null
@@ -167,7 +174,8 @@ export class FetchAttempt {
   #roomOf(accountId: string): number {
     const max = this.#limitsOf([{ accountId }]).get(accountId)?.maxStorageBytes ?? null
     if (max === null) return Number.POSITIVE_INFINITY
-    return max - this.#parts.records.usage(accountId, this.#parts.clock.now()).storedBytes
+    const { records, clock, heldByOthers } = this.#parts
+    return max - records.usage(accountId, clock.now()).storedBytes - heldByOthers(accountId, this.fetch.id)
   }
 
   #limitsOf(records: ReadonlyArray<{ accountId: string }>): Map<string, PinLimits> {

@@ -36,8 +36,13 @@ export class FetchScheduler {
   #cancelTimer: () => void = () => undefined
   #stopped = false
 
-  constructor(parts: AttemptParts, fetches: FetchTable, clusters: ClusterRegistry, logger: Logger) {
-    this.#parts = parts
+  constructor(
+    parts: Omit<AttemptParts, 'heldByOthers'>,
+    fetches: FetchTable,
+    clusters: ClusterRegistry,
+    logger: Logger,
+  ) {
+    this.#parts = { ...parts, heldByOthers: (accountId, fetchId) => this.#heldByOthers(accountId, fetchId) }
     this.#fetches = fetches
     this.#clusters = clusters
     this.#logger = logger
@@ -122,6 +127,14 @@ export class FetchScheduler {
     return moving.length >= ATTEMPTS_AT_ONCE || this.#running.size >= MOST_ATTEMPTS
   }
 
+  /** Bytes that an account's other fetches have brought so far. */
+  #heldByOthers(accountId: string, fetchId: number): number {
+    return this.#fetches
+      .heldFor(accountId)
+      .filter(({ id }) => id !== fetchId)
+      .reduce((sum, { id, bytes }) => sum + Math.max(bytes, this.attempt(id)?.totals.bytes ?? 0), 0)
+  }
+
   /** Those that are not running, ordered so that no account waits for another's many. */
   #inTurn(due: FetchRow[]): FetchRow[] {
     const counts = new Map<string, number>()
@@ -172,7 +185,8 @@ export class FetchScheduler {
       const now = clock.now()
       const retryAt = retryTime(error, started.fetch.attempts, now)
       this.#logger.warn({ cid: attempt.root.toString(), reason, retryAt }, 'a fetch failed')
-      onChanges(await queue.run(() => store.fail(id, reason, retryAt, now), { durable: true }))
+      const failure = { reason, retryAt, bytes: attempt.totals.bytes }
+      onChanges(await queue.run(() => store.fail(id, failure, now), { durable: true }))
     }
   }
 }

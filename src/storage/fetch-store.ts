@@ -107,10 +107,14 @@ export class FetchStore {
     return { fetch, changes: [...again, ...this.#change(queued, 'pinning', now, null)] }
   }
 
-  /** @param retryAt null if nothing more is tried by itself */
-  fail(fetchId: number, reason: string, retryAt: number | null, now: number): StatusChange[] {
+  /** @param failure `retryAt` is null if nothing more is tried by itself; `bytes` are those of the blocks that stay */
+  fail(
+    fetchId: number,
+    { reason, retryAt, bytes }: { reason: string; retryAt: number | null; bytes: number },
+    now: number,
+  ): StatusChange[] {
     if (this.dropIfUnneeded(fetchId)) return []
-    this.#fetches.fail(fetchId, reason, retryAt)
+    this.#fetches.fail(fetchId, reason, retryAt, bytes)
     const waiting = this.#records.ofFetch(fetchId).filter(record => record.status !== 'failed')
     return this.#change(waiting, 'failed', now, reason)
   }

@@ -12,12 +12,13 @@ export interface FetchRow {
   attempts: number
   nextAttemptAt: number | null
   lastError: string | null
+  bytes: number
 }
 
 type RawRow = Omit<FetchRow, 'origins'> & { origins: string }
 
 const COLUMNS = `id, backend_id AS backendId, codec, multihash, root_id AS rootId, origins, attempts,
-  next_attempt_at AS nextAttemptAt, last_error AS lastError`
+  next_attempt_at AS nextAttemptAt, last_error AS lastError, bytes`
 
 /** The rows of `fetches`. */
 export class FetchTable {
@@ -27,7 +28,8 @@ export class FetchTable {
   readonly #due: Statement<[number], RawRow>
   readonly #nextDue: Statement<[], { at: number | null }>
   readonly #start: Statement<[number], unknown>
-  readonly #fail: Statement<[string, number | null, number], unknown>
+  readonly #heldFor: Statement<[string], { id: number; bytes: number }>
+  readonly #fail: Statement<[string, number | null, number, number], unknown>
   readonly #repeat: Statement<[number, number], unknown>
   readonly #schedule: Statement<[number, string, number], unknown>
   readonly #interrupted: Statement<[number], unknown>
@@ -41,7 +43,10 @@ export class FetchTable {
     this.#due = db.prepare(`SELECT ${COLUMNS} FROM fetches WHERE next_attempt_at <= ? ORDER BY next_attempt_at, id`)
     this.#nextDue = db.prepare('SELECT MIN(next_attempt_at) AS at FROM fetches')
     this.#start = db.prepare('UPDATE fetches SET attempts = attempts + 1, next_attempt_at = NULL WHERE id = ?')
-    this.#fail = db.prepare('UPDATE fetches SET last_error = ?, next_attempt_at = ? WHERE id = ?')
+    this.#fail = db.prepare('UPDATE fetches SET last_error = ?, next_attempt_at = ?, bytes = ? WHERE id = ?')
+    this.#heldFor = db.prepare(`
+      SELECT id, bytes FROM fetches WHERE id IN
+        (SELECT fetch_id FROM records WHERE account_id = ? AND fetch_id IS NOT NULL)`)
     this.#repeat = db.prepare('UPDATE fetches SET next_attempt_at = ? WHERE id = ?')
     this.#schedule = db.prepare('UPDATE fetches SET next_attempt_at = ?, origins = ?, attempts = 0 WHERE id = ?')
     this.#interrupted = db.prepare(`
@@ -78,9 +83,17 @@ export class FetchTable {
     this.#start.run(id)
   }
 
-  /** @param retryAt null if nothing more is tried by itself */
-  fail(id: number, reason: string, retryAt: number | null): void {
-    this.#fail.run(reason, retryAt, id)
+  /**
+   * @param retryAt null if nothing more is tried by itself
+   * @param bytes of the blocks that stay
+   */
+  fail(id: number, reason: string, retryAt: number | null, bytes: number): void {
+    this.#fail.run(reason, retryAt, bytes, id)
+  }
+
+  /** The fetches that an account waits for, and what each has left behind. */
+  heldFor(accountId: string): Array<{ id: number; bytes: number }> {
+    return this.#heldFor.all(accountId)
   }
 
   /** Asks for one more attempt. */

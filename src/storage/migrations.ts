@@ -145,6 +145,8 @@ export const migrations: readonly string[] = [
     -- null while it runs, and once nothing more is tried
     next_attempt_at INTEGER,
     last_error TEXT,
+    -- of the blocks that the last attempt left behind; they count for those who wait
+    bytes INTEGER NOT NULL DEFAULT 0,
     UNIQUE (multihash, codec, backend_id)
   ) STRICT;
   CREATE INDEX fetches_by_root ON fetches (root_id);

@@ -61,6 +61,25 @@ describe('a DAG over the quota', () => {
       expect(node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: bytesIn(fits) })
     }))
 
+  test('counts what other pins have brought that are not whole yet', () =>
+    withNet(async net => {
+      const dags = ['one', 'two'].map(seed => randomFile(12, 1_000, seed))
+      const [one, two] = dags.map(({ root }) => root.toString())
+      const provider = await net.provider(dags.flatMap(({ blocks }) => blocks))
+      provider.blocks.remove(dags[0]?.blocks[12]?.cid ?? dags[0]?.root ?? leaf(Buffer.of()).root)
+      const node = await net.node({ plans, network: { peers: [provider.address] } })
+      const account = await node.newAccount('small')
+      const failed = await node.engine.pins.pin({ account, cid: one ?? '' })
+      expect(failed.record.status).toBe('failed')
+      expect(node.engine.pins.usage(account).storedBytes).toBe(0)
+      const pin = () => node.engine.pins.pin({ account, cid: two ?? '' })
+      await expect(pin()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+      await node.restart()
+      await expect(pin()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+      await node.engine.pins.remove({ account, cid: one ?? '' })
+      expect((await pin()).record.status).toBe('pinned')
+    }))
+
   test('too many pins are refused before anybody is asked to wait', () =>
     withNet(async net => {
       const dags = [0, 1, 2].map(i => randomFile(1, 100, `pin ${i}`))
