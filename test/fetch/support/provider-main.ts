@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
@@ -8,11 +5,11 @@ import { startNetwork } from '../../../src/network/network-node.ts'
 import { randomFile } from './dags.ts'
 import { ServedBlocks } from './provider.ts'
 
-/** A provider as a process of its own. Arguments: leaves, their size, seed, and how many blocks to give at most. */
-const [count = '0', size = '0', seed = '', most = ''] = process.argv.slice(2)
+/** A provider as a process of its own. Arguments: its directory, leaves, their size, seed, and how many blocks to give at most. */
+const [dir = '', count = '0', size = '0', seed = '', most = ''] = process.argv.slice(2)
 const blocks = new ServedBlocks(randomFile(Number(count), Number(size), seed).blocks)
 if (most !== '') blocks.hangAfter(Number(most))
-const datastore = new LevelDatastore(await mkdtemp(join(tmpdir(), 'holdfast-test-provider-')))
+const datastore = new LevelDatastore(dir)
 await datastore.open()
 const node = await startNetwork({ config: {}, blocks, datastore, clock: systemClock, logger: silentLogger })
 process.stdout.write(`${node.addresses()[0]}\n`)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { withTempDir } from '../../support/temp-dir.ts'
 
 export interface ProviderProcess {
   address: string
@@ -9,12 +10,25 @@ export interface ProviderProcess {
   kill(): Promise<void>
 }
 
-/** Runs another process that serves the blocks of `randomFile`, no more than `most` of them. */
-export async function withProviderProcess<T>(
-  { count, size, seed, most }: { count: number; size: number; seed: string; most?: number },
+/** What a provider serves: the blocks of `randomFile`, no more than `most` of them. */
+interface Served {
+  count: number
+  size: number
+  seed: string
+  most?: number
+}
+
+/** Runs another process that serves blocks, and ends it at the latest when `use` has ended. */
+export function withProviderProcess<T>(served: Served, use: (provider: ProviderProcess) => Promise<T>): Promise<T> {
+  return withTempDir(dir => runProvider(dir, served, use))
+}
+
+async function runProvider<T>(
+  dir: string,
+  { count, size, seed, most }: Served,
   use: (provider: ProviderProcess) => Promise<T>,
 ): Promise<T> {
-  const args = [count, size, seed, most ?? ''].map(String)
+  const args = [dir, count, size, seed, most ?? ''].map(String)
   const child = spawn(process.execPath, [join(import.meta.dirname, 'provider-main.ts'), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
