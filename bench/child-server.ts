@@ -5,6 +5,9 @@ import { createInterface, type Interface } from 'node:readline'
 /** What a server says at its start takes no more. */
 const LINES_KEPT = 50
 
+/** What `npm start` gives the server; every subject's server gets the same. */
+const NODE_FLAGS = ['--max-semi-space-size=4']
+
 /** A server in a process of its own, which says `listening on <url>` once it is ready. */
 export class ChildServer {
   readonly #child: ChildProcess
@@ -22,7 +25,7 @@ export class ChildServer {
 
   /** Starts a script under this same Node and waits for its line. */
   static async start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildServer> {
-    const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let complaints = ''
     child.stderr.setEncoding('utf8').on('data', text => {
       complaints = (complaints + text).slice(-2_000)

@@ -6,6 +6,7 @@ import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
 import { Chunker } from './chunker.ts'
+import { readAhead } from './read-ahead.ts'
 import type { StagedDag } from './staged-dag.ts'
 
 export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -19,8 +20,10 @@ export interface ImportedNode {
   tsize: bigint
 }
 
-/** Chunks of one file that are being hashed or wait for room among the blocks on their way to the disk. */
-const CHUNKS_AT_ONCE = 8
+/** Chunks of one file that are read, and being hashed, before the importer asks for them. */
+const CHUNKS_AHEAD = 8
+/** Chunks that the importer waits for together. */
+const CHUNKS_AT_ONCE = 4
 
 /**
  * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
@@ -91,17 +94,19 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
 }
 
 /**
- * Leaves are raw blocks, hashed in the thread pool and handed to the staged DAG, which does not make them wait.
- * The importer calls what is yielded in groups, one group after the other; so that the pool works while the next
- * chunks are still being read, the work starts before it is called for.
+ * Leaves are raw blocks, hashed by threads and handed to the staged DAG, which does not make them wait. The importer
+ * calls what is yielded in groups and waits for each group; so that neither the source nor the threads wait with it,
+ * chunks are read ahead and their work starts before it is called for.
  */
 function rawLeaves(staged: StagedDag, chunker: Chunker): BufferImporter {
-  return async function* (file) {
-    for await (const chunk of file.content) {
-      const stored = storeLeaf(staged, chunk, chunker)
-      stored.catch(() => undefined)
-      yield () => stored
-    }
+  return file => readAhead(startedLeaves(staged, chunker, file.content), CHUNKS_AHEAD)
+}
+
+async function* startedLeaves(staged: StagedDag, chunker: Chunker, chunks: AsyncIterable<Uint8Array>) {
+  for await (const chunk of chunks) {
+    const stored = storeLeaf(staged, chunk, chunker)
+    stored.catch(() => undefined)
+    yield () => stored
   }
 }
 
