@@ -54,7 +54,7 @@ describe('the package', () => {
       expect(existsSync(join(ROOT, sourceOf(entry.default))), entry.default).toBe(true)
     }
     for (const command of Object.values(metadata.bin)) {
-      expect(readFileSync(join(ROOT, sourceOf(command)), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+      expect(readFileSync(join(ROOT, sourceOf(command)), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S )?node\b/)
     }
     expect(metadata.files).toContain('dist')
   })
