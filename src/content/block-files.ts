@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NextToLast } from 'blockstore-fs/sharding'
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { CODEC } from '../domain/cid.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { syncDirectory } from './file-system.ts'
 
@@ -96,7 +94,7 @@ export class BlockFiles {
   }
 
   #place(multihash: Uint8Array): { dir: string; file: string } {
-    const { dir, file } = this.#layout.encode(CID.createV1(CODEC.raw, Digest.decode(multihash)))
+    const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
     return { dir: join(this.#dir, dir), file }
   }
 

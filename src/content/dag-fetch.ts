@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { checkWalkable, dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/interruption.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
 import { hasLinks, linksOf } from './dag-walk.ts'
 import type { StagedDag } from './staged-dag.ts'
@@ -27,7 +28,7 @@ export class SharedBlocks {
     const key = cid.toString()
     for (let other = this.#coming.get(key); other !== undefined; other = this.#coming.get(key)) {
       try {
-        return await abortable(other, signal)
+        return await orAborted(other, signal)
       } catch {
         // Whoever asked first may have been aborted, or have had worse sources.
         signal.throwIfAborted()
@@ -132,14 +133,4 @@ async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Arr
 
 function over(what: string): HoldfastError {
   return new HoldfastError('VALIDATION', `the DAG has ${what}, which is more than this node fetches`)
-}
-
-/** Settles with the promise, or rejects when the signal aborts; the promise itself goes on. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

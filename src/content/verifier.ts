@@ -1,7 +1,5 @@
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
 import type { Activity } from '../domain/activity.ts'
-import { CODEC } from '../domain/cid.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { BlockTable, StoredBlock } from '../storage/block-table.ts'
 import type { BlockStore } from './block-store.ts'
@@ -73,7 +71,7 @@ export class Verifier {
   }
 
   async #check(block: StoredBlock): Promise<DamagedBlock | null> {
-    const cid = CID.createV1(CODEC.raw, Digest.decode(block.multihash))
+    const cid = cidOf({ codec: CODEC.raw, multihash: block.multihash })
     try {
       await this.#stores.get(block.backendId)?.get(cid, { verify: true })
       return null
@@ -84,7 +82,7 @@ export class Verifier {
       return {
         cid: cid.toString(),
         reason: error.message,
-        roots: roots.map(root => CID.createV1(root.codec, Digest.decode(root.multihash)).toString()),
+        roots: roots.map(root => cidOf(root).toString()),
       }
     }
   }

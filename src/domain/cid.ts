@@ -1,6 +1,7 @@
 import { bases } from 'multiformats/basics'
 import type { MultibaseDecoder } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from './errors.ts'
 
 /** Multicodec codes of the codecs whose links the node can walk. */
@@ -62,6 +63,11 @@ export function checkWalkable(cid: CID, field = `${cid}`): void {
     const code = `0x${cid.multihash.code.toString(16)}`
     throw new HoldfastError('INVALID_CID', `${field} uses hash ${code}, which this node cannot check`)
   }
+}
+
+/** The version 1 CID of a DAG. */
+export function cidOf({ codec, multihash }: DagIdentity): CID {
+  return CID.createV1(codec, Digest.decode(multihash))
 }
 
 export function identityOf(cid: CID): DagIdentity {

@@ -1,9 +1,8 @@
 import type { Datastore } from 'interface-datastore'
 import { Key } from 'interface-datastore'
 import { base32 } from 'multiformats/bases/base32'
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { CODEC } from '../domain/cid.ts'
+import type { CID } from 'multiformats/cid'
+import { CODEC, cidOf } from '../domain/cid.ts'
 import type { OwnBlocks } from './own-blocks.ts'
 
 const PREFIX = '/holdfast/own-blocks'
@@ -56,7 +55,7 @@ export class OwnBlockStore implements OwnBlocks {
   async *all(): AsyncGenerator<{ cid: CID; bytes: Uint8Array }> {
     for await (const { key, value } of this.#datastore.query({ prefix: PREFIX })) {
       const multihash = base32.decode(key.baseNamespace())
-      yield { cid: CID.createV1(CODEC.raw, Digest.decode(multihash)), bytes: value }
+      yield { cid: cidOf({ codec: CODEC.raw, multihash }), bytes: value }
     }
   }
 }

@@ -1,14 +1,14 @@
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
+import type { CID } from 'multiformats/cid'
 import type { AccountService } from '../access/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../content/dag-fetch.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
+import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
-import type { FetchStore, StatusChange } from '../storage/fetch-store.ts'
+import { type FetchStore, OVER_QUOTA, type StatusChange } from '../storage/fetch-store.ts'
 import type { FetchRow } from '../storage/fetch-table.ts'
 import type { PinLimits } from '../storage/pin-store.ts'
 import type { RecordTable } from '../storage/record-table.ts'
@@ -65,7 +65,7 @@ export class FetchAttempt {
 
   constructor(fetch: FetchRow, parts: AttemptParts) {
     this.fetch = fetch
-    this.root = CID.createV1(fetch.codec, Digest.decode(fetch.multihash))
+    this.root = cidOf(fetch)
     this.#parts = parts
     this.movedAt = parts.clock.now()
   }
@@ -158,8 +158,7 @@ export class FetchAttempt {
     const waiting = records.ofFetch(this.fetch.id)
     const over = waiting.filter(record => this.#roomOf(record.accountId) < bytes)
     for (const { id } of over) {
-      const reason = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
-      const refused = queue.run(() => store.refuse(id, reason, clock.now()), { durable: true })
+      const refused = queue.run(() => store.refuse(id, OVER_QUOTA, clock.now()), { durable: true })
       void refused.then(onChanges, () => undefined).then(() => this.subscribersChanged())
     }
     if (over.length < waiting.length) return

@@ -1,6 +1,4 @@
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { identityOf, parseCid } from '../domain/cid.ts'
+import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RecordRow, RecordTable } from '../storage/record-table.ts'
 import type { RootTable } from '../storage/root-table.ts'
@@ -73,7 +71,7 @@ function fileItem(
 ): ListItem {
   return {
     ...presentRecord(parent),
-    cid: CID.createV1(file.codec, Digest.decode(file.multihash)).toString(),
+    cid: cidOf(file).toString(),
     type: 'file',
     name: file.path.slice(file.path.lastIndexOf('/') + 1),
     originalName: null,

@@ -1,16 +1,11 @@
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { identityOf, parseCid } from '../domain/cid.ts'
+import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchRow, FetchTable } from '../storage/fetch-table.ts'
 import type { RecordRow, RecordTable } from '../storage/record-table.ts'
 import type { RootRow, RootTable } from '../storage/root-table.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import { presentRecord } from './pin-commit.ts'
-import type { DagFile, DirectoryOutcome, PinProgress } from './types.ts'
-
-/** Files that one answer lists. */
-const LISTED_FILES = 1_000
+import { type DagFile, type DirectoryOutcome, LISTED_FILES, type PinProgress } from './types.ts'
 
 /** Looks at single records: how far each is, and what is in it. */
 export class PinStatusView {
@@ -82,7 +77,7 @@ export class PinStatusView {
 }
 
 function presentFile(file: { path: string; codec: number; multihash: Uint8Array; size: number }): DagFile {
-  return { path: file.path, cid: CID.createV1(file.codec, Digest.decode(file.multihash)).toString(), size: file.size }
+  return { path: file.path, cid: cidOf(file).toString(), size: file.size }
 }
 
 function noPin(): HoldfastError {

@@ -84,6 +84,9 @@ export interface PinOutcome {
   created: boolean
 }
 
+/** Files that one answer lists at most. */
+export const LISTED_FILES = 1_000
+
 export interface DirectoryOutcome extends PinOutcome {
   /** The first files, at most 1,000. */
   files: DagFile[]

@@ -8,20 +8,18 @@ import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
 import type { PinCommit } from './pin-commit.ts'
-import type {
-  ByteSource,
-  DagFile,
-  DirectoryEntry,
-  DirectoryOutcome,
-  PinOutcome,
-  Requester,
-  UploadOptions,
+import {
+  type ByteSource,
+  type DagFile,
+  type DirectoryEntry,
+  type DirectoryOutcome,
+  LISTED_FILES,
+  type PinOutcome,
+  type Requester,
+  type UploadOptions,
 } from './types.ts'
 import type { UploadBudget } from './upload-budget.ts'
 import type { UploadStaging } from './upload-staging.ts'
-
-/** Files that the answer to a directory upload lists. */
-const LISTED_FILES = 1_000
 
 /** A directory entry whose path is checked, or is known only at the end. */
 type StoredEntry =

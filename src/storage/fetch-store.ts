@@ -22,7 +22,7 @@ export interface FetchRequest {
 }
 
 /** Why a record that waited for content that has come did not get it. */
-const OVER_QUOTA = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
+export const OVER_QUOTA = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
 
 /**
  * The transactions of pins whose content is still to come: records wait for a fetch, which fills a staging root.

@@ -1,6 +1,5 @@
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import type { DagIdentity } from '../domain/cid.ts'
+import type { CID } from 'multiformats/cid'
+import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import type { Database, Statement } from './database.ts'
 
 /** A DAG that is held whole. */
@@ -171,9 +170,7 @@ export class RootTable {
 
   /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
   announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
-    return this.#announcedBefore
-      .all(before, limit)
-      .map(({ id, codec, multihash }) => ({ id, cid: CID.createV1(codec, Digest.decode(multihash)) }))
+    return this.#announcedBefore.all(before, limit).map(({ id, ...dag }) => ({ id, cid: cidOf(dag) }))
   }
 
   setAnnounced(rootId: number, at: number): void {
