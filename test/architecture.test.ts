@@ -12,7 +12,7 @@ const LAYERS = [
   'src/index.ts',
   'src/engine.ts',
   ...['src/wiring', 'src/contract', 'src/gateway', 'src/http', 'src/pins', 'src/clusters', 'src/access'],
-  ...['src/content', 'src/network', 'src/storage', 'src/domain'],
+  ...['src/content', 'src/network', 'src/catalogue', 'src/ledger', 'src/storage', 'src/domain'],
 ]
 
 /** What only these places may import. */

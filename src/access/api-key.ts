@@ -1,4 +1,4 @@
-import type { KeyRow } from '../storage/key-table.ts'
+import type { KeyRow } from '../catalogue/sqlite/key-table.ts'
 import { isScope, type Scope } from './principal.ts'
 
 /** A credential for programs. Times are milliseconds since the epoch. */

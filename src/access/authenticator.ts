@@ -1,6 +1,6 @@
+import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { AccountTable } from '../storage/account-table.ts'
 import { isLive } from './api-key.ts'
 import { hashSecret } from './api-key-secret.ts'
 import type { CredentialCache, KnownCredential } from './credential-cache.ts'

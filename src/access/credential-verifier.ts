@@ -1,6 +1,6 @@
+import type { KeyTable } from '../catalogue/sqlite/key-table.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { KeyTable } from '../storage/key-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { isLive, toApiKey } from './api-key.ts'
 import { hashSecret } from './api-key-secret.ts'

@@ -1,7 +1,7 @@
+import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
-import type { AccountTable } from '../storage/account-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { hashSecret } from './api-key-secret.ts'
 import { AttemptLimits } from './attempt-limits.ts'

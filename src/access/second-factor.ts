@@ -1,7 +1,7 @@
+import type { SecondFactorTable } from '../catalogue/sqlite/second-factor-table.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
-import type { SecondFactorTable } from '../storage/second-factor-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type RandomBytes, systemRandom } from './api-key-secret.ts'
 import { AttemptLimits } from './attempt-limits.ts'

@@ -1,5 +1,5 @@
+import type { SessionTable } from '../catalogue/sqlite/session-table.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { SessionTable } from '../storage/session-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
 import type { CredentialCache } from './credential-cache.ts'

@@ -1,5 +1,5 @@
+import type { SessionTable } from '../catalogue/sqlite/session-table.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { SessionTable } from '../storage/session-table.ts'
 import { isLive } from './api-key.ts'
 import type { CredentialVerifier, VerifiedCredential } from './credential-verifier.ts'
 import { SCOPES } from './principal.ts'

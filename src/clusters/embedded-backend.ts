@@ -1,12 +1,12 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockStore } from '../content/block-store.ts'
 import { hasLinks, walkDag } from '../content/dag-walk.ts'
-import type { Ledger } from '../content/ledger.ts'
 import { StagedDag } from '../content/staged-dag.ts'
 import type { DagIdentity } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { RootTable } from '../storage/root-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { RootTable } from '../ledger/root-table.ts'
 import type { BlockSource, ClusterBackend } from './cluster-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */

@@ -4,11 +4,11 @@ import * as Digest from 'multiformats/hashes/digest'
 import { matches, sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { BlockTable } from '../storage/block-table.ts'
+import type { BlockTable } from '../ledger/block-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { Durability } from './durability.ts'
-import type { Ledger } from './ledger.ts'
 import type { Semaphore } from './semaphore.ts'
 
 export interface BlockStoreOptions {

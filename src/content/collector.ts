@@ -1,9 +1,9 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { StoredBlock } from '../storage/block-table.ts'
+import type { StoredBlock } from '../ledger/block-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore } from './block-store.ts'
 import type { Leases } from './leases.ts'
-import type { Ledger } from './ledger.ts'
 
 /** What a collection freed. */
 export interface Collected {

@@ -1,5 +1,5 @@
+import type { Ledger } from '../ledger/ledger.ts'
 import { syncDirectory } from './file-system.ts'
-import type { Ledger } from './ledger.ts'
 import { Semaphore } from './semaphore.ts'
 
 interface Renamed {

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { HASH } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { BlockTable } from '../storage/block-table.ts'
+import type { BlockTable } from '../ledger/block-table.ts'
 import type { BlockStore } from './block-store.ts'
 import type { Leases } from './leases.ts'
 

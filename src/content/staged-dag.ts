@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { RootFile } from '../storage/root-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { RootFile } from '../ledger/root-table.ts'
 import type { BlockStore } from './block-store.ts'
-import type { Ledger } from './ledger.ts'
 import { Semaphore } from './semaphore.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */

@@ -1,7 +1,7 @@
 import type { Activity } from '../domain/activity.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
-import type { BlockTable, StoredBlock } from '../storage/block-table.ts'
+import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
 import type { BlockStore } from './block-store.ts'
 
 export interface DamagedBlock {

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
+import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { RecordTable } from '../storage/record-table.ts'
-import type { RootTable } from '../storage/root-table.ts'
+import type { RootTable } from '../ledger/root-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { PinRecord } from './types.ts'
 

@@ -1,9 +1,9 @@
+import type { FetchRow, FetchTable } from '../catalogue/sqlite/fetch-table.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { waitFor } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
-import type { FetchRow, FetchTable } from '../storage/fetch-table.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
 /** Attempts at a time to which blocks come. */

@@ -1,7 +1,7 @@
+import type { RecordRow, RecordTable } from '../catalogue/sqlite/record-table.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { RecordRow, RecordTable } from '../storage/record-table.ts'
-import type { RootTable } from '../storage/root-table.ts'
+import type { RootTable } from '../ledger/root-table.ts'
 import { type PinCommit, presentRecord } from './pin-commit.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
 

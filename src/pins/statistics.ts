@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
+import type { CensusTable, Slice, StateCount } from '../catalogue/sqlite/census-table.ts'
 import type { Activity } from '../domain/activity.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { CensusTable, Slice, StateCount } from '../storage/census-table.ts'
 
 type Count = Omit<StateCount, 'state'>
 

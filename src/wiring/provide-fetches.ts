@@ -1,11 +1,11 @@
+import { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
+import { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
 import { SharedBlocks } from '../content/dag-fetch.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/network-pinner.ts'
 import { presentRecord } from '../pins/pin-commit.ts'
 import { PinStatusView } from '../pins/pin-status.ts'
-import { FetchStore } from '../storage/fetch-store.ts'
-import { FetchTable } from '../storage/fetch-table.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 

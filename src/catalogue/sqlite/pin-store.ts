@@ -1,8 +1,8 @@
-import type { DagIdentity } from '../domain/cid.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import { checkTransition } from '../domain/pin-status.ts'
+import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkTransition } from '../../domain/pin-status.ts'
+import type { RootTable, WholeDag } from '../../ledger/root-table.ts'
 import type { RecordRow, RecordTable } from './record-table.ts'
-import type { RootTable, WholeDag } from './root-table.ts'
 
 /** A record about to be made: all of a row but what the transaction finds out. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'fetchId'>

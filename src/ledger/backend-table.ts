@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from '../storage/database.ts'
 
 /** The backend of the engine's own data directory. */
 export const DEFAULT_BACKEND_ID = 0

@@ -1,4 +1,4 @@
-import type { Database, Statement } from './database.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 
 export interface SessionRow {
   id: string

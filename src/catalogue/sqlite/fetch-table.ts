@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../domain/cid.ts'
-import type { Database, Statement } from './database.ts'
+import type { DagIdentity } from '../../domain/cid.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 
 /** A DAG that is to be fetched; see the schema for what each field means. */
 export interface FetchRow {

@@ -1,4 +1,4 @@
-import type { Database, Statement } from './database.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 
 /** How many rows of a state there are, and their bytes together. */
 export interface StateCount {

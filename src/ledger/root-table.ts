@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
-import type { Database, Statement } from './database.ts'
+import type { Database, Statement } from '../storage/database.ts'
 
 /** A DAG that is held whole. */
 export interface RootRow {

@@ -1,6 +1,6 @@
-import type { DagIdentity } from '../domain/cid.ts'
-import type { PinStatus } from '../domain/pin-status.ts'
-import type { Database, Statement } from './database.ts'
+import type { DagIdentity } from '../../domain/cid.ts'
+import type { PinStatus } from '../../domain/pin-status.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 
 /** A row of `records`; see `PinRecord` for the meaning of each field. */
 export interface RecordRow {

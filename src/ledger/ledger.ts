@@ -1,6 +1,6 @@
-import type { BlockTable, StoredBlock } from '../storage/block-table.ts'
-import type { RootFile, RootTable } from '../storage/root-table.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import type { BlockTable, StoredBlock } from './block-table.ts'
+import type { RootFile, RootTable } from './root-table.ts'
 
 /**
  * The answer to a claim:

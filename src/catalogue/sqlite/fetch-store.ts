@@ -1,10 +1,10 @@
-import type { DagIdentity } from '../domain/cid.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import { checkTransition, type PinStatus } from '../domain/pin-status.ts'
+import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkTransition, type PinStatus } from '../../domain/pin-status.ts'
+import type { RootTable, WholeDag } from '../../ledger/root-table.ts'
 import type { FetchRow, FetchTable } from './fetch-table.ts'
 import type { NewRecord, PinLimits, PinStore } from './pin-store.ts'
 import type { RecordRow, RecordTable } from './record-table.ts'
-import type { RootTable, WholeDag } from './root-table.ts'
 
 /** A record whose status has changed. */
 export interface StatusChange {
