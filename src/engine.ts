@@ -103,6 +103,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.metrics, metrics)
     parts.add(T.activity, new Activity())
     parts.add(T.events, new Emitter<EngineEvents>(logger))
+    parts.add(T.sealing, stores.sealing)
     parts.add(T.database, stores.database)
     parts.provide(T.writes, p => new WriteQueue(p.get(T.database)))
     const { importRoots, ownBackends } = stores

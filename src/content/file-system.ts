@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { platform } from 'node:os'
 
@@ -16,6 +16,17 @@ export async function syncDirectory(path: string): Promise<void> {
     await handle.sync()
   } finally {
     await handle.close()
+  }
+}
+
+/** The same, at once: for what has to be on the disk before a transaction commits. */
+export function syncDirectoryNow(path: string): void {
+  if (WINDOWS) return
+  const directory = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
   }
 }
 

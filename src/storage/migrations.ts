@@ -182,4 +182,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_by_fetch ON records (fetch_id) WHERE fetch_id IS NOT NULL;
   CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
   `,
+  `
+  -- Names the key, kept in a file beside the database, with which stored secrets are sealed: one row once it was made.
+  CREATE TABLE data_key (id TEXT PRIMARY KEY) STRICT;
+  `,
 ]

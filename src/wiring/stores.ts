@@ -6,9 +6,11 @@ import { BlockThreads } from '../content/block-threads.ts'
 import { isInside } from '../content/server-directory.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { Sealing } from '../domain/sealing.ts'
 import { backendIdOf, DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { Database } from '../storage/database.ts'
 import { ownDataDirectory } from './data-directory.ts'
+import { openDataKey } from './data-key.ts'
 import { SecretsFile } from './secrets-file.ts'
 
 /** What an engine has open on disk. */
@@ -23,6 +25,8 @@ export interface Stores {
   ownBackends: ReadonlyMap<string, number>
   importRoots: string[]
   secrets: SecretsFile
+  /** With the data directory's own key. */
+  sealing: Sealing
   close(): Promise<void>
 }
 
@@ -47,6 +51,7 @@ export async function openStores(options: {
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
+    const sealing = openDataKey(database, dataDir)
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
@@ -65,7 +70,7 @@ export async function openStores(options: {
       closers.push(() => owned.close())
       blockFiles.set(backendId, await openBlockFiles(clusterDir, threads))
     }
-    return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, close }
+    return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, sealing, close }
   } catch (error) {
     await close()
     throw error

@@ -31,6 +31,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
+import type { Sealing } from '../domain/sealing.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -62,6 +63,8 @@ export const T = {
   activity: token<Activity>('activity'),
   events: token<Emitter<EngineEvents>>('events'),
 
+  /** With the data directory's own key. */
+  sealing: token<Sealing>('sealing'),
   database: token<Database>('database'),
   writes: token<WriteQueue>('writes'),
   accountTable: token<AccountTable>('accountTable'),
