@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/watch-stalls.ts'],
     reporters: ['default', './tools/closing-line.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
