@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { nextTurn, turnSpent } from '../../src/domain/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
+import { BodyWriter } from './body-writer.ts'
 import { IDLE_MS } from './request.ts'
 
 /** How much of an unwanted body is read so that its sender gets to see the answer. */
@@ -46,12 +48,16 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
   const { socket } = outgoing
   const timeout = socket?.timeout ?? 0
   socket?.setTimeout(IDLE_MS)
+  const writer = new BodyWriter(outgoing, body)
   try {
     for await (const chunk of body) {
       if (outgoing.destroyed) return
       sent(chunk.byteLength)
-      if (!outgoing.write(chunk, error => error ?? body.discard?.(chunk))) await writable(outgoing)
+      writer.write(chunk)
+      if (outgoing.writableNeedDrain) await writable(outgoing)
+      else if (turnSpent()) await nextTurn()
     }
+    writer.flush()
   } catch {
     // The status is out already; a cut connection is the only way left to say that this is not all.
     outgoing.destroy()
