@@ -3,7 +3,7 @@ import type { ServiceMap } from '@libp2p/interface'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { NetworkConfig } from '../domain/options.ts'
 import type { BlockFetcher } from './block-fetcher.ts'
@@ -51,7 +51,7 @@ export interface NetworkOptions {
  * Starts a node; configured peers are dialled in the background. The caller stops it, before closing the datastore.
  *
  * @throws HoldfastError `CONFIG_INVALID` naming the field of the network's configuration that is wrong, `listen`
- * where an address cannot be listened on.
+ * where an address cannot be listened on; `DATA_DIR_UNUSABLE` if its identity cannot be read.
  */
 export async function startNetwork({ config, blocks, datastore, clock, logger }: NetworkOptions): Promise<NetworkNode> {
   const settings = networkSettings(config)
@@ -103,6 +103,7 @@ async function startHelia(helia: HeliaNode, settings: NetworkSettings): Promise<
     await helia.start()
   } catch (cause) {
     await helia.stop().catch(() => undefined)
+    if (isHoldfastError(cause)) throw cause
     const addresses = settings.listen.join(', ')
     throw new HoldfastError('CONFIG_INVALID', `network.listen: cannot listen on ${addresses}`, { cause })
   }

@@ -1,4 +1,4 @@
-import type { LevelDatastore } from 'datastore-level'
+import type { Datastore } from 'interface-datastore'
 import type { LiveContent } from '../content/live-content.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import type { HostBlocks } from '../network/host-blocks.ts'
@@ -12,7 +12,7 @@ import { T } from './tokens.ts'
 export async function startNetwork(
   parts: Parts,
   { network }: EngineConfig,
-  datastore: LevelDatastore,
+  datastore: Datastore,
 ): Promise<NetworkNode | null> {
   if (network?.enabled !== true) return null
   const blocks = hostBlocks(parts.get(T.liveContent))

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { LevelDatastore } from 'datastore-level'
+import type { Datastore } from 'interface-datastore'
 import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads } from '../content/block-threads.ts'
 import { isInside } from '../content/server-directory.ts'
@@ -8,6 +8,7 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { backendIdOf, DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
+import { sealedDatastore } from '../network/sealed-datastore.ts'
 import { Database } from '../storage/database.ts'
 import { ownDataDirectory } from './data-directory.ts'
 import { openDataKey } from './data-key.ts'
@@ -16,8 +17,8 @@ import { SecretsFile } from './secrets-file.ts'
 /** What an engine has open on disk. */
 export interface Stores {
   database: Database
-  /** Of the engine's own data directory. */
-  datastore: LevelDatastore
+  /** Of the engine's own data directory; private keys in it are sealed. */
+  datastore: Datastore
   threads: BlockThreads
   /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
@@ -46,12 +47,13 @@ export async function openStores(options: {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
-    const datastore = await ownDataDirectory(dataDir)
-    closers.push(() => datastore.close())
+    const owned = await ownDataDirectory(dataDir)
+    closers.push(() => owned.close())
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
     const sealing = openDataKey(database, dataDir)
+    const datastore = await sealedDatastore(owned, sealing)
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
@@ -66,8 +68,8 @@ export async function openStores(options: {
       const backendId = backendIdOf(database, clusterDir)
       ownBackends.set(cluster.id, backendId)
       if (blockFiles.has(backendId)) continue
-      const owned = await ownDataDirectory(clusterDir)
-      closers.push(() => owned.close())
+      const clusterOwned = await ownDataDirectory(clusterDir)
+      closers.push(() => clusterOwned.close())
       blockFiles.set(backendId, await openBlockFiles(clusterDir, threads))
     }
     return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, sealing, close }

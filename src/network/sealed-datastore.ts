@@ -1,0 +1,111 @@
+import type { LevelDatastore } from 'datastore-level'
+import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
+import type { Sealing } from '../domain/sealing.ts'
+
+/** Where libp2p's keychain keeps private keys, that of the node among them. */
+const PRIVATE_KEYS = '/pkcs8/'
+/** Behind every key that begins so. */
+const PAST_PRIVATE_KEYS = '/pkcs80'
+/** Keys in clear are text, so that this can be none of their first bytes. */
+const LAST_CONTROL_BYTE = 0x1f
+
+type Options = { signal?: AbortSignal } | undefined
+
+/**
+ * A datastore whose private keys are sealed on the disk; all else is kept as it is. Keys that were written in clear
+ * before are sealed now, and nothing of them stays. The caller closes `store`.
+ *
+ * @param store open
+ */
+export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): Promise<Datastore> {
+  const sealed = new SealedDatastore(store, sealing)
+  const batch = sealed.batch()
+  let count = 0
+  for await (const { key, value } of store.query({ prefix: PRIVATE_KEYS })) {
+    if ((value[0] ?? 0) <= LAST_CONTROL_BYTE) continue
+    batch.put(key, value)
+    count++
+  }
+  if (count === 0) return sealed
+  await batch.commit()
+  // LevelDB keeps what was replaced until it happens to compact it.
+  if ('compactRange' in store.db && typeof store.db.compactRange === 'function') {
+    await store.db.compactRange(PRIVATE_KEYS, PAST_PRIVATE_KEYS)
+  }
+  return sealed
+}
+
+class SealedDatastore implements Datastore {
+  readonly #store: Datastore
+  readonly #sealing: Sealing
+
+  constructor(store: Datastore, sealing: Sealing) {
+    this.#store = store
+    this.#sealing = sealing
+  }
+
+  has(key: Key, options?: Options): boolean | Promise<boolean> {
+    return this.#store.has(key, options)
+  }
+
+  put(key: Key, value: Uint8Array, options?: Options): Key | Promise<Key> {
+    return this.#store.put(key, this.#sealed(key, value), options)
+  }
+
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` for a private key that cannot be opened. */
+  async get(key: Key, options?: Options): Promise<Uint8Array> {
+    return this.#opened(key, await this.#store.get(key, options))
+  }
+
+  delete(key: Key, options?: Options): void | Promise<void> {
+    return this.#store.delete(key, options)
+  }
+
+  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: Options): AsyncGenerator<Key> {
+    for await (const { key, value } of source) yield await this.put(key, value, options)
+  }
+
+  async *getMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Pair> {
+    for await (const key of source) yield { key, value: await this.get(key, options) }
+  }
+
+  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Key> {
+    for await (const key of source) {
+      await this.delete(key, options)
+      yield key
+    }
+  }
+
+  batch(): Batch {
+    const batch = this.#store.batch()
+    return {
+      put: (key, value) => batch.put(key, this.#sealed(key, value)),
+      delete: key => batch.delete(key),
+      commit: options => batch.commit(options),
+    }
+  }
+
+  async *query(query: Query, options?: Options): AsyncGenerator<Pair> {
+    for await (const { key, value } of this.#store.query(query, options)) yield { key, value: this.#opened(key, value) }
+  }
+
+  queryKeys(query: KeyQuery, options?: Options): Generator<Key> | AsyncGenerator<Key> {
+    return this.#store.queryKeys(query, options)
+  }
+
+  #sealed(key: Key, value: Uint8Array): Uint8Array {
+    return isPrivate(key) ? this.#sealing.seal(value, contextOf(key)) : value
+  }
+
+  #opened(key: Key, value: Uint8Array): Uint8Array {
+    return isPrivate(key) ? this.#sealing.open(value, contextOf(key)) : value
+  }
+}
+
+function isPrivate(key: Key): boolean {
+  return key.toString().startsWith(PRIVATE_KEYS)
+}
+
+function contextOf(key: Key): string {
+  return `datastore ${key}`
+}
