@@ -1,24 +1,39 @@
-/** Blocks up to this size are cheap to make memory for, and stay with the main thread. */
-const SMALL_BYTES = 32 * 1024
-/** What is kept to be used again holds any block but the rarest. */
-const KEPT_BYTES = 1024 ** 2
+import { CHUNK_BYTES, type ChunkPool, chunkPool } from './chunk-pool.ts'
+
+/** Below this a block is not worth a chunk of the pool, which it would keep whole. */
+const POOLED_BYTES = 128 * 1024
 
 /**
- * Memory for the blocks of one import, used again and again, which keeps its total flat and spares the kernel clearing
- * new pages. That of larger blocks is shared memory, so that threads can take them without a copy.
+ * Memory for the blocks of one import. That of larger ones comes from the pool, so that threads can take them without
+ * a copy; only blocks that are larger than any chunk have memory of their own.
  */
 export class BlockMemory {
-  readonly #free: SharedArrayBuffer[] = []
+  readonly #pool: ChunkPool
+  readonly #signal: AbortSignal | undefined
 
-  /** Memory with nothing in particular in it. Whoever takes it may give it back by {@link release}. */
+  /** @param signal ends a wait for the pool */
+  constructor(signal?: AbortSignal, pool: ChunkPool = chunkPool) {
+    this.#signal = signal
+    this.#pool = pool
+  }
+
+  /** Memory with nothing in particular in it, to be filled and then {@link settle}d, or given back by {@link release}. */
   take(length: number): Buffer {
-    if (length <= SMALL_BYTES) return Buffer.allocUnsafe(length)
-    const memory = length <= KEPT_BYTES ? (this.#free.pop() ?? new SharedArrayBuffer(KEPT_BYTES)) : null
-    return Buffer.from(memory ?? new SharedArrayBuffer(length), 0, length)
+    return (isPooled(length) ? this.#pool.spare(length) : null) ?? Buffer.allocUnsafe(length)
+  }
+
+  /** What was filled, where it is to stay until it is given back; may have to wait for the pool. */
+  async settle(filled: Buffer): Promise<Buffer> {
+    if (!isPooled(filled.length) || filled.buffer instanceof SharedArrayBuffer) return filled
+    return this.#pool.move(filled, this.#signal)
   }
 
   /** Nothing may read the bytes afterwards. */
-  release({ buffer }: Uint8Array): void {
-    if (buffer instanceof SharedArrayBuffer && buffer.byteLength === KEPT_BYTES) this.#free.push(buffer)
+  release(bytes: Uint8Array): void {
+    this.#pool.release(bytes)
   }
+}
+
+function isPooled(length: number): boolean {
+  return length >= POOLED_BYTES && length <= CHUNK_BYTES
 }

@@ -3,8 +3,10 @@ import { matches } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { BlockMemory } from './block-memory.ts'
 import { type CarBlock, readCar } from './car-reader.ts'
+import { memoryOf } from './chunk-pool.ts'
 import { Semaphore } from './semaphore.ts'
 import type { StagedDag } from './staged-dag.ts'
 
@@ -35,35 +37,49 @@ export async function stageCar(
   options: StageCarOptions,
 ): Promise<CID[]> {
   const pieces = counted(interruptible(source, options.signal), options.onBytes)
-  const memory = new BlockMemory()
+  const memory = new BlockMemory(options.signal)
   const window = new Semaphore(WINDOW_BYTES)
   let failure: { error: unknown } | null = null
+  const ended = (): Promise<void> => window.hold(WINDOW_BYTES, async () => undefined)
   try {
     const { roots, blocks } = await readCar(pieces, memory)
     options.onRoots(roots)
     for await (const block of blocks) {
-      const weight = block.bytes.length + BLOCK_WEIGHT
-      await window.acquire(weight)
-      if (failure !== null) break
+      const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
+      const wait = window.acquire(weight)
+      if (wait !== null) await wait
+      if (failure !== null) {
+        memory.release(block.bytes)
+        window.release(weight)
+        break
+      }
       store(staged, block, memory)
         .catch((error: unknown) => {
           failure ??= { error }
         })
         .finally(() => window.release(weight))
+      if (turnSpent()) await nextTurn(options.signal)
     }
-    await window.hold(WINDOW_BYTES, async () => undefined)
+    await ended()
     if (failure !== null) throw (failure as { error: unknown }).error
     return roots
   } finally {
     await pieces.return()
+    await ended()
   }
 }
 
 async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockMemory): Promise<void> {
-  if (!(await hasHash(staged, cid, bytes))) {
-    throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
+  const release = (): void => memory.release(bytes)
+  try {
+    if (!(await hasHash(staged, cid, bytes))) {
+      throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
+    }
+  } catch (error) {
+    release()
+    throw error
   }
-  await staged.put(cid, bytes, () => memory.release(bytes))
+  await staged.put(cid, bytes, release)
 }
 
 /** The usual hash is computed where those of uploads are. */

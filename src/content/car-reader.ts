@@ -103,7 +103,10 @@ async function* readBlocks(
     }
     if (length > LARGEST_CAR_BLOCK + LONGEST_CID) throw tooLarge()
     const block = await readBlock(reader, length, memory)
-    if (end !== null && reader.position > end) throw malformed('its last block is longer than what is left for it')
+    if (end !== null && reader.position > end) {
+      memory.release(block.bytes)
+      throw malformed('its last block is longer than what is left for it')
+    }
     yield block
   }
   await reader.skipTo(Number.POSITIVE_INFINITY)
@@ -115,10 +118,15 @@ async function readBlock(reader: ByteReader, length: number, memory: BlockMemory
   const [cid, first] = splitHead(head)
   const size = first.length + length - head.length
   if (size > LARGEST_CAR_BLOCK) throw tooLarge()
-  const bytes = memory.take(size)
-  bytes.set(first)
-  if (!(await reader.fill(bytes.subarray(first.length)))) throw malformed('it ends within a block')
-  return { cid, bytes }
+  const filled = memory.take(size)
+  try {
+    filled.set(first)
+    if (!(await reader.fill(filled.subarray(first.length)))) throw malformed('it ends within a block')
+    return { cid, bytes: await memory.settle(filled) }
+  } catch (error) {
+    memory.release(filled)
+    throw error
+  }
 }
 
 function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {

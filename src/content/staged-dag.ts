@@ -4,6 +4,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootFile } from '../ledger/root-table.ts'
 import type { BlockStore } from './block-store.ts'
+import { memoryOf } from './chunk-pool.ts'
 import { Semaphore } from './semaphore.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */
@@ -59,16 +60,21 @@ export class StagedDag {
   /**
    * Takes a block in. Waits while too much is on its way.
    *
-   * @param release called when `bytes`, which must not change until then, are no longer needed
+   * @param release called once, whatever comes of it, when `bytes`, which must not change until then, are no longer
+   * needed
    * @throws the error of this or an earlier block.
    */
   async put(cid: CID, bytes: Uint8Array, release?: () => void): Promise<CID> {
-    if (cid.multihash.code === HASH.identity) return cid
-    const weight = bytes.length + BLOCK_WEIGHT
+    if (cid.multihash.code === HASH.identity) {
+      release?.()
+      return cid
+    }
+    const weight = memoryOf(bytes) + BLOCK_WEIGHT
     const wait = this.#window.acquire(weight)
     if (wait !== null) await wait
     if (this.#failure !== null) {
       this.#window.release(weight)
+      release?.()
       throw this.#failure.error
     }
     this.#track(this.#store(cid, bytes, weight, release))
@@ -133,8 +139,8 @@ export class StagedDag {
       if (progress.added) this.#count(bytes.length)
       if (progress.isNew) this.#newBytes += bytes.length
       durable = progress.durable
-      release?.()
     } finally {
+      release?.()
       this.#window.release(weight)
     }
     await durable

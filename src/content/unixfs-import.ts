@@ -46,7 +46,7 @@ export async function importFile(
   options: ImportFileOptions = {},
 ): Promise<ImportedNode> {
   let size = 0
-  const chunker = new Chunker()
+  const chunker = new Chunker(options.signal)
   const source = content instanceof Uint8Array ? singly(content) : content
   const pieces = counted(interruptible(source, options.signal), length => {
     options.onBytes?.(length)
@@ -111,9 +111,14 @@ async function* startedLeaves(staged: StagedDag, chunker: Chunker, chunks: Async
 }
 
 async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<BufferImporterResult> {
-  const cid = CID.createV1(CODEC.raw, await staged.store.hash(bytes))
   const size = BigInt(bytes.length)
-  await staged.put(cid, bytes, () => chunker.release(bytes))
+  const release = (): void => chunker.release(bytes)
+  const digest = await staged.store.hash(bytes).catch((error: unknown) => {
+    release()
+    throw error
+  })
+  const cid = CID.createV1(CODEC.raw, digest)
+  await staged.put(cid, bytes, release)
   // The importer would need the bytes only to wrap a file's mode and time, which it is not given.
   return { cid, size, block: NOTHING }
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CHUNK_BYTES, Chunker } from '../../src/content/chunker.ts'
+import { CHUNK_BYTES, ChunkPool } from '../../src/content/chunk-pool.ts'
+import { Chunker } from '../../src/content/chunker.ts'
 import { pieces, pseudoRandom, sha256Hex } from '../support/bytes.ts'
 
 async function chunksOf(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of new Chunker().chunks(source)) chunks.push(chunk)
+  for await (const chunk of new Chunker(undefined, new ChunkPool(8)).chunks(source)) chunks.push(chunk)
   return chunks
 }
 
@@ -69,7 +70,7 @@ describe('chunker', () => {
   })
 
   test('a chunk that was given back is filled again, and only then', async () => {
-    const chunker = new Chunker()
+    const chunker = new Chunker(undefined, new ChunkPool(8))
     const seen: string[] = []
     const buffers = new Set<ArrayBufferLike>()
     const held: Uint8Array[] = []
