@@ -19,7 +19,7 @@ const storage = createHandler(engine, { prefix: '/storage' })
 const server = createServer(async (request, response) => {
   if (request.url.startsWith('/storage/')) return storage(request, response)
   if (request.url !== '/notes') return answer(response, 404, { error: 'not found' })
-  if (request.method === 'GET') return answer(response, 200, notes())
+  if (request.method === 'GET') return answer(response, 200, await notes())
   if (request.method === 'POST') return answer(response, ...(await keep(request)))
   answer(response, 405, { error: 'notes can be listed and posted' })
 })
@@ -37,8 +37,8 @@ server.listen(Number(PORT), '127.0.0.1', async () => {
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
-function notes() {
-  const { items } = engine.pins.list({ account: account.id })
+async function notes() {
+  const { items } = await engine.pins.list({ account: account.id })
   return items.map(({ name, cid }) => ({ name, url: `/storage/ipfs/${cid}` }))
 }
 

@@ -111,7 +111,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(all.accounts[0]).toEqual({
       ...engine.accounts.get(ownerId),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
-      usage: engine.pins.usage(ownerId),
+      usage: await engine.pins.usage(ownerId),
     })
     const paged = [await ask('?limit=2'), await ask('?limit=2&page=2')]
     expect(paged.flatMap(page => page.accounts)).toEqual(all.accounts.slice(0, 4))

@@ -58,8 +58,8 @@ async function runAndKill(args: string[], killAfter: { lines: number; ms: number
   expect(signal).toBe('SIGKILL')
 }
 
-function listAll(engine: Engine, account: string) {
-  const first = engine.pins.list({ account, limit: 1_000 })
+async function listAll(engine: Engine, account: string) {
+  const first = await engine.pins.list({ account, limit: 1_000 })
   expect(first.totalPages).toBeLessThan(2)
   expect(first.items).toHaveLength(first.total)
   return first.items
@@ -70,7 +70,7 @@ async function verify(dataDir: string, id: string, account: Acknowledged): Promi
   const engine = await createEngine({ dataDir })
   try {
     expect(await readdir(join(dataDir, 'tmp'))).toEqual([])
-    const items = listAll(engine, id)
+    const items = await listAll(engine, id)
     const listed = new Map(items.map(item => [item.uploadId, item]))
     const lost = [...account.stored.keys()].filter(uploadId => !listed.has(uploadId) && !account.open.has(uploadId))
     expect(lost, 'acknowledged and lost').toEqual([])
@@ -93,7 +93,11 @@ async function verify(dataDir: string, id: string, account: Acknowledged): Promi
   }
 }
 
-async function verifyContent(engine: Engine, account: Acknowledged, items: ReturnType<typeof listAll>): Promise<void> {
+async function verifyContent(
+  engine: Engine,
+  account: Acknowledged,
+  items: Awaited<ReturnType<typeof listAll>>,
+): Promise<void> {
   const { defaultBackend } = engine.clusters
   const blocks = new Set<string>()
   for (const { uploadId, cid, dagSize } of items) {
@@ -115,17 +119,17 @@ async function verifyContent(engine: Engine, account: Acknowledged, items: Retur
 
 /** From here on what is listed counts as acknowledged; the store is kept small, so that rounds stay short. */
 async function settle(engine: Engine, id: string, account: Acknowledged): Promise<void> {
-  const items = listAll(engine, id)
+  const items = await listAll(engine, id)
   const roots = new Map(items.map(item => [item.cid, item.dagSize]))
   const storedBytes = [...roots.values()].reduce((sum, size) => sum + size, 0)
-  expect(engine.pins.usage(id)).toEqual({ pins: items.length, storedBytes })
+  expect(await engine.pins.usage(id)).toEqual({ pins: items.length, storedBytes })
   const kept = new Map<string, Stored>()
   for (const [i, item] of items.entries()) {
     const isOlder = i >= 12
     const isKnown = account.stored.has(item.uploadId)
     if (isOlder || !isKnown) await engine.pins.remove({ account: id, cid: item.cid }).catch(() => undefined)
   }
-  for (const { uploadId } of listAll(engine, id)) {
+  for (const { uploadId } of await listAll(engine, id)) {
     const stored = account.stored.get(uploadId)
     if (stored !== undefined) kept.set(uploadId, stored)
   }

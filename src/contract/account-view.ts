@@ -16,10 +16,10 @@ export class AccountView {
     this.#secondFactor = secondFactor
   }
 
-  of(account: Account): object {
+  async of(account: Account): Promise<object> {
     const plan = this.#plans.get(account.plan)
     return {
-      ...presentUser(account, plan, this.#clusters.allowed(plan).length, this.#pins.usage(account.id)),
+      ...presentUser(account, plan, this.#clusters.allowed(plan).length, await this.#pins.usage(account.id)),
       twoFactorEnabled: this.#secondFactor.isEnabled(account.id),
     }
   }

@@ -60,13 +60,16 @@ export class AdminRoutes {
   }
 
   /** GET /accounts: oldest first. */
-  accounts = ({ query }: AuthenticatedContext): ApiResponse => {
+  accounts = async ({ query }: AuthenticatedContext): Promise<ApiResponse> => {
     const page = positiveInteger(query, 'page') ?? 1
     const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
     // Far beyond the last page SQLite would be asked for an offset that it cannot count to.
     const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
     const { accounts, total } = this.#services.accounts.page(offset, limit)
-    const rows = accounts.map(account => presentManagedAccount(account, this.#services.pins.usage(account.id)))
+    const { pins } = this.#services
+    const rows = await Promise.all(
+      accounts.map(async account => presentManagedAccount(account, await pins.usage(account.id))),
+    )
     return jsonResponse(200, {
       accounts: rows,
       total,

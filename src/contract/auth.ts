@@ -25,7 +25,7 @@ export class AuthRoutes {
     if ('temporaryToken' in outcome) {
       return jsonResponse(200, { requires2FA: true, temporaryToken: outcome.temporaryToken })
     }
-    return jsonResponse(200, { token: outcome.token, user: this.#view.of(outcome.account) })
+    return jsonResponse(200, { token: outcome.token, user: await this.#view.of(outcome.account) })
   }
 
   /** POST /auth/2fa/verify-login. */
@@ -33,7 +33,7 @@ export class AuthRoutes {
     const { temporaryToken, code } = await readVerifyLoginBody(request)
     const input = { temporaryToken, code: codeOf(code) }
     const { token, account } = await this.#logins.verifyLogin(input, request.remoteAddress)
-    return jsonResponse(200, { token, user: this.#view.of(account) })
+    return jsonResponse(200, { token, user: await this.#view.of(account) })
   }
 
   /** POST /auth/logout. A key stays as it is: it has not signed in. */
@@ -47,6 +47,6 @@ export class AuthRoutes {
   /** POST /auth/signup. */
   signUp = async ({ request }: RequestContext): Promise<ApiResponse> => {
     const account = await this.#signUp.signUp(await readSignUpBody(request), request.remoteAddress)
-    return jsonResponse(201, { message: 'account created, sign in now', user: this.#view.of(account) })
+    return jsonResponse(201, { message: 'account created, sign in now', user: await this.#view.of(account) })
   }
 }

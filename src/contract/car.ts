@@ -23,7 +23,7 @@ export class CarRoutes {
   /** POST /files/car: the CAR as the body, or as the part `file` of a form. */
   import = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const target = new RequestTarget(context)
-    target.check(this.#pins, context.principal.account.id)
+    await target.check(this.#pins, context.principal.account.id)
     const type = mediaType(context)
     if (type !== CAR_TYPE && type !== 'multipart/form-data') {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)

@@ -23,7 +23,7 @@ export class FileRoutes {
   upload = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const { request, principal } = context
     const target = new RequestTarget(context)
-    target.check(this.#pins, principal.account.id)
+    await target.check(this.#pins, principal.account.id)
     const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxFileBytes,
       overhead: formOverhead(0),
@@ -52,7 +52,7 @@ export class FileRoutes {
   uploadDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const { request, principal } = context
     const target = new RequestTarget(context)
-    target.check(this.#pins, principal.account.id)
+    await target.check(this.#pins, principal.account.id)
     const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxDirectoryBytes,
       overhead: formOverhead(principal.plan.maxDirectoryFiles),
@@ -71,7 +71,7 @@ export class FileRoutes {
   /** POST /files/directory: a directory that the node itself can read. */
   importDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const target = new RequestTarget(context)
-    target.check(this.#pins, context.principal.account.id)
+    await target.check(this.#pins, context.principal.account.id)
     const body = await readDirectoryBody(context.request)
     const { record, created } = await this.#pins.importDirectory(body.dirPath, {
       ...commonOptions(context, undefined),

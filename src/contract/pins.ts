@@ -18,7 +18,7 @@ export class PinRoutes {
   pin = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const { principal, request } = context
     const target = new RequestTarget(context)
-    target.check(this.#pins, principal.account.id)
+    await target.check(this.#pins, principal.account.id)
     const body = await readPinBody(request)
     const { record, created } = await this.#pins.pin({
       account: principal.account.id,

@@ -22,8 +22,8 @@ export class PlanRoutes {
     )
 
   /** GET /plans/my-plan. */
-  own = ({ principal }: AuthenticatedContext): ApiResponse =>
-    jsonResponse(200, { ...presentPlan(principal.plan), usage: this.#pins.usage(principal.account.id) })
+  own = async ({ principal }: AuthenticatedContext): Promise<ApiResponse> =>
+    jsonResponse(200, { ...presentPlan(principal.plan), usage: await this.#pins.usage(principal.account.id) })
 
   /** GET /users/me/plans: an array of the one plan. */
   ofUser = ({ principal }: AuthenticatedContext): ApiResponse => jsonResponse(200, [presentPlan(principal.plan)])

@@ -27,7 +27,8 @@ export class ProfileRoutes {
   }
 
   /** GET /users/me: any valid credential will do, so that clients can ask whether theirs is one. */
-  show = ({ principal }: AuthenticatedContext): ApiResponse => jsonResponse(200, this.#view.of(principal.account))
+  show = async ({ principal }: AuthenticatedContext): Promise<ApiResponse> =>
+    jsonResponse(200, await this.#view.of(principal.account))
 
   /** PUT /users/me: a key needs every scope, and the email, which one signs in with, is for sessions only. */
   update = async ({ principal, request }: AuthenticatedContext): Promise<ApiResponse> => {
@@ -35,7 +36,7 @@ export class ProfileRoutes {
     const { email, name } = await readProfileBody(request)
     if (email !== undefined) this.#policy.checkSession(principal)
     const account = await this.#accounts.setProfile(principal.account.id, { email, name })
-    return jsonResponse(200, { message: 'profile updated', ...this.#view.of(account) })
+    return jsonResponse(200, { message: 'profile updated', ...(await this.#view.of(account)) })
   }
 
   /** PUT /users/me/password: the session that asks goes on, all others end. */

@@ -17,9 +17,9 @@ export class RequestTarget {
   }
 
   /** Refuses, before the body is read, what can be refused by then. Throws `CLUSTER_NOT_ALLOWED`. */
-  check(pins: Pins, accountId: string): void {
+  async check(pins: Pins, accountId: string): Promise<void> {
     const cluster = this.cluster()
-    if (cluster !== undefined) pins.checkTarget(accountId, { cluster })
+    if (cluster !== undefined) await pins.checkTarget(accountId, { cluster })
   }
 }
 

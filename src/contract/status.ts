@@ -15,16 +15,17 @@ export class StatusRoutes {
   }
 
   /** GET /status/:cid. */
-  status = (context: AuthenticatedContext): ApiResponse => jsonResponse(200, presentStatus(this.#progress(context)))
+  status = async (context: AuthenticatedContext): Promise<ApiResponse> =>
+    jsonResponse(200, presentStatus(await this.#progress(context)))
 
   /** GET /status/allocations/:cid and GET /allocations/:cid. */
-  allocations = (context: AuthenticatedContext): ApiResponse =>
-    jsonResponse(200, presentAllocations(this.#progress(context)))
+  allocations = async (context: AuthenticatedContext): Promise<ApiResponse> =>
+    jsonResponse(200, presentAllocations(await this.#progress(context)))
 
   /** GET /users/me/uploads/dag/:cid. */
-  dag = (context: AuthenticatedContext): ApiResponse => {
+  dag = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const account = context.principal.account.id
-    return jsonResponse(200, presentDag(this.#pins.dag({ account, cid: context.param('cid').trim() })))
+    return jsonResponse(200, presentDag(await this.#pins.dag({ account, cid: context.param('cid').trim() })))
   }
 
   /** PUT /files/rename/:uploadId. */

@@ -15,9 +15,9 @@ export class UploadRoutes {
   }
 
   /** GET /users/me/uploads. */
-  list = (context: AuthenticatedContext): ApiResponse => {
+  list = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const { query, principal } = context
-    const page = this.#pins.list({
+    const page = await this.#pins.list({
       account: principal.account.id,
       page: positiveInteger(query, 'page'),
       limit: positiveInteger(query, 'limit'),

@@ -147,7 +147,7 @@ export class PinService {
   }
 
   /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
-  list(query: types.ListQuery): types.ListPage {
+  list(query: types.ListQuery): Promise<types.ListPage> {
     return this.#lists.list(query)
   }
 
@@ -156,12 +156,12 @@ export class PinService {
    *
    * @throws HoldfastError `PIN_NOT_FOUND`
    */
-  status(request: { account: string; cid: string; cluster?: string | undefined }): types.PinProgress[] {
+  async status(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinProgress[]> {
     return this.#statuses.status(request.account, request.cid, request.cluster?.trim() || null)
   }
 
   /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
-  dag(request: { account: string; cid: string }): types.DirectoryOutcome {
+  async dag(request: { account: string; cid: string }): Promise<types.DirectoryOutcome> {
     return this.#statuses.dag(request.account, request.cid)
   }
 
@@ -183,7 +183,8 @@ export class PinService {
     return name
   }
 
-  usage(accountId: string): types.Usage {
+  /** Live records of an account, and what they take of its storage. */
+  async usage(accountId: string): Promise<types.Usage> {
     const { pins, storedBytes } = this.#records.usage(accountId, this.#clock.now())
     return { pins, storedBytes }
   }
@@ -193,7 +194,7 @@ export class PinService {
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
    */
-  checkTarget(account: string, target: types.PinTarget): void {
+  async checkTarget(account: string, target: types.PinTarget): Promise<void> {
     this.#commit.decide(this.#commit.requester(account), target)
   }
 

@@ -16,8 +16,8 @@ import { carOf, headerOf, sectionOf, streamOf } from './support/cars.ts'
 const MiB = 1024 ** 2
 
 async function expectNothing({ engine, account, dataDir }: TestEngine, of = account): Promise<void> {
-  expect(engine.pins.list({ account: of })).toMatchObject({ items: [], total: 0 })
-  expect(engine.pins.usage(of)).toEqual({ pins: 0, storedBytes: 0 })
+  expect(await engine.pins.list({ account: of })).toMatchObject({ items: [], total: 0 })
+  expect(await engine.pins.usage(of)).toEqual({ pins: 0, storedBytes: 0 })
   await engine.collect({ graceSeconds: 0 })
   expect(await storeSizes(dataDir)).toEqual(EMPTY)
 }
@@ -115,7 +115,7 @@ describe('what the plan allows', () => {
         )
         const made = settled.filter(({ status }) => status === 'fulfilled').length
         expect(made).toBeLessThanOrEqual(1)
-        expect(test.engine.pins.usage(account).pins).toBe(made)
+        expect((await test.engine.pins.usage(account)).pins).toBe(made)
       },
       { plans },
     )

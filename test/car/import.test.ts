@@ -27,8 +27,8 @@ async function* tree(): AsyncGenerator<DirectoryEntry> {
 }
 
 async function expectNothing(test: TestEngine): Promise<void> {
-  expect(test.engine.pins.list({ account: test.account })).toMatchObject({ items: [], total: 0 })
-  expect(test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
+  expect(await test.engine.pins.list({ account: test.account })).toMatchObject({ items: [], total: 0 })
+  expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
   await test.engine.collect({ graceSeconds: 0 })
   expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
 }
@@ -45,16 +45,15 @@ describe('a CAR that is whole', () => {
         const { size, dagSize } = made.record
         expect(record).toMatchObject({ cid: made.record.cid, type: 'directory', status: 'pinned', name: 'tree' })
         expect(record).toMatchObject({ size, dagSize })
-        expect(to.engine.pins.usage(to.account)).toEqual({ pins: 1, storedBytes: dagSize })
+        expect(await to.engine.pins.usage(to.account)).toEqual({ pins: 1, storedBytes: dagSize })
         expect(await readTree(sourceOf(to.engine), record.cid)).toEqual(
           await readTree(sourceOf(from.engine), record.cid),
         )
-        const files = (engine: Engine, account: string) =>
-          engine.pins
-            .list({ account, parentCid: record.cid, limit: 500 })
-            .items.map(({ path, cid, size }) => `${path} ${cid} ${size}`)
+        const files = async (engine: Engine, account: string) =>
+          (await engine.pins.list({ account, parentCid: record.cid, limit: 500 })).items
+            .map(({ path, cid, size }) => `${path} ${cid} ${size}`)
             .sort()
-        expect(files(to.engine, to.account)).toEqual(files(from.engine, from.account))
+        expect(await files(to.engine, to.account)).toEqual(await files(from.engine, from.account))
         expect((await viaGateway(to.engine, `/ipfs/${record.cid}/a/b/c.txt`)).bytes.toString()).toBe('c')
         const again = await importBytes(to, car, { name: 'tree' })
         expect(again).toMatchObject({ created: false, record })
@@ -100,7 +99,7 @@ describe('a CAR that is whole', () => {
       )
       expect(outcome.record).toEqual(outcome.roots[0]?.record)
       expect(outcome.roots.map(({ record }) => record.type)).toEqual(['file', 'directory', 'file'])
-      expect(test.engine.pins.list({ account: test.account }).total).toBe(3)
+      expect((await test.engine.pins.list({ account: test.account })).total).toBe(3)
     })
   })
 
@@ -153,7 +152,7 @@ describe('a CAR that is whole', () => {
       const whole = await importBytes(test, await carOf([file.root], file.blocks))
       expect(whole).toMatchObject({ created: false, record: { uploadId: kept.record.uploadId, status: 'pinned' } })
       expect(changes).toEqual(['failed queued', 'queued pinned'])
-      expect(test.engine.pins.usage(test.account)).toEqual({ pins: 1, storedBytes: whole.record.dagSize })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 1, storedBytes: whole.record.dagSize })
       await test.engine.pins.remove({ account: test.account, cid: whole.record.cid })
       await expectNothing(test)
     })
@@ -204,7 +203,7 @@ describe('a CAR that is kept in part', () => {
       const { record, created, roots } = await importBytes(test, car, { allowPartial: true })
       expect({ created, status: record.status }).toEqual({ created: true, status: 'failed' })
       expect(roots).toEqual([{ record, created: true, missing: { blocks: 2, first } }])
-      const [progress] = test.engine.pins.status({ account: test.account, cid: record.cid })
+      const [progress] = await test.engine.pins.status({ account: test.account, cid: record.cid })
       expect(progress).toMatchObject({ reason: expect.stringContaining(`${first} and 1 others`) })
       expect((await viaGateway(test.engine, `/ipfs/${record.cid}`)).status).toBe(503)
       expect((await viaGateway(test.engine, `/ipfs/${file.blocks[3]?.cid}`)).status).toBe(404)

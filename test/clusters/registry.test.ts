@@ -57,13 +57,13 @@ describe('clusters with directories of their own', () => {
   test('the files of a directory that was handed over are listed', async () => {
     await withClusters(async test => {
       const parentCid = await uploadTo(test, 'far')
-      const { items, total } = test.engine.pins.list({ account: test.account, parentCid })
+      const { items, total } = await test.engine.pins.list({ account: test.account, parentCid })
       expect(total).toBe(3)
       expect(items.map(({ path, size, clusterId }) => [path, size, clusterId])).toEqual(
         Object.entries(FILES).map(([path, bytes]) => [path, bytes.length, 'far']),
       )
       await test.engine.collect({ graceSeconds: 0 })
-      expect(test.engine.pins.list({ account: test.account, parentCid }).items).toEqual(items)
+      expect((await test.engine.pins.list({ account: test.account, parentCid })).items).toEqual(items)
       await test.engine.pins.remove({ account: test.account, cid: parentCid })
       await test.engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
@@ -92,7 +92,7 @@ describe('clusters with directories of their own', () => {
       const { engine, account } = test
       const cid = await uploadTo(test, 'far')
       expect(await uploadTo(test, 'near')).toBe(cid)
-      const usage = engine.pins.usage(account)
+      const usage = await engine.pins.usage(account)
       expect(usage.pins).toBe(2)
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toEqual({ near: 3, far: 7 })
@@ -100,7 +100,7 @@ describe('clusters with directories of their own', () => {
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toEqual({ near: 3, far: 0 })
       expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
-      expect(engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes })
+      expect(await engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes })
       await uploadTo(test, 'far')
       await engine.pins.remove({ account, cid, cluster: 'near' })
       await engine.collect({ graceSeconds: 0 })
@@ -139,12 +139,9 @@ describe('clusters with directories of their own', () => {
       await engine.pins.remove({ account, cid, cluster: 'far' })
       await engine.collect({ graceSeconds: 0 })
       expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
-      expect(
-        engine.pins
-          .list({ account, parentCid: cid })
-          .items.map(item => item.path)
-          .sort(),
-      ).toEqual(Object.keys(FILES).sort())
+      expect((await engine.pins.list({ account, parentCid: cid })).items.map(item => item.path).sort()).toEqual(
+        Object.keys(FILES).sort(),
+      )
     })
   })
 
@@ -178,7 +175,7 @@ describe('clusters with directories of their own', () => {
       const { account, clusters } = test
       const cid = await uploadTo(test, 'far')
       await test.restart({ clusters: clusters.slice(0, 1) })
-      expect(test.engine.pins.list({ account }).items).toMatchObject([{ cid, clusterId: 'far' }])
+      expect((await test.engine.pins.list({ account })).items).toMatchObject([{ cid, clusterId: 'far' }])
       expect((await viaGateway(test.engine, `/ipfs/${cid}/b`)).status).toBe(404)
       await test.engine.pins.remove({ account, cid })
       await test.engine.collect({ graceSeconds: 0 })

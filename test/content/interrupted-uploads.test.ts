@@ -23,8 +23,8 @@ async function* entries(then: () => Promise<void>, given?: () => void): AsyncGen
 }
 
 async function expectNothing(test: TestEngine): Promise<void> {
-  expect(test.engine.pins.list({ account: test.account })).toMatchObject({ items: [], total: 0 })
-  expect(test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
+  expect(await test.engine.pins.list({ account: test.account })).toMatchObject({ items: [], total: 0 })
+  expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
   await test.engine.collect({ graceSeconds: 0 })
   expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
 }

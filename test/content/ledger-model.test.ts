@@ -166,11 +166,11 @@ class Run {
     const { engine, clock } = this.#test
     for (const account of this.#accounts) {
       const live = this.#model.live(account, clock.now())
-      const list = engine.pins.list({ account, limit: 1_000 })
+      const list = await engine.pins.list({ account, limit: 1_000 })
       expect(list.items.map(item => item.uploadId).sort()).toEqual(live.map(record => record.uploadId).sort())
       expect(list.total).toBe(live.length)
       const roots = new Map(live.map(record => [record.cid, record.dagSize]))
-      const usage = engine.pins.usage(account)
+      const usage = await engine.pins.usage(account)
       expect(usage).toEqual({
         pins: live.length,
         storedBytes: [...roots.values()].reduce((sum, size) => sum + size, 0),
@@ -201,7 +201,7 @@ class Run {
           expect(error).toMatchObject({ code: 'PIN_NOT_FOUND' })
         })
       }
-      expect(engine.pins.usage(account).pins).toBe(0)
+      expect((await engine.pins.usage(account)).pins).toBe(0)
     }
     clock.advance(200_000)
     await turns(10)

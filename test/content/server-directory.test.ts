@@ -196,7 +196,7 @@ describe('a directory on the server', () => {
       const { record } = await importFrom(test, 'tree')
       const expected = Object.fromEntries(names.map(name => [`a\\b/${name}`, sha256Hex(Buffer.from(name))]))
       expect(await readTree(test.engine.clusters.defaultBackend, record.cid)).toEqual({ 'a\\b': 'dir', ...expected })
-      const listed = test.engine.pins.list({ account: test.account, parentCid: record.cid, limit: 100 })
+      const listed = await test.engine.pins.list({ account: test.account, parentCid: record.cid, limit: 100 })
       expect(listed.items.map(item => item.path).sort()).toEqual(Object.keys(expected).sort())
     })
   })

@@ -131,7 +131,7 @@ describe('UnixFS', () => {
       }
       expect({ ...(await readTree(test.engine.clusters.defaultBackend, cid)) }).toEqual({ ...expected })
       expect((await dagBytes(test.engine.clusters.defaultBackend, cid)).bytes).toBe(
-        test.engine.pins.list({ account: test.account }).items[0]?.dagSize,
+        (await test.engine.pins.list({ account: test.account })).items[0]?.dagSize,
       )
     })
   })

@@ -45,7 +45,7 @@ describe('a peer', () => {
       expect(record.status).toBe('failed')
       expect(node.reason()).toContain('sent the bytes of another block')
       expect(await node.engine.verify()).toMatchObject({ damaged: [] })
-      expect(node.engine.pins.usage(node.account).storedBytes).toBe(0)
+      expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(0)
 
       // An honest one beside it is enough.
       const honest = await net.provider(dag.blocks)

@@ -28,8 +28,8 @@ describe('a DAG over the quota', () => {
       const account = await node.newAccount('small')
       const cid = dag.root.toString()
       await expect(node.engine.pins.pin({ account, cid })).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
-      expect(node.engine.pins.list({ account }).total).toBe(0)
-      expect(node.engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect((await node.engine.pins.list({ account })).total).toBe(0)
+      expect(await node.engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0 })
       expect(provider.blocks.total).toBeLessThan(dag.blocks.length)
       await node.engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(node.dataDir)).toEqual(EMPTY)
@@ -44,7 +44,7 @@ describe('a DAG over the quota', () => {
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account, cid, respondAsync: true })
       await node.reached('failed')
-      const [status] = node.engine.pins.status({ account, cid })
+      const [status] = await node.engine.pins.status({ account, cid })
       expect(status).toMatchObject({ nextAttemptAt: null, record: { status: 'failed' } })
       expect(status?.reason).toMatch(/^QUOTA_EXCEEDED: /)
       expect(status?.lastError).toMatch(/^QUOTA_EXCEEDED: /)
@@ -58,7 +58,7 @@ describe('a DAG over the quota', () => {
       const fits = randomFile(10, 1_000, 'fits')
       for (const block of fits.blocks) provider.blocks.put(block)
       expect((await node.engine.pins.pin({ account, cid: `${fits.root}` })).record.status).toBe('pinned')
-      expect(node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: bytesIn(fits) })
+      expect(await node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: bytesIn(fits) })
     }))
 
   test('counts what other pins have brought that are not whole yet', () =>
@@ -71,7 +71,7 @@ describe('a DAG over the quota', () => {
       const account = await node.newAccount('small')
       const failed = await node.engine.pins.pin({ account, cid: one ?? '' })
       expect(failed.record.status).toBe('failed')
-      expect(node.engine.pins.usage(account).storedBytes).toBe(0)
+      expect((await node.engine.pins.usage(account)).storedBytes).toBe(0)
       const pin = () => node.engine.pins.pin({ account, cid: two ?? '' })
       await expect(pin()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
       await node.restart()
@@ -107,7 +107,7 @@ describe('a DAG', () => {
       const refused = await node.engine.pins.pin({ account, cid: `${deeper.root}` })
       expect(refused.record.status).toBe('failed')
       expect(node.reason()).toBe('VALIDATION: the DAG has more than 30 levels, which is more than this node fetches')
-      expect(node.engine.pins.status({ account, cid: `${deeper.root}` })[0]?.nextAttemptAt).toBe(null)
+      expect((await node.engine.pins.status({ account, cid: `${deeper.root}` }))[0]?.nextAttemptAt).toBe(null)
     }))
 
   test('may have as many blocks as the bound, and no more', () =>
@@ -131,11 +131,11 @@ describe('a DAG', () => {
       const { record, created } = await node.engine.pins.pin({ account: node.account, cid })
       expect({ created, status: record.status }).toEqual({ created: true, status: 'failed' })
       expect(node.reason()).toContain(`nobody who was asked has ${missing?.cid}`)
-      expect(node.engine.pins.usage(node.account).storedBytes).toBe(0)
+      expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(0)
       if (missing !== undefined) provider.blocks.put(missing)
       node.clock.advance(65_000)
       await node.reached('pinned')
-      expect(node.engine.pins.usage(node.account).storedBytes).toBe(bytesIn(dag))
+      expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(bytesIn(dag))
     }))
 
   test('with a block that is not what its codec says fails for good', () =>
@@ -161,7 +161,7 @@ describe('a million links to one block', () => {
       const before = process.memoryUsage().heapUsed
       const { record } = await node.engine.pins.pin({ account: node.account, cid: dag.root.toString() })
       expect(record).toMatchObject({ status: 'pinned', dagSize: bytesIn(dag), size: one.size * 1_000_000 })
-      const [status] = node.engine.pins.status({ account: node.account, cid: record.cid })
+      const [status] = await node.engine.pins.status({ account: node.account, cid: record.cid })
       expect(status?.blocks).toBe(1_002)
       expect(process.memoryUsage().heapUsed - before).toBeLessThan(300e6)
     }))
@@ -176,7 +176,7 @@ describe('a million links to one block', () => {
       const { account } = node
       const { record } = await node.engine.pins.pin({ account, cid: dag.root.toString() })
       expect(record).toMatchObject({ status: 'pinned', dagSize: bytesIn(dag), size: one.size * 1e12 })
-      const { total, items } = node.engine.pins.list({ account, parentCid: record.cid, limit: 2 })
+      const { total, items } = await node.engine.pins.list({ account, parentCid: record.cid, limit: 2 })
       expect(total).toBeGreaterThan(90_000)
       expect(total).toBeLessThan(110_000)
       expect(items[0]?.path).toBe('level 3-000/level 2-000/level 1-000/level 0-000')

@@ -72,7 +72,7 @@ describe('what is fetched', () => {
       const { record } = await node.engine.pins.pin({ account: node.account, cid })
       expect(record).toMatchObject({ cid, status: 'pinned', type: 'pin' })
       expect((await storeSizes(node.dataDir)).blocks).toBe(blocks)
-      expect(node.engine.pins.status({ account: node.account, cid })[0]?.blocks).toBe(blocks)
+      expect((await node.engine.pins.status({ account: node.account, cid }))[0]?.blocks).toBe(blocks)
       const [backend] = node.engine.clusters.backends
       for (const block of dag.blocks) {
         expect(Buffer.from((await backend?.read(block.cid)) ?? [])).toEqual(Buffer.from(block.bytes))
@@ -143,7 +143,7 @@ describe('what cannot be walked', () => {
         const { record } = await node.engine.pins.pin({ account: node.account, cid: dag.root.toString() })
         expect(record.status).toBe('failed')
         expect(node.reason()).toContain(problem)
-        const [status] = node.engine.pins.status({ account: node.account, cid: record.cid })
+        const [status] = await node.engine.pins.status({ account: node.account, cid: record.cid })
         expect(status?.nextAttemptAt).toBe(null)
       }
     }))

@@ -4,7 +4,7 @@ import { randomFile } from './support/dags.ts'
 import { deadPort, type Node, quick, unknownCid, withNet } from './support/net.ts'
 
 async function expectNothingKept(node: Node): Promise<void> {
-  expect(node.engine.pins.list({ account: node.account }).total).toBe(0)
+  expect((await node.engine.pins.list({ account: node.account })).total).toBe(0)
   expect(await storeSizes(node.dataDir)).toEqual(EMPTY)
   expect(node.changes).toEqual([])
 }
@@ -67,7 +67,7 @@ describe('a CID that nobody has', () => {
       await node.reached('failed')
       expect(node.changes).toEqual(['queued>pinning', 'pinning>failed'])
       expect(node.reason()).toMatch(/^CID_NOT_FOUND: nobody .* \(peer \w+ does not have it\)$/)
-      const [status] = node.engine.pins.status({ account: node.account, cid: record.cid })
+      const [status] = await node.engine.pins.status({ account: node.account, cid: record.cid })
       expect(status).toMatchObject({ attempts: 1, lastError: node.reason(), blocks: 0 })
       expect(status?.nextAttemptAt).toBeGreaterThan(node.clock.now())
 
@@ -75,7 +75,7 @@ describe('a CID that nobody has', () => {
       node.clock.advance(61_000)
       await node.reached('pinned')
       expect(node.changes.slice(2)).toEqual(['failed>queued', 'queued>pinning', 'pinning>pinned'])
-      expect(node.engine.pins.status({ account: node.account, cid: record.cid })).toMatchObject([
+      expect(await node.engine.pins.status({ account: node.account, cid: record.cid })).toMatchObject([
         { blocks: 4, record: { status: 'pinned', size: 3_000 } },
       ])
     }))
@@ -88,7 +88,7 @@ describe('a CID that nobody has', () => {
       const pauses: Array<number | null> = []
       for (let attempt = 1; attempt <= 10; attempt++) {
         await expect.poll(() => node.changes.filter(change => change === 'pinning>failed').length).toBe(attempt)
-        const [status] = node.engine.pins.status({ account: node.account, cid: unknownCid })
+        const [status] = await node.engine.pins.status({ account: node.account, cid: unknownCid })
         expect(status?.attempts).toBe(attempt)
         const next = status?.nextAttemptAt ?? null
         const minutes = next === null ? null : Math.round((next - node.clock.now()) / 60_000)

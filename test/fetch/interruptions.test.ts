@@ -44,8 +44,8 @@ describe('a provider that is killed in the middle', () => {
         const node = await net.node({ pin: { ...quick, waitSeconds: 0.01, stallSeconds: 60 } })
         const { record } = await node.engine.pins.pin({ account: node.account, cid, origins: [dying.address] })
         expect(record.status).toBe('pinning')
-        const progress = () => node.engine.pins.status({ account: node.account, cid })[0]
-        await expect.poll(() => progress()?.blocks).toBeGreaterThan(60)
+        const progress = async () => (await node.engine.pins.status({ account: node.account, cid }))[0]
+        await expect.poll(async () => (await progress())?.blocks).toBeGreaterThan(60)
         await dying.kill()
         await node.reached('failed')
         expect(node.changes).toEqual(['queued>pinning', 'pinning>failed'])
@@ -53,8 +53,8 @@ describe('a provider that is killed in the middle', () => {
         expect(node.reason()).toContain(`peer ${dying.address.split('/').at(-1)} `)
         const kept = durableBlocks(node.dataDir)
         expect(kept).toBeGreaterThan(60)
-        expect(progress()).toMatchObject({ blocks: kept, attempts: 1 })
-        expect(progress()?.bytes).toBeGreaterThan((kept - 1) * FILE.size)
+        expect(await progress()).toMatchObject({ blocks: kept, attempts: 1 })
+        expect((await progress())?.bytes).toBeGreaterThan((kept - 1) * FILE.size)
 
         const living = await net.provider(dag.blocks)
         const again = await node.engine.pins.pin({ account: node.account, cid, origins: [living.address] })
@@ -91,7 +91,10 @@ describe('a provider that is killed in the middle', () => {
       node.clock.advance(65_000)
       await node.reached('pinned')
       expect(provider.blocks.total - given).toBe(dag.blocks.length - kept)
-      expect(node.engine.pins.status({ account: node.account, cid })[0]).toMatchObject({ blocks: 101, lastError: null })
+      expect((await node.engine.pins.status({ account: node.account, cid }))[0]).toMatchObject({
+        blocks: 101,
+        lastError: null,
+      })
       expect(await content(node, cid)).toEqual(await expected('back again'))
     }))
 })
@@ -130,7 +133,7 @@ describe('an engine that is stopped while pinning', () => {
       await node.reached('failed')
       await node.restart({ network: { enabled: false } })
       node.clock.advance(120_000)
-      expect(node.engine.pins.status({ account: node.account, cid })[0]).toMatchObject({
+      expect((await node.engine.pins.status({ account: node.account, cid }))[0]).toMatchObject({
         ...{ attempts: 1, record: { status: 'failed' } },
       })
       for (const block of dag.blocks) provider.blocks.put(block)

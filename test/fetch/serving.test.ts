@@ -54,7 +54,7 @@ describe('the network', () => {
 
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account, cid, origins: [provider.address] })
-      await expect.poll(() => node.engine.pins.status({ account, cid })[0]?.blocks).toBeGreaterThan(60)
+      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(60)
       for (const block of dag.blocks.slice(0, 3)) expect(await gets(asking, block.cid.toString())).toBe(false)
       await provider.blocks.answerAgain()
       await node.reached('pinned')
@@ -101,7 +101,7 @@ describe('Helia on an engine', () => {
       expect(await collect(fs.cat(CID.parse(record.cid)))).toEqual(content)
       expect((await collect(fs.cat(remote.root))).length).toBe(50_000)
       // What it fetched for the host program is nobody's pin.
-      expect(node.engine.pins.usage(node.account).pins).toBe(1)
+      expect((await node.engine.pins.usage(node.account)).pins).toBe(1)
     }))
 
   test('cannot delete what a record needs, by block, by pin or by collection', () =>
@@ -160,14 +160,15 @@ describe('where a router is configured', () => {
       const seeker = await net.node({ network: { dht: 'client', peers }, pin })
       await expect.poll(() => router.engine.helia().libp2p.getPeers().length, { timeout: 5_000 }).toBe(2)
       const cid = await upload(holder, 'announced')
-      const announcedAt = (): number => holder.engine.pins.status({ account: holder.account, cid })[0]?.announcedAt ?? 0
+      const announcedAt = async (): Promise<number> =>
+        (await holder.engine.pins.status({ account: holder.account, cid }))[0]?.announcedAt ?? 0
       const later = (ms: number) => async (): Promise<number> => {
         // A router that could not be told is told at the next look.
         holder.clock.advance(ms)
         return announcedAt()
       }
       await expect.poll(later(660_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
-      const first = announcedAt()
+      const first = await announcedAt()
       const { record } = await seeker.engine.pins.pin({ account: seeker.account, cid })
       expect(record.status).toBe('pinned')
       await expect.poll(later(23 * 3_600_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(first)

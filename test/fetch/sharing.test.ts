@@ -22,7 +22,7 @@ describe('a pin that is removed while it is pinning', () => {
       const { account } = node
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account, cid })
-      await expect.poll(() => node.engine.pins.status({ account, cid })[0]?.blocks).toBeGreaterThan(60)
+      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(60)
       await node.engine.pins.remove({ account, cid })
       expect(await collected(node)).toEqual(EMPTY)
       const { total } = provider.blocks
@@ -33,7 +33,7 @@ describe('a pin that is removed while it is pinning', () => {
       expect(provider.blocks.total - total).toBeLessThan(32)
       await node.engine.pins.remove({ account, cid: leaf(Buffer.from('next')).root.toString() })
       expect(await collected(node)).toEqual(EMPTY)
-      expect(() => node.engine.pins.status({ account, cid })).toThrow('no pin for this cid')
+      await expect(node.engine.pins.status({ account, cid })).rejects.toThrow('no pin for this cid')
     }))
 
   test('leaves nothing behind at whatever moment, with collections all the while', () =>
@@ -47,7 +47,7 @@ describe('a pin that is removed while it is pinning', () => {
         await node.engine.pins.pin({ account, cid, respondAsync: true })
         const enough = i * 5
         await expect
-          .poll(() => node.engine.pins.status({ account, cid })[0]?.blocks, { interval: 1 })
+          .poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks, { interval: 1 })
           .toBeGreaterThanOrEqual(enough)
         await Promise.all([node.engine.pins.remove({ account, cid }), node.engine.collect({ graceSeconds: 0 })])
         await node.engine.collect({ graceSeconds: 0 })
@@ -96,7 +96,7 @@ describe('two accounts that pin one CID', () => {
       expect(outcomes.map(({ created, record }) => [created, record.status])).toEqual(
         accounts.map(() => [true, 'pinned']),
       )
-      for (const account of accounts) expect(node.engine.pins.usage(account).storedBytes).toBe(bytesIn(dag))
+      for (const account of accounts) expect((await node.engine.pins.usage(account)).storedBytes).toBe(bytesIn(dag))
       for (const block of dag.blocks.slice(1)) expect(provider.blocks.count(block.cid)).toBe(1)
     }))
 
@@ -113,10 +113,10 @@ describe('two accounts that pin one CID', () => {
       await node.engine.pins.remove({ account: node.account, cid })
       await provider.blocks.answerAgain()
       await node.reached('pinned')
-      expect(node.engine.pins.status({ account: other, cid })[0]?.record.status).toBe('pinned')
+      expect((await node.engine.pins.status({ account: other, cid }))[0]?.record.status).toBe('pinned')
       expect(node.changes.filter(change => change === 'pinning>pinned').length).toBe(1)
       expect(provider.blocks.most).toBe(1)
-      expect(node.engine.pins.usage(node.account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await node.engine.pins.usage(node.account)).toEqual({ pins: 0, storedBytes: 0 })
     }))
 
   test('are independent: one’s quota ends its own wait only', () =>
@@ -130,14 +130,16 @@ describe('two accounts that pin one CID', () => {
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account: small, cid, respondAsync: true })
       await node.engine.pins.pin({ account: node.account, cid, respondAsync: true })
-      await expect.poll(() => node.engine.pins.status({ account: small, cid })[0]?.blocks).toBeGreaterThan(60)
+      await expect
+        .poll(async () => (await node.engine.pins.status({ account: small, cid }))[0]?.blocks)
+        .toBeGreaterThan(60)
       await provider.blocks.answerAgain()
       await node.reached('pinned')
-      expect(node.engine.pins.status({ account: node.account, cid })[0]?.record.status).toBe('pinned')
-      const [refused] = node.engine.pins.status({ account: small, cid })
+      expect((await node.engine.pins.status({ account: node.account, cid }))[0]?.record.status).toBe('pinned')
+      const [refused] = await node.engine.pins.status({ account: small, cid })
       expect(refused?.record.status).toBe('failed')
       expect(refused?.reason).toContain('QUOTA_EXCEEDED')
-      expect(node.engine.pins.usage(small)).toEqual({ pins: 1, storedBytes: 0 })
+      expect(await node.engine.pins.usage(small)).toEqual({ pins: 1, storedBytes: 0 })
     }))
 })
 

@@ -35,11 +35,13 @@ function withRecords(run: (test: TestEngine, ids: string[]) => Promise<void>): P
   )
 }
 
-function everyPage(test: TestEngine, query: Omit<ListQuery, 'account' | 'page'>) {
-  const first = test.engine.pins.list({ account: test.account, ...query })
-  const pages = Array.from(
-    { length: first.totalPages },
-    (_, i) => test.engine.pins.list({ account: test.account, ...query, page: i + 1 }).items,
+async function everyPage(test: TestEngine, query: Omit<ListQuery, 'account' | 'page'>) {
+  const first = await test.engine.pins.list({ account: test.account, ...query })
+  const pages = await Promise.all(
+    Array.from(
+      { length: first.totalPages },
+      async (_, i) => (await test.engine.pins.list({ account: test.account, ...query, page: i + 1 })).items,
+    ),
   )
   return { first, pages, items: pages.flat() }
 }
@@ -47,15 +49,15 @@ function everyPage(test: TestEngine, query: Omit<ListQuery, 'account' | 'page'>)
 describe('lists', () => {
   test('pages put together are everything exactly once, newest first', async () => {
     await withRecords(async (test, ids) => {
-      const { items } = test.engine.pins.list({ account: test.account, limit: 3 })
+      const { items } = await test.engine.pins.list({ account: test.account, limit: 3 })
       const cid = items.find(item => item.uploadId === ids[22])?.cid ?? ''
-      fc.assert(
-        fc.property(
+      await fc.assert(
+        fc.asyncProperty(
           fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined }),
           fc.option(fc.constant(cid), { nil: undefined }),
           fc.option(fc.boolean(), { nil: undefined }),
-          (limit, cid, hasExpiration) => {
-            const { first, pages, items } = everyPage(test, { limit, cid, hasExpiration })
+          async (limit, cid, hasExpiration) => {
+            const { first, pages, items } = await everyPage(test, { limit, cid, hasExpiration })
             const wanted = ids.filter(
               (_, i) => (cid === undefined || i % 4 === 22 % 4) && (hasExpiration !== true || i % 4 === 0),
             )
@@ -79,13 +81,14 @@ describe('lists', () => {
   test('a page past the end is empty and tells the true total, however far it is', async () => {
     await withRecords(async test => {
       const { cid } = (await test.engine.pins.uploadDirectory(tree(), { account: test.account })).record
-      const twin = test.engine.pins.list({ account: test.account, parentCid: cid }).items[4]?.cid
+      const twin = (await test.engine.pins.list({ account: test.account, parentCid: cid })).items[4]?.cid
       for (const page of [5, 1_000, 2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
-        const ask = (query: Partial<ListQuery>) => test.engine.pins.list({ account: test.account, page, ...query })
-        expect(ask({})).toMatchObject({ items: [], total: 24, page })
-        expect(ask({ cid })).toMatchObject({ items: [], total: 1 })
-        expect(ask({ parentCid: cid })).toMatchObject({ items: [], total: FILES.length })
-        expect(ask({ parentCid: cid, cid: twin })).toMatchObject({ items: [], total: 2 })
+        const ask = async (query: Partial<ListQuery>) =>
+          await test.engine.pins.list({ account: test.account, page, ...query })
+        expect(await ask({})).toMatchObject({ items: [], total: 24, page })
+        expect(await ask({ cid })).toMatchObject({ items: [], total: 1 })
+        expect(await ask({ parentCid: cid })).toMatchObject({ items: [], total: FILES.length })
+        expect(await ask({ parentCid: cid, cid: twin })).toMatchObject({ items: [], total: 2 })
       }
     })
   })
@@ -97,10 +100,10 @@ describe('lists', () => {
         const { record, files } = await test.engine.pins.uploadDirectory(tree(), { account })
         const far = { account, page: Number.MAX_SAFE_INTEGER, limit: 1_000_000 }
         for (const query of [{}, { cid: record.cid }, { parentCid: record.cid }]) {
-          expect(test.engine.pins.list({ ...far, ...query }).items).toEqual([])
+          expect((await test.engine.pins.list({ ...far, ...query })).items).toEqual([])
         }
         const twin = { parentCid: record.cid, cid: files[4]?.cid }
-        expect(test.engine.pins.list({ ...far, ...twin })).toMatchObject({ items: [], total: 2 })
+        expect(await test.engine.pins.list({ ...far, ...twin })).toMatchObject({ items: [], total: 2 })
       },
       { plans },
     )
@@ -111,10 +114,10 @@ describe('lists', () => {
     async value => {
       await withRecords(async ({ engine, account }) => {
         const code = 'VALIDATION'
-        expect(() => engine.pins.list({ account, page: value })).toThrow(
+        await expect(engine.pins.list({ account, page: value })).rejects.toThrow(
           expect.objectContaining({ code, message: expect.stringContaining('page') }),
         )
-        expect(() => engine.pins.list({ account, limit: value })).toThrow(
+        await expect(engine.pins.list({ account, limit: value })).rejects.toThrow(
           expect.objectContaining({ code, message: expect.stringContaining('limit') }),
         )
       })
@@ -129,7 +132,7 @@ describe('lists', () => {
       await engine.pins.uploadDirectory(tree(), { account, name: 'three', cluster: 'cl1-eu' })
       expect({ paths: files.map(file => file.path), totalFiles }).toEqual({ paths: FILES, totalFiles: FILES.length })
       const parentCid = record.cid
-      const listed = everyPage(test, { parentCid, limit: 4 })
+      const listed = await everyPage(test, { parentCid, limit: 4 })
       expect(listed.items.map(item => item.path)).toEqual(FILES)
       expect(listed.first).toMatchObject({ total: FILES.length, totalPages: 2 })
       for (const [i, item] of listed.items.entries()) {
@@ -141,10 +144,10 @@ describe('lists', () => {
           clusterId: expect.any(String),
         })
       }
-      const twins = everyPage(test, { parentCid, cid: files[4]?.cid, limit: 1 })
+      const twins = await everyPage(test, { parentCid, cid: files[4]?.cid, limit: 1 })
       expect(twins.items.map(item => item.path)).toEqual(['twin-1', 'twin-2'])
-      expect(everyPage(test, { parentCid, hasExpiration: true }).items).toHaveLength(FILES.length)
-      expect(engine.pins.list({ account }).items.map(item => item.name)).toEqual(
+      expect((await everyPage(test, { parentCid, hasExpiration: true })).items).toHaveLength(FILES.length)
+      expect((await engine.pins.list({ account })).items.map(item => item.name)).toEqual(
         expect.arrayContaining(['one', 'two', 'three']),
       )
     })
@@ -155,11 +158,11 @@ describe('lists', () => {
       const file = await engine.pins.upload(Buffer.from('x'), { account })
       const { record, files } = await engine.pins.uploadDirectory(tree(), { account })
       const nothing = { items: [], total: 0, totalPages: 0 }
-      expect(engine.pins.list({ account, parentCid: file.record.cid })).toMatchObject(nothing)
-      expect(engine.pins.list({ account, parentCid: files[0]?.cid })).toMatchObject(nothing)
+      expect(await engine.pins.list({ account, parentCid: file.record.cid })).toMatchObject(nothing)
+      expect(await engine.pins.list({ account, parentCid: files[0]?.cid })).toMatchObject(nothing)
       await engine.pins.remove({ account, cid: record.cid })
-      expect(engine.pins.list({ account, parentCid: record.cid })).toMatchObject(nothing)
-      expect(() => engine.pins.list({ account, parentCid: 'x' })).toThrow(
+      expect(await engine.pins.list({ account, parentCid: record.cid })).toMatchObject(nothing)
+      await expect(engine.pins.list({ account, parentCid: 'x' })).rejects.toThrow(
         expect.objectContaining({ code: 'INVALID_CID', message: expect.stringContaining('parentCid') }),
       )
     })
@@ -173,7 +176,7 @@ describe('lists', () => {
       })()
       const { record, files, totalFiles } = await engine.pins.uploadDirectory(many, { account })
       expect([files.length, totalFiles]).toEqual([1_000, 1_234])
-      const paths = everyPage(test, { parentCid: record.cid, limit: 500 }).items.map(item => item.path)
+      const paths = (await everyPage(test, { parentCid: record.cid, limit: 500 })).items.map(item => item.path)
       expect(paths).toEqual(Array.from({ length: 1_234 }, (_, i) => `d${i % 7}/f${i}`))
     })
   })

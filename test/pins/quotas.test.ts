@@ -88,7 +88,7 @@ describe('limits of a plan', () => {
   test('storage is full at exactly its limit', async () => {
     await withPlan('storage', async test => {
       for (const seed of ['a', 'b', 'c']) await upload(test, MiB, seed)
-      expect(test.engine.pins.usage(test.account)).toEqual({ pins: 3, storedBytes: 3 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 3, storedBytes: 3 * MiB })
       await expect(upload(test, 1, 'd')).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
       await expect(uploadFiles(test, [1])).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
     })
@@ -100,9 +100,9 @@ describe('limits of a plan', () => {
       const repeat = await upload(test, MiB, 'b')
       expect(repeat.created).toBe(false)
       expect((await upload(test, MiB, 'b', 'another name')).created).toBe(true)
-      expect(test.engine.pins.usage(test.account)).toEqual({ pins: 4, storedBytes: 3 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 4, storedBytes: 3 * MiB })
       await test.engine.pins.remove({ account: test.account, cid: repeat.record.cid })
-      expect(test.engine.pins.usage(test.account)).toEqual({ pins: 2, storedBytes: 2 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 2, storedBytes: 2 * MiB })
       expect((await upload(test, MiB, 'd')).created).toBe(true)
     })
   })
@@ -113,7 +113,7 @@ describe('limits of a plan', () => {
       const outcomes = await Promise.allSettled(seeds.map(seed => upload(test, MiB, seed)))
       const refused = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []))
       for (const error of refused) expect(error).toMatchObject(code('QUOTA_EXCEEDED'))
-      const { pins, storedBytes } = test.engine.pins.usage(test.account)
+      const { pins, storedBytes } = await test.engine.pins.usage(test.account)
       expect(storedBytes).toBe(pins * MiB)
       expect(storedBytes).toBeLessThanOrEqual(3 * MiB)
       // What the refused ones had reserved is free again.
@@ -128,7 +128,7 @@ describe('limits of a plan', () => {
       await Promise.all([...'abc'].map(seed => upload(test, MiB, seed)))
       const theirs = { ...test, account: other }
       await Promise.all([...'abc'].map(seed => upload(theirs, MiB, seed)))
-      expect(test.engine.pins.usage(other).storedBytes).toBe(3 * MiB)
+      expect((await test.engine.pins.usage(other)).storedBytes).toBe(3 * MiB)
     })
   })
 
@@ -151,7 +151,7 @@ describe('limits of a plan', () => {
     await withPlan('pins', async test => {
       const outcomes = await Promise.allSettled([...'abcde'].map(seed => upload(test, 10, seed)))
       expect(outcomes.filter(outcome => outcome.status === 'fulfilled')).toHaveLength(2)
-      const [kept] = test.engine.pins.list({ account: test.account }).items
+      const [kept] = (await test.engine.pins.list({ account: test.account })).items
       if (kept === undefined) throw new Error('nothing kept')
       await expect(test.engine.pins.pin({ account: test.account, cid: kept.cid })).resolves.toMatchObject({
         created: false,
@@ -168,7 +168,7 @@ describe('limits of a plan', () => {
       const { record } = await upload({ ...test, account: rich }, 4 * MiB, 'rich')
       const request = { account: test.account, cid: record.cid }
       await expect(test.engine.pins.pin(request)).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
-      expect(test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
     })
   })
 })

@@ -168,7 +168,7 @@ describe('a data directory', () => {
       const content = pseudoRandom(1_500_000, 'kept')
       const { record } = await test.engine.pins.upload(content, { account: test.account, name: 'kept' })
       await test.restart()
-      const [listed] = test.engine.pins.list({ account: test.account }).items
+      const [listed] = (await test.engine.pins.list({ account: test.account })).items
       expect(listed).toMatchObject(record)
       expect((await readFile(test.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
       await test.engine.pins.remove({ account: test.account, cid: record.cid })
@@ -186,7 +186,7 @@ describe('a data directory', () => {
         const content = pseudoRandom(700_000, 'apart')
         const { record } = await one.engine.pins.upload(content, { account: one.account })
         expect(two.engine.accounts.find(one.account)).toBeUndefined()
-        expect(two.engine.pins.list({ account: two.account }).total).toBe(0)
+        expect((await two.engine.pins.list({ account: two.account })).total).toBe(0)
         await expect(two.engine.pins.pin({ account: two.account, cid: record.cid })).rejects.toMatchObject({
           code: 'CID_NOT_FOUND',
         })

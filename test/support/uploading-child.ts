@@ -65,7 +65,7 @@ async function removeOne(): Promise<void> {
   const [record] = mine.splice(draw(mine.length), 1)
   if (record === undefined) return
   // Only what is pinned once, so that a removal is of one record.
-  const { items } = engine.pins.list({ account, cid: record.cid })
+  const { items } = await engine.pins.list({ account, cid: record.cid })
   if (items.length !== 1) return
   tell({ removing: record.uploadId })
   const removed = await engine.pins.remove({ account, cid: record.cid })

@@ -92,11 +92,10 @@ function localNode(engine: Engine): OwnerNode {
     collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
     async *accounts() {
-      yield engine.accounts.list().map(account => ({
-        ...account,
-        createdAt: isoTime(account.createdAt),
-        usage: engine.pins.usage(account.id),
-      }))
+      for (const account of engine.accounts.list()) {
+        const usage = await engine.pins.usage(account.id)
+        yield [{ ...account, createdAt: isoTime(account.createdAt), usage }]
+      }
     },
   }
 }
