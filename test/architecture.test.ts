@@ -26,7 +26,7 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
 ]
 
 const LONGEST_FILE = 300
-const MOST_EXPORTS = 40
+const MOST_EXPORTS = 60
 
 interface Import {
   specifier: string

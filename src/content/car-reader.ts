@@ -23,6 +23,8 @@ export interface Car {
   roots: CID[]
   /** In the order of the file, repeats included; read while they are asked for. */
   blocks: AsyncGenerator<CarBlock, void, undefined>
+  /** How many bytes of the source have been read so far: where the next block begins. */
+  position: () => number
 }
 
 /**
@@ -35,13 +37,14 @@ export interface Car {
  */
 export async function readCar(source: AsyncIterable<Uint8Array>, memory = new BlockMemory()): Promise<Car> {
   const reader = new ByteReader(source)
+  const position = (): number => reader.position
   const first = await readHeader(reader)
-  if (first.version === 1) return { roots: rootsOf(first), blocks: readBlocks(reader, memory, null) }
+  if (first.version === 1) return { roots: rootsOf(first), blocks: readBlocks(reader, memory, null), position }
   if (first.version !== 2) throw malformed('its header is not that of version 1 or 2')
   const end = await enterPayload(reader)
   const inner = await readHeader(reader)
   if (inner.version !== 1) throw malformed('what is inside is not of version 1')
-  return { roots: rootsOf(inner), blocks: readBlocks(reader, memory, end) }
+  return { roots: rootsOf(inner), blocks: readBlocks(reader, memory, end), position }
 }
 
 interface Header {

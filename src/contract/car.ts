@@ -52,7 +52,7 @@ export class CarRoutes {
         return fields()
       }
       const name = present(file.filename?.replace(/\.car$/i, ''))
-      return await this.#pins.importCar(file.content, { ...options, ...fields(), name, late })
+      return await this.#pins.importCar(file.content, { ...options, ...fields(), name: options.name ?? name, late })
     } finally {
       await form.close()
     }
@@ -68,6 +68,9 @@ function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhea
     expectedBytes: checkAnnounced(request, limit),
     cluster: target.cluster(),
     timelock: present(query.get('timelock')),
+    name: present(query.get('name')),
+    originalName: present(query.get('originalName')),
+    customName: present(query.get('customName')),
     allowPartial: query.get('allowPartial') === 'true',
   }
 }

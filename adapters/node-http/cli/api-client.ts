@@ -24,6 +24,9 @@ export interface ApiClientOptions {
   note?: (text: string) => void
 }
 
+const CAR_TYPE = 'application/vnd.ipld.car'
+/** What the base of the API ends in where the gateway is beside it. */
+const BASE_PATH = /\/api\/v3$/
 const IDLE_MS = 5 * 60_000
 /** A server that wants to be left alone for longer is not waited for. */
 const LONGEST_WAIT_S = 120
@@ -70,11 +73,29 @@ export class ApiClient {
     if (!response.complete) throw brokenOff(undefined)
   }
 
-  async #answer(method: string, path: string, options: ApiRequestOptions): Promise<IncomingMessage> {
+  /**
+   * The DAG below a CID as a CAR, from the gateway beside the API. The stream throws if it breaks off.
+   *
+   * @throws HoldfastError as {@link request}
+   */
+  async car(cid: string): Promise<AsyncIterable<Uint8Array>> {
+    const base = this.#settings.base.replace(BASE_PATH, '')
+    const query = { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
+    const url = withQuery(`${base}/ipfs/${encodeURIComponent(cid)}`, query)
+    const headers = { accept: CAR_TYPE, 'user-agent': 'holdfast' }
+    const response = await this.#accepted('GET', () => exchange({ method: 'GET', url, headers, idleMs: IDLE_MS }))
+    return wholeBody(response)
+  }
+
+  #answer(method: string, path: string, options: ApiRequestOptions): Promise<IncomingMessage> {
+    return this.#accepted(method, () => this.#send(method, path, options))
+  }
+
+  async #accepted(method: string, send: () => Promise<IncomingMessage>): Promise<IncomingMessage> {
     const retries = method === 'GET' ? [...RETRY_MS] : []
     let mayWait = true
     for (;;) {
-      const response = await this.#send(method, path, options).catch((error: unknown) => {
+      const response = await send().catch((error: unknown) => {
         if (retries.length === 0) throw error
         return null
       })
@@ -98,8 +119,7 @@ export class ApiClient {
 
   #send(method: string, path: string, options: ApiRequestOptions): Promise<IncomingMessage> {
     const { query = {}, headers = {}, body, idleMs = IDLE_MS } = options
-    const url = new URL(this.#settings.base + path)
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
+    const url = withQuery(this.#settings.base + path, query)
     const authorization = `Bearer ${this.#settings.key}`
     return exchange({
       method,
@@ -109,6 +129,23 @@ export class ApiClient {
       idleMs,
     })
   }
+}
+
+function withQuery(address: string, query: NonNullable<ApiRequestOptions['query']>): URL {
+  const url = new URL(address)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
+  return url
+}
+
+async function* wholeBody(response: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* response
+  } catch (cause) {
+    throw brokenOff(cause)
+  } finally {
+    response.destroy()
+  }
+  if (!response.complete) throw brokenOff(undefined)
 }
 
 /** A JSON body. */

@@ -29,7 +29,8 @@ ${SERVER}`,
   import: `Usage: holdfast import FILE.car [flags]
 
 Brings in the content of a CAR, and prints the CID and status of each of its roots. Every block is checked by its hash,
-and a root has to be whole; blocks that no root needs are not kept.
+and a root has to be whole; blocks that no root needs are not kept. What "holdfast export" wrote brings its names and
+timelocks along; pins that are refused are listed, and end the command with exit code 1.
 
   holdfast import backup.car --name 'Backup of May'
 
@@ -38,6 +39,18 @@ and a root has to be whole; blocks that no root needs are not kept.
   --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
   --allow-partial  keep a root that is not whole as well, never as pinned: its status is failed, and the network may
                    complete it; on plans without a storage limit
+${SERVER}`,
+
+  export: `Usage: holdfast export CID|--all [flags]
+
+Writes what is kept under a CID, or everything, to a CAR file: the content, and the names and timelocks of the pins.
+"holdfast import" makes the same pins of it, on this server or another; other programs read it as any CAR. The file is
+there only once it is whole.
+
+  holdfast export --all --out ada.car
+
+  --out FILE       where to (default: CID.car, or holdfast-export.car)
+  --all            every pin of the account
 ${SERVER}`,
 
   ls: `Usage: holdfast ls [CID] [flags]

@@ -7,6 +7,7 @@ import {
   setAccountPlan,
 } from './account-commands.ts'
 import { usageError } from './arguments.ts'
+import { exportPins } from './export-command.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { importCar } from './import-command.ts'
 import { createKey, listKeys, revokeKey } from './key-commands.ts'
@@ -25,6 +26,7 @@ type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 const COMMANDS = new Map<HelpTopic, Command>([
   ['upload', upload],
   ['import', importCar],
+  ['export', exportPins],
   ['ls', list],
   ['pin', pin],
   ['status', status],

@@ -11,6 +11,7 @@ export const HELP = {
 Your content, on any server that speaks the contract (--api, --key):
   upload                 upload files and directories
   import                 bring in a CAR file, every block checked
+  export                 write pins to a CAR file that import takes back
   ls                     list what is there
   pin                    keep content that others have
   status                 tell how far a pin is

@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { HoldfastError } from '../../../src/index.ts'
-import type { JsonObject } from './api-client.ts'
+import type { ApiClient, JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
+import { usageError } from './arguments.ts'
+import { type ExportSection, readExport, restoreExport } from './import-export.ts'
 import { type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -10,7 +12,7 @@ import type { Environment } from './settings.ts'
 import { countOf, printable } from './text.ts'
 import { uploadForm } from './upload-form.ts'
 
-/** `import`: sends a CAR, and prints what became of each of its roots. */
+/** `import`: sends a CAR, and prints what became of each of its roots; of an export, of each of its records. */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['name', 'cluster', 'timelock'],
@@ -19,6 +21,13 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
   } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [path = ''], json }) => {
     const car = await findFile(path)
+    const sections = await readExport(car)
+    if (sections !== null) {
+      if (flags.name !== undefined || flags.timelock !== undefined || switches.has('allow-partial')) {
+        throw usageError('an export brings names and timelocks of its own: only --cluster can be given')
+      }
+      return restore(client, car, sections, { cluster: flags.cluster, json })
+    }
     const bar = new ProgressBar(printable(car.path), car.size)
     const body = uploadForm({
       fields: { cl: flags.cluster, timelock: flags.timelock },
@@ -40,6 +49,22 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
     if (json) printJson(answer)
     else for (const root of listOf(answer, 'roots')) print(lineOf(root))
   })
+}
+
+async function restore(
+  client: ApiClient,
+  file: LocalFile,
+  sections: readonly ExportSection[],
+  { cluster, json }: { cluster: string | undefined; json: boolean },
+): Promise<void> {
+  let refused = 0
+  for await (const restored of restoreExport(client, file, sections, cluster)) {
+    if (restored.status === 'refused') refused++
+    const note = restored.reason === null ? '' : `: ${printable(restored.reason)}`
+    if (json) printJson(restored)
+    else print(`${restored.cid}  ${restored.status}${note}`)
+  }
+  if (refused > 0) throw new HoldfastError('UNAVAILABLE', `${countOf(refused, 'record')} could not be brought back`)
 }
 
 /** @throws HoldfastError `INVALID_PATH` for what is no file, or cannot be looked at. */

@@ -57,6 +57,9 @@ export const fileOperations: Operations = {
     query: {
       ...CLUSTER.query,
       timelock: { description: 'When the pins end, unless a form field says so.', schema: Type.String() },
+      name: { description: 'What the upload is called.', schema: Type.String() },
+      originalName: { description: 'What it was called before.', schema: Type.String() },
+      customName: { description: 'What to call it in lists.', schema: Type.String() },
       allowPartial: { description: '`true`: keep what is not whole.', schema: Type.String() },
     },
     headers: CLUSTER.headers,

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { varint } from 'multiformats'
+import { HoldfastError } from '../../../src/index.ts'
+import type { ApiClient, JsonObject } from './api-client.ts'
+import { textOf, withApi } from './api-command.ts'
+import { usageError } from './arguments.ts'
+import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
+import { print, printJson } from './output.ts'
+import { ProgressBar } from './progress-bar.ts'
+import type { Environment } from './settings.ts'
+import { countOf, formatBytes } from './text.ts'
+import { uploadPages } from './upload-pages.ts'
+
+/** `export`: writes pins, with their content, names and timelocks, to a CAR that `import` takes back. */
+export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = {
+    values: ['out'],
+    switches: ['all'],
+    words: { what: '', min: 0, max: 1 },
+  } as const
+  return withApi(args, env, grammar, async ({ client, flags, switches, words: [cid], json }) => {
+    if ((cid === undefined) !== switches.has('all')) throw usageError('either a CID or --all is needed')
+    const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
+    const records = await recordsOf(client, cid)
+    if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
+    const bytes = await writeWhole(path, exported(client, records))
+    if (json) printJson({ file: path, records: records.length, bytes })
+    else print(`${path}  ${countOf(records.length, 'record')}, ${formatBytes(bytes)}`)
+  })
+}
+
+async function recordsOf(client: ApiClient, cid: string | undefined): Promise<ExportedRecord[]> {
+  const records: ExportedRecord[] = []
+  for await (const rows of uploadPages(client, { cid })) records.push(...rows.map(recordOf))
+  // Lists begin with the newest; whoever imports wants them to end with it.
+  return records.reverse()
+}
+
+function recordOf(row: JsonObject): ExportedRecord {
+  const orNull = (name: string): string | null => textOf(row, name) || null
+  return {
+    ...{ cid: textOf(row, 'cid'), type: textOf(row, 'type'), status: textOf(row, 'status') },
+    ...{ clusterId: textOf(row, 'clusterId'), name: orNull('name') },
+    ...{ originalName: orNull('originalName'), customName: orNull('customName') },
+    ...{ expiresAt: orNull('expiresAt'), createdAt: textOf(row, 'createdAt') },
+  }
+}
+
+/** The export piece by piece; content is in it once, before the first record of it. */
+async function* exported(client: ApiClient, records: readonly ExportedRecord[]): AsyncGenerator<Uint8Array, void> {
+  const id = randomUUID()
+  const written = new Set<string>()
+  yield exportHeader(records.map(({ cid }) => cid))
+  for (const record of records) {
+    yield await exportEntry(id, { record })
+    if (record.status !== 'pinned' || written.has(record.cid)) continue
+    written.add(record.cid)
+    yield* blocksOf(await client.car(record.cid))
+  }
+  yield await exportEntry(id, { end: true, records: records.length })
+}
+
+/** A CAR without its header. */
+async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let head: Buffer | null = Buffer.alloc(0)
+  for await (const piece of car) {
+    if (head === null) {
+      yield piece
+      continue
+    }
+    head = Buffer.concat([head, piece])
+    const end = headerEnd(head)
+    if (end === null || end > head.length) continue
+    yield head.subarray(end)
+    head = null
+  }
+  if (head !== null) throw new HoldfastError('UNAVAILABLE', 'the gateway answered with what is no CAR')
+}
+
+/** Where the header of a CAR ends, which begins with its length; null if that is not there yet. */
+function headerEnd(head: Uint8Array): number | null {
+  try {
+    const [length, bytes] = varint.decode(head)
+    return bytes + length
+  } catch {
+    return null
+  }
+}
+
+/** Writes a file that is there whole, and on the disk, or not at all. Returns its bytes. */
+async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  const unfinished = `${path}.part`
+  const file = await open(unfinished, 'w', 0o600)
+  const bar = new ProgressBar(path, null)
+  let bytes = 0
+  try {
+    for await (const piece of pieces) {
+      await file.writeFile(piece)
+      bytes += piece.length
+      bar.update(bytes)
+    }
+    await file.sync()
+    await file.close()
+    await rename(unfinished, path)
+    return bytes
+  } catch (error) {
+    await file.close().catch(() => undefined)
+    await rm(unfinished, { force: true })
+    throw error
+  } finally {
+    bar.end()
+  }
+}
