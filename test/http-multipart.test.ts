@@ -98,7 +98,10 @@ describe('names', () => {
     ['filename="first.txt"; name=file', 'first.txt'],
     ['name="file"; filename=""', ''],
     ['name="file"; filename="; name=evil"', '; name=evil'],
-    ['name="file"; filename="x.txt"; filename*=UTF-8\'\'y.txt', 'x.txt'],
+    ['name="file"; filename="x.txt"; filename*=UTF-8\'\'y.txt', 'y.txt'],
+    ['name="file"; filename*=utf-8\'en\'%e2%82%ac%20%22rates%22.txt', '€ "rates".txt'],
+    ['name="file" ; filename = "spaced.txt" ;', 'spaced.txt'],
+    ['name="file"; filename="a\\\\"', 'a\\\\'],
   ])('%s', async (disposition, filename) => {
     const parts = await readAll(form(`${part(disposition, 'x')}--b--`, TYPE))
     expect(parts).toEqual([{ name: 'file', filename, isFile: true, content: Buffer.from('x') }])
@@ -140,6 +143,14 @@ describe('malformed forms are refused and never hang', () => {
     ['no headers', '--b\r\n\r\nx\r\n--b--'],
     ['no field name', `${part('filename="f"', 'x')}--b--`],
     ['an unclosed quote', `${part('name="file"; filename="f', 'x')}--b--`],
+    [
+      'backslashes without end in a quote that is not closed',
+      `${part(`name="f"; filename="${'\\'.repeat(80)}`, 'x')}--b--`,
+    ],
+    ['a name as long as headers may be', `${part(`name="f"; filename="${'\\"'.repeat(8_000)}x; y`, 'x')}--b--`],
+    ['a name in another character set', `${part("name=f; filename*=koi8-r''x", 'x')}--b--`],
+    ['a name with broken escapes', `${part("name=f; filename*=utf-8''%e2%82", 'x')}--b--`],
+    ['a transfer encoding', `${part('name="a"', 'eA==', 'Content-Transfer-Encoding: base64\r\n')}--b--`],
     ['a line break in a name', `${part('name="file"; filename="a\nb"', 'x')}--b--`],
     ['a header without a colon', '--b\r\nContent-Disposition\r\n\r\nx\r\n--b--'],
     ['a header twice', `${part('name="a"', 'x', 'Content-Disposition: form-data; name="b"\r\n')}--b--`],

@@ -42,6 +42,7 @@ function refusal(code: string | undefined): string {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Access-Control-Allow-Origin: *',
+    'X-Content-Type-Options: nosniff',
     'Connection: close',
     '',
     body,

@@ -90,5 +90,7 @@ export class Authenticator {
 }
 
 function bearerToken(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^\s*Bearer\s+(\S.*?)\s*$/i.exec(header)?.[1]
+  const text = header?.trim() ?? ''
+  if (!/^Bearer\s/i.test(text)) return undefined
+  return text.slice('Bearer '.length).trimStart()
 }

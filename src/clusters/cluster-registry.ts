@@ -1,6 +1,7 @@
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
+import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
 export interface Gateway {
@@ -55,7 +56,7 @@ export class ClusterRegistry {
 
   /** Where clients reach the node, once that is known; without a trailing slash. */
   setPublicUrl(publicUrl: string): void {
-    this.#publicUrl = publicUrl.replace(/\/+$/, '')
+    this.#publicUrl = withoutTrailingSlashes(publicUrl)
   }
 
   /** The clusters that a plan may use. */
@@ -103,5 +104,5 @@ function presentGateway(gateway: ClusterDefinition['gateways'][number], order: n
 }
 
 function gatewayBase(url: string): string {
-  return `${url.replace(/\/+$/, '').replace(/\/ipfs$/, '')}/ipfs/`
+  return `${withoutTrailingSlashes(url).replace(/\/ipfs$/, '')}/ipfs/`
 }

@@ -33,11 +33,27 @@ export class FileForm {
 
   async #nextFile(): Promise<FormPart | undefined> {
     for (let next = await this.#parts.next(); next.done !== true; next = await this.#parts.next()) {
-      if (next.value.name === 'file' && next.value.isFile) return next.value
-      if (next.value.name === 'file')
-        throw new HoldfastError('VALIDATION', 'file must be a file part, with a file name')
-      await this.fields.take(next.value)
+      const part = next.value
+      if (part.name !== 'file') {
+        await this.fields.take(part)
+        continue
+      }
+      if (!part.isFile) throw new HoldfastError('VALIDATION', 'file must be a file part, with a file name')
+      const file = part.filename === '' ? await unlessEmpty(part) : part
+      if (file !== undefined) return file
     }
     return undefined
   }
+}
+
+/** Browsers send a field in which no file was chosen as a part without a name and without a byte. */
+async function unlessEmpty(part: FormPart): Promise<FormPart | undefined> {
+  const content = part.content[Symbol.asyncIterator]()
+  const first = await content.next()
+  if (first.done === true) return undefined
+  async function* whole(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield first.value
+    yield* { [Symbol.asyncIterator]: () => content }
+  }
+  return { ...part, content: whole() }
 }

@@ -45,5 +45,5 @@ export class PinRoutes {
 
 /** `Prefer: respond-async` (RFC 7240). */
 function prefersAsync(prefer: string | undefined): boolean {
-  return /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer ?? '')
+  return (prefer ?? '').split(',').some(item => /^\s*respond-async\s*(;|$)/i.test(item))
 }

@@ -4,7 +4,12 @@ import { HoldfastError } from '../domain/errors.ts'
 import { readJsonBody } from '../http/json-body.ts'
 import type { ApiRequest } from '../http/types.ts'
 
-const text = Type.Optional(Type.String())
+/** Nothing that these fields can mean is longer: paths are 4,096 bytes at most. */
+const LONGEST_TEXT = 4_096
+const LONGEST_ORIGIN = 1_024
+const MOST_ORIGINS = 32
+const required = Type.String({ maxLength: LONGEST_TEXT })
+const text = Type.Optional(required)
 
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
 export interface BodyReader<T> {
@@ -13,7 +18,7 @@ export interface BodyReader<T> {
   readonly schema: TSchema
 }
 
-export const readDirectoryBody = bodyReader(Type.Object({ dirPath: Type.String(), cl: text, timelock: text }))
+export const readDirectoryBody = bodyReader(Type.Object({ dirPath: required, cl: text, timelock: text }))
 
 export const readPinBody = bodyReader(
   Type.Object({
@@ -22,11 +27,11 @@ export const readPinBody = bodyReader(
     filename: text,
     cl: text,
     timelock: text,
-    origins: Type.Optional(Type.Array(Type.String(), { maxItems: 32 })),
+    origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
   }),
 )
 
-export const readRenameBody = bodyReader(Type.Object({ newName: Type.String() }))
+export const readRenameBody = bodyReader(Type.Object({ newName: required }))
 
 /** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
 export function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {

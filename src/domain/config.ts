@@ -5,6 +5,7 @@ import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
 import { builtInPlans } from './plan.ts'
+import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 const closed = { additionalProperties: false }
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -143,7 +144,7 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
   const { passwordCost = 1 } = config
   if (!Number.isInteger(Math.log2(passwordCost))) fail('passwordCost', 'must be a power of two')
   checkGateway(config, fail)
-  if (config.publicUrl !== undefined) config.publicUrl = config.publicUrl.replace(/\/+$/, '')
+  if (config.publicUrl !== undefined) config.publicUrl = withoutTrailingSlashes(config.publicUrl)
   return config
 }
 

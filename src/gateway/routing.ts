@@ -30,7 +30,8 @@ export function route(
 
 /** To the same content on a host name of its own; whatever scheme the client came by. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
-  const rest = /^\/ipfs\/[^/]+(.*)$/.exec(request.path)?.[1] || '/'
+  const slash = request.path.indexOf('/', '/ipfs/'.length)
+  const rest = slash === -1 ? '/' : request.path.slice(slash)
   const query = request.query === '' ? '' : `?${request.query}`
   return redirect(`//${labelOf(cid)}.ipfs.${base}${rest}${query}`)
 }

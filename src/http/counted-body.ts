@@ -1,7 +1,10 @@
 import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './types.ts'
 
-/** A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. */
+/**
+ * A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. One that
+ * is encoded is refused: taken as it comes, it would be stored under the CID of what nobody meant.
+ */
 export class CountedBody implements AsyncIterable<Uint8Array> {
   readonly #request: ApiRequest
   #bytes = 0
@@ -18,12 +21,18 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     const declared = contentLength(this.#request) ?? null
     for await (const chunk of this.#request.body) {
+      if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))
       this.#bytes += chunk.length
       if (declared !== null && this.#bytes > declared) throw mismatch('longer', declared)
       yield chunk
     }
     if (declared !== null && this.#bytes < declared) throw mismatch('shorter', declared)
   }
+}
+
+function requirePlain(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity') return
+  throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', 'a body with a Content-Encoding is not understood: send it plain')
 }
 
 function mismatch(how: 'longer' | 'shorter', declared: number): HoldfastError {

@@ -4,7 +4,8 @@ import type { ApiRequest } from './types.ts'
 export const MAX_JSON_BYTES = 1024 * 1024
 
 /**
- * The body as JSON; undefined if it is empty, whatever its type says.
+ * The body as JSON; undefined if it is empty, whatever its type says, and for what some clients send in place of
+ * nothing: `null` and an empty array.
  *
  * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body of another type, `REQUEST_TOO_LARGE`, `VALIDATION` if it
  * is malformed.
@@ -21,8 +22,13 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
     chunks.push(chunk)
   }
   if (length === 0) return undefined
+  const body = parse(Buffer.concat(chunks))
+  return body === null || (Array.isArray(body) && body.length === 0) ? undefined : body
+}
+
+function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
     throw new HoldfastError('VALIDATION', 'the body is not valid JSON', { cause })
   }

@@ -7,7 +7,7 @@ export function jsonResponse(
 ): ApiResponse {
   return {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff', ...headers },
     body: JSON.stringify(body),
   }
 }

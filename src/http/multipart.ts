@@ -1,6 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { ByteScanner } from './byte-scanner.ts'
 import { parseDisposition } from './content-disposition.ts'
+import { readParameters } from './header-parameters.ts'
 import type { ApiRequest } from './types.ts'
 
 /** One part of a form. Its content can be read while it is the current part, and at most once. */
@@ -29,7 +30,10 @@ export const defaultFormLimits: FormLimits = {
   maxPaddingBytes: 1024 * 1024,
 }
 
+const FORM_TYPE = 'multipart/form-data'
 const LONGEST_BOUNDARY = 200
+/** The encodings that change nothing. */
+const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const CLOSING = Buffer.from('--')
 const HEADER_END = Buffer.from('\r\n\r\n')
 
@@ -127,16 +131,21 @@ function readHeaders(block: string, index: number): Pick<FormPart, 'name' | 'fil
   }
   const disposition = parseDisposition(headers.get('content-disposition') ?? '')
   if (disposition === null) throw malformed(`part ${index} of the form has no readable Content-Disposition`)
+  const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
+  if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
+    throw malformed(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
+  }
   const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
   return { ...disposition, isFile: disposition.filename !== undefined || octets }
 }
 
 function boundaryOf(contentType: string | undefined): string {
-  if (contentType === undefined || !/^\s*multipart\/form-data\s*(;|$)/i.test(contentType)) {
-    throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', 'Content-Type must be multipart/form-data')
+  const mark = contentType?.indexOf(';') ?? -1
+  const type = mark === -1 ? contentType : contentType?.slice(0, mark)
+  if (contentType === undefined || type?.trim().toLowerCase() !== FORM_TYPE) {
+    throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${FORM_TYPE}`)
   }
-  const match = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(contentType)
-  const boundary = match?.[1] ?? match?.[2] ?? ''
+  const boundary = (mark === -1 ? null : readParameters(contentType, mark))?.get('boundary') ?? ''
   if (boundary.length === 0) throw malformed('Content-Type names no multipart boundary')
   if (boundary.length > LONGEST_BOUNDARY) throw malformed('the multipart boundary in Content-Type is too long')
   return boundary

@@ -10,6 +10,7 @@ import { clientAddress } from './client-address.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE, errorResponse, unixSeconds } from './error-response.ts'
+import { QueryParameters } from './query-parameters.ts'
 import type { AuthenticatedContext, GuardedRoute, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
@@ -139,7 +140,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
   }
   return {
     request: counted,
-    query: new URLSearchParams(request.query),
+    query: new QueryParameters(request.query),
     requestId: exchange.id,
     param: name => {
       const value = match.params.get(name)
@@ -157,7 +158,12 @@ function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API
 }
 
 function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse): ApiResponse {
-  const headers: Record<string, string> = { ...corsHeaders, 'x-request-id': exchange.id, 'cache-control': 'no-store' }
+  const headers: Record<string, string> = {
+    ...corsHeaders,
+    'x-request-id': exchange.id,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  }
   if (exchange.rate !== null) {
     headers['x-ratelimit-limit'] = String(exchange.rate.limit)
     headers['x-ratelimit-remaining'] = String(exchange.rate.remaining)

@@ -2,6 +2,7 @@ import { peerIdFromString } from '@libp2p/peer-id'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { HoldfastError } from '../domain/errors.ts'
 import type { NetworkConfig } from '../domain/options.ts'
+import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { PeerAddress } from './dialler.ts'
 
 /** A network configuration with everything decided. */
@@ -61,7 +62,7 @@ export function gatewayUrl(text: string): URL {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new RangeError('must be a URL without query, fragment or credentials')
   }
-  url.pathname = url.pathname.replace(/\/+$/, '').replace(/\/ipfs$/, '')
+  url.pathname = withoutTrailingSlashes(url.pathname).replace(/\/ipfs$/, '')
   return url
 }
 

@@ -217,10 +217,12 @@ export const uploadAudits: readonly Audit[] = [
     id: 'upload.empty-file',
     name: 'MUST take a file of zero bytes, and one without a name',
     async run({ actor }) {
-      const { json: made } = await expectStatus(upload(await actor(), fileForm('', {}, '')), 201)
+      const account = await actor()
+      const { json: made } = await expectStatus(upload(account, fileForm('', {}, 'empty')), 201)
       assert.equal(made.cid, await cidOf(''))
       assert.equal(made.size, 0)
-      assert.equal(made.name, null)
+      const { json: nameless } = await expectStatus(upload(account, fileForm('nameless', {}, '')), 201)
+      assert.equal(nameless.name, null)
     },
   },
   {

@@ -1,6 +1,7 @@
 import { accessAudits } from './audits-access.ts'
 import { authAudits } from './audits-auth.ts'
 import { carAudits } from './audits-car.ts'
+import { dialectAudits } from './audits-dialects.ts'
 import { directoryAudits } from './audits-directory.ts'
 import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
@@ -30,4 +31,5 @@ export const audits: readonly Audit[] = [
   ...listAudits,
   ...offerAudits,
   ...statusAudits,
+  ...dialectAudits,
 ]

@@ -4,6 +4,7 @@ import type { CID } from 'multiformats/cid'
 import { Agent, type Dispatcher, request } from 'undici'
 import { matches } from '../../domain/block-hash.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
 import { isPrivateAddress } from '../private-address.ts'
 import type { SourceAnswer } from './block-source.ts'
 
@@ -62,7 +63,7 @@ export class GatewayClient {
    */
   async get(base: URL, cid: CID, signal: AbortSignal): Promise<SourceAnswer> {
     try {
-      const url = new URL(`${base.href.replace(/\/+$/, '')}/ipfs/${cid}?format=raw`)
+      const url = new URL(`${withoutTrailingSlashes(base.href)}/ipfs/${cid}?format=raw`)
       return await this.#follow(url, cid, signal)
     } catch (error) {
       signal.throwIfAborted()

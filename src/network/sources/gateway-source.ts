@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
 import type { BlockSource, SourceAnswer, SourceQuestion } from './block-source.ts'
 import type { GatewayClient } from './gateway-client.ts'
 
@@ -11,7 +12,7 @@ export class GatewaySource implements BlockSource {
   readonly #client: GatewayClient
 
   constructor(base: URL, tier: number, client: GatewayClient) {
-    this.name = `gateway ${base.href.replace(/\/+$/, '')}`
+    this.name = `gateway ${withoutTrailingSlashes(base.href)}`
     this.tier = tier
     this.#base = base
     this.#client = client

@@ -1,0 +1,58 @@
+const SPACE = new Set([' ', '\t', '\r', '\n'])
+
+/**
+ * Reads the parameters of a header value, `; key=value; key="quoted value"`, from `start` on, in one pass: the time
+ * that it takes grows with the length of the text and with nothing else.
+ *
+ * In a quoted value a backslash escapes a quote or a backslash and is kept, like them, for the caller to decode. Since
+ * many clients escape nothing, a value whose only closing quote follows a backslash ends there.
+ *
+ * @returns by lower-case key, of a repeated one the first; null if anything cannot be read
+ */
+export function readParameters(text: string, start: number): Map<string, string> | null {
+  const parameters = new Map<string, string>()
+  let at = skipSpace(text, start)
+  while (at < text.length) {
+    if (text[at] !== ';') return null
+    at = skipSpace(text, at + 1)
+    // A semicolon at the end means nothing.
+    if (at === text.length) break
+    const keyEnd = endOfToken(text, at, ';"=')
+    const key = text.slice(at, keyEnd).toLowerCase()
+    at = skipSpace(text, keyEnd)
+    if (key === '' || text[at] !== '=') return null
+    at = skipSpace(text, at + 1)
+    const quoted = text[at] === '"'
+    const end = quoted ? closingQuote(text, at + 1) : endOfToken(text, at, ';"')
+    if (end === -1) return null
+    if (!parameters.has(key)) parameters.set(key, text.slice(quoted ? at + 1 : at, end))
+    at = skipSpace(text, quoted ? end + 1 : end)
+  }
+  return parameters
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start
+  while (SPACE.has(text[at] ?? '')) at++
+  return at
+}
+
+function endOfToken(text: string, start: number, stops: string): number {
+  let at = start
+  while (at < text.length && !SPACE.has(text[at] ?? '') && !stops.includes(text[at] ?? '')) at++
+  return at
+}
+
+/** Where a quoted value ends; -1 if it does not. */
+function closingQuote(text: string, start: number): number {
+  let escaped = -1
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '"') return at
+    if (text[at] !== '\\') continue
+    const next = text[at + 1]
+    if (next !== '"' && next !== '\\') continue
+    at++
+    if (next === '"') escaped = at
+  }
+  return escaped
+}
