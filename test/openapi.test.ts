@@ -167,7 +167,9 @@ describe('the description of the contract', () => {
       if (typeof row === 'string') continue
       const schema = operationOf(row)?.requestBody?.content['application/json']?.schema
       if (schema === undefined) continue
-      const body = JSON.parse(String(exchange.options.body)) as Record<string, unknown>
+      // What stands for no body is none.
+      const sent = JSON.parse(String(exchange.options.body)) as Record<string, unknown> | null
+      const body = sent === null || (Array.isArray(sent) && sent.length === 0) ? {} : sent
       const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
       expect(faults(schema, present, false), `${exchange.method} ${exchange.path}`).toEqual([])
       checked += 1
