@@ -94,6 +94,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     dataDir,
     clusters,
     importRoots: config.importRoots,
+    logger,
   })
   let node: NetworkNode | null = null
   try {

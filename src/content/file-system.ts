@@ -1,4 +1,4 @@
-import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, openSync, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { platform } from 'node:os'
 
@@ -33,4 +33,9 @@ export function syncDirectoryNow(path: string): void {
 /** Opens a file for reading, refusing a symbolic link in its last segment (`ELOOP`). The caller closes it. */
 export function openNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
+}
+
+/** Whether users besides the owner may list a directory or write to it. To pass through it is not meant. */
+export function othersMayUse({ mode }: Stats): boolean {
+  return !WINDOWS && (mode & 0o066) !== 0
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { HoldfastError } from '../domain/errors.ts'
 import { makeDirectory } from './make-directory.ts'
+import { OWNERS_DIRECTORY } from './permissions.ts'
 
 /** How long a new owner waits for the one before it to end. */
 const HANDOVER_MS = 5_000
@@ -17,7 +18,8 @@ const RETRY_MS = 100
 export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore> {
   const path = join(dataDir, 'datastore')
   try {
-    makeDirectory(path)
+    makeDirectory(dataDir, OWNERS_DIRECTORY)
+    makeDirectory(path, OWNERS_DIRECTORY)
   } catch (cause) {
     throw unusable(dataDir, cause)
   }

@@ -1,22 +1,25 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
  * Creates a directory and what is missing above it. Node's own `recursive` never returns where a file system answers
  * that an existing parent does not exist, as /proc does.
  *
+ * @param mode of the directory itself, if it is created; what is above it is made as the process makes directories
  * @throws the error of the file system
  */
-export function makeDirectory(path: string): void {
-  if (tryMake(path)) return
+export function makeDirectory(path: string, mode?: number): void {
+  if (tryMake(path, mode)) return
   makeDirectory(dirname(path))
-  if (!tryMake(path)) mkdirSync(path)
+  if (!tryMake(path, mode)) mkdirSync(path)
 }
 
 /** False if the parent is missing. */
-function tryMake(path: string): boolean {
+function tryMake(path: string, mode: number | undefined): boolean {
   try {
-    mkdirSync(path)
+    mkdirSync(path, mode)
+    // The process's umask may have taken from it.
+    if (mode !== undefined) chmodSync(path, mode)
     return true
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined

@@ -13,10 +13,12 @@ import { SessionTable } from '../catalogue/sqlite/session-table.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { silentLogger } from '../domain/logger.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeDirectory } from './make-directory.ts'
+import { keepToOwner, OWNERS_DIRECTORY } from './permissions.ts'
 
 export interface AccountsOptions {
   /** The data directory of an engine, which may be running; created if missing. */
@@ -64,10 +66,12 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
 function openDatabase(dataDir: string): Database {
   const directory = resolve(dataDir)
   try {
-    makeDirectory(directory)
+    makeDirectory(directory, OWNERS_DIRECTORY)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
   }
-  return new Database(join(directory, 'holdfast.db'))
+  const database = new Database(join(directory, 'holdfast.db'))
+  keepToOwner(directory, silentLogger)
+  return database
 }

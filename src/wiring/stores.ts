@@ -6,12 +6,14 @@ import { BlockThreads } from '../content/block-threads.ts'
 import { isInside } from '../content/server-directory.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { backendIdOf, DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
 import { Database } from '../storage/database.ts'
 import { ownDataDirectory } from './data-directory.ts'
 import { openDataKey } from './data-key.ts'
+import { keepToOwner, OWNERS_DIRECTORY } from './permissions.ts'
 import { SecretsFile } from './secrets-file.ts'
 
 /** What an engine has open on disk. */
@@ -40,6 +42,7 @@ export async function openStores(options: {
   dataDir: string
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
+  logger: Logger
 }): Promise<Stores> {
   const dataDir = resolve(options.dataDir)
   const closers: Array<() => Promise<void> | void> = []
@@ -71,7 +74,9 @@ export async function openStores(options: {
       const clusterOwned = await ownDataDirectory(clusterDir)
       closers.push(() => clusterOwned.close())
       blockFiles.set(backendId, await openBlockFiles(clusterDir, threads))
+      keepToOwner(clusterDir, options.logger)
     }
+    keepToOwner(dataDir, options.logger)
     return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, sealing, close }
   } catch (error) {
     await close()
@@ -100,7 +105,7 @@ async function openImportRoots(
 ): Promise<string[]> {
   if (configured === undefined) {
     const root = join(dataDir, 'import')
-    await mkdir(root, { recursive: true }).catch(cause => {
+    await mkdir(root, { recursive: true, mode: OWNERS_DIRECTORY }).catch(cause => {
       throw unusable(root, cause)
     })
     return [root]

@@ -15,10 +15,14 @@ import { type Addresses, firstStartLines, type OwnerKey, startLines } from './st
 const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 
+/** What the server writes is for the user who runs it alone. */
+const UMASK = 0o077
+
 /** `serve`: runs until a signal, and then until everything is closed. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const flags = readFlags(args, ['host', 'port', 'data-dir', 'config'])
   if (flags === null) return false
+  process.umask(UMASK)
   const settings = readServerSettings(flags, env)
   const logger = pino({ level: settings.logLevel })
   const stopped = untilSignalled()

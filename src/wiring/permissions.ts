@@ -1,0 +1,34 @@
+import { chmodSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { othersMayUse } from '../content/file-system.ts'
+import type { Logger } from '../domain/logger.ts'
+import { DATA_KEY } from './data-key.ts'
+
+/** Of a directory that only the user who runs the node may enter. */
+export const OWNERS_DIRECTORY = 0o700
+const OWNERS_FILE = 0o600
+
+/** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
+const DIRECTORIES = ['datastore', 'blocks', 'tmp']
+const FILES = ['holdfast.db', 'holdfast.db-wal', 'holdfast.db-shm', 'secrets', DATA_KEY]
+
+/**
+ * Takes from all other users what a data directory keeps: password hashes, content, keys. The directory itself is
+ * left as it was found, since they may be meant to reach `import/` through it; that they can read it is logged.
+ */
+export function keepToOwner(dataDir: string, logger: Logger): void {
+  for (const name of DIRECTORIES) restrict(join(dataDir, name), OWNERS_DIRECTORY, logger)
+  for (const name of FILES) restrict(join(dataDir, name), OWNERS_FILE, logger)
+  if (!othersMayUse(statSync(dataDir))) return
+  const mend = `"chmod 700 ${dataDir}" keeps them out; whoever fills its import folder as another user then needs a root elsewhere (importRoots)`
+  logger.warn({ dataDir }, `other users of this machine can read the data directory: ${mend}`)
+}
+
+function restrict(path: string, mode: number, logger: Logger): void {
+  try {
+    chmodSync(path, mode)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
+    logger.warn({ err: error, path }, 'the permissions of a store cannot be set; see to it that nobody else reads it')
+  }
+}
