@@ -85,6 +85,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     logger = silentLogger,
     metrics = silentMetrics,
     clock = systemClock,
+    fileSystem,
     threadPoolSize,
     ...given
   } = options
@@ -95,6 +96,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     clusters,
     importRoots: config.importRoots,
     logger,
+    fileSystem,
   })
   let node: NetworkNode | null = null
   try {

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { NextToLast } from 'blockstore-fs/sharding'
 import { CODEC, cidOf } from '../domain/cid.ts'
+import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
-import { syncDirectory } from './file-system.ts'
+import { syncDirectories } from './durability.ts'
+import { nodeFileSystem } from './file-system.ts'
 
-const USUAL_MULTIHASH_BYTES = 34
-/** The last two base32 characters of a 34-byte multihash carry 5 bits and 2 bits. */
+/** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
+/** What {@link BlockFiles} itself calls a file that is being written. */
+const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** A rename over something that is no file. */
+const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
 /**
  * One file per block in the directory layout of blockstore-fs, which can open and read it. Writing is our own: a
@@ -16,118 +20,154 @@ const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].
  * The caller sees to the directory's sync, many blocks at a time.
  */
 export class BlockFiles {
+  readonly #dataDir: string
   readonly #dir: string
   readonly #tempDir: string
   readonly #layout = new NextToLast()
-
   readonly #threads: BlockThreads | null
+  readonly fileSystem: FileSystem
 
   /**
    * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
-   * @param threads write what is in shared memory; without them everything goes through libuv's pool
+   * @param threads write what is in shared memory, with `node:fs`; without them everything goes through `fileSystem`
    */
-  constructor(dataDir: string, threads: BlockThreads | null = null) {
+  constructor(dataDir: string, threads: BlockThreads | null = null, fileSystem: FileSystem = nodeFileSystem) {
     this.#threads = threads
+    this.fileSystem = fileSystem
+    this.#dataDir = dataDir
     this.#dir = join(dataDir, 'blocks')
     this.#tempDir = join(dataDir, 'tmp')
   }
 
-  /** Creates the directories, and removes what writes that a crash cut short have left. */
+  /** Creates the directories, and removes what writes that a crash cut short have left, as far as it can. */
   async open(): Promise<void> {
-    await mkdir(this.#tempDir, { recursive: true })
-    await mkdir(this.#dir, { recursive: true })
-    const there = new Set(await readdir(this.#dir))
+    const files = this.fileSystem
+    const made = [await this.#ensure(this.#tempDir), await this.#ensure(this.#dir)]
+    if (made.includes(true)) await files.syncDirectory(this.#dataDir)
+    const there = new Set(await files.list(this.#dir))
     const missing = SHARDS.filter(shard => !there.has(shard))
-    for (const shard of missing) await mkdir(join(this.#dir, shard), { recursive: true })
-    if (missing.length > 0) await syncDirectory(this.#dir)
-    for (const name of await readdir(this.#tempDir)) await rm(join(this.#tempDir, name), { force: true })
+    for (const shard of missing) await this.#ensure(join(this.#dir, shard))
+    if (missing.length > 0) await files.syncDirectory(this.#dir)
+    for (const name of await files.list(this.#tempDir)) {
+      if (TEMPORARY.test(name)) await files.unlink(join(this.#tempDir, name)).catch(() => undefined)
+    }
   }
 
   /** Writes a block whole. Returns the directory whose sync makes its name durable. */
   async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
-    const { dir, file } = this.#place(multihash)
+    const path = this.#pathOf(multihash)
     const temp = join(this.#tempDir, randomUUID())
     try {
-      // Of other multihashes the shard may have to be made first.
-      const isUsual = multihash.length === USUAL_MULTIHASH_BYTES && isShared(bytes)
-      if (this.#threads !== null && isUsual) await this.#threads.write(temp, join(dir, file), bytes)
-      else await this.#writeHere(temp, dir, file, bytes)
+      if (this.#threads !== null && isShared(bytes)) await this.#writeInThread(this.#threads, temp, path, bytes)
+      else await this.#writeHere(temp, path, bytes)
     } catch (error) {
-      await rm(temp, { force: true }).catch(() => undefined)
+      await this.fileSystem.unlink(temp).catch(() => undefined)
       throw error
     }
-    return dir
+    return dirname(path)
   }
 
   /** The block's first `size` bytes; fewer if the file is shorter, null if there is none. */
   async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
-    const { dir, file } = this.#place(multihash)
-    let handle: Awaited<ReturnType<typeof open>>
     try {
-      handle = await open(join(dir, file), 'r')
+      return await this.fileSystem.read(this.#pathOf(multihash), size)
     } catch (error) {
-      if (isNotFound(error)) return null
+      if (fileErrorCode(error) === 'ENOENT') return null
       throw error
     }
-    try {
-      const bytes = Buffer.allocUnsafeSlow(size)
-      let length = 0
-      while (length < size) {
-        const { bytesRead } = await handle.read(bytes, length, size - length, length)
-        if (bytesRead === 0) break
-        length += bytesRead
-      }
-      return length === size ? bytes : bytes.subarray(0, length)
-    } finally {
-      await handle.close()
-    }
   }
 
-  /** Removes the block's file if it is there. */
-  async remove(multihash: Uint8Array): Promise<void> {
-    const { dir, file } = this.#place(multihash)
+  /** Removes the block's file if it is there. Returns the directory whose sync makes that durable. */
+  async remove(multihash: Uint8Array): Promise<string> {
+    const path = this.#pathOf(multihash)
     try {
-      await unlink(join(dir, file))
+      await this.fileSystem.unlink(path)
     } catch (error) {
-      if (!isNotFound(error)) throw error
+      if (fileErrorCode(error) !== 'ENOENT') throw error
     }
+    return dirname(path)
   }
 
-  #place(multihash: Uint8Array): { dir: string; file: string } {
+  /** Makes durable what {@link remove} has done in these directories. Returns those that could not be synced. */
+  async sync(dirs: ReadonlySet<string>): Promise<ReadonlyMap<string, unknown>> {
+    const failed = new Map<string, unknown>()
+    const syncDirectory = (dir: string): Promise<void> =>
+      this.fileSystem.syncDirectory(dir).catch((error: unknown) => {
+        failed.set(dir, error)
+      })
+    await syncDirectories({ syncDirectory }, dirs)
+    return failed
+  }
+
+  #pathOf(multihash: Uint8Array): string {
     const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
-    return { dir: join(this.#dir, dir), file }
+    return join(this.#dir, dir, file)
   }
 
-  async #writeHere(temp: string, dir: string, file: string, bytes: Uint8Array): Promise<void> {
-    const handle = await open(temp, 'wx')
+  async #writeInThread(
+    threads: BlockThreads,
+    temp: string,
+    path: string,
+    bytes: Uint8Array<SharedArrayBuffer>,
+  ): Promise<void> {
     try {
-      await writeAll(handle, bytes)
-      await handle.datasync()
-    } finally {
-      await handle.close()
-    }
-    await this.#moveInto(temp, dir, file)
-  }
-
-  async #moveInto(temp: string, dir: string, file: string): Promise<void> {
-    try {
-      await rename(temp, join(dir, file))
+      await threads.write(temp, path, bytes)
     } catch (error) {
-      if (!isNotFound(error)) throw error
-      // A multihash of another length than the usual one ends in a shard that is made when first needed.
-      await mkdir(dir, { recursive: true })
-      await syncDirectory(this.#dir)
-      await rename(temp, join(dir, file))
+      // What is missing or in the way is seen to here; the thread only writes.
+      if (!isInTheWay(error) && fileErrorCode(error) !== 'ENOENT') throw error
+      await this.#moveInto(temp, path)
+    }
+  }
+
+  async #writeHere(temp: string, path: string, bytes: Uint8Array): Promise<void> {
+    const file = await this.fileSystem.create(temp)
+    try {
+      await file.write(bytes)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await this.#moveInto(temp, path)
+  }
+
+  async #moveInto(temp: string, path: string): Promise<void> {
+    const { fileSystem } = this
+    try {
+      await fileSystem.rename(temp, path)
+    } catch (error) {
+      if (isInTheWay(error)) {
+        await this.#setAside(path)
+      } else if (fileErrorCode(error) === 'ENOENT') {
+        // A multihash of another length than the usual one ends in a shard that is made when first needed.
+        await this.#ensure(dirname(path))
+        await fileSystem.syncDirectory(this.#dir)
+      } else {
+        throw error
+      }
+      await fileSystem.rename(temp, path)
+    }
+  }
+
+  /** What has a block's name and is no file is none of ours to remove: it goes beside `blocks/`. */
+  async #setAside(path: string): Promise<void> {
+    const aside = join(this.#dataDir, 'quarantine')
+    await this.#ensure(aside)
+    await this.fileSystem.rename(path, join(aside, randomUUID()))
+    await this.fileSystem.syncDirectory(aside)
+  }
+
+  /** Returns whether the directory had to be made. */
+  async #ensure(path: string): Promise<boolean> {
+    try {
+      await this.fileSystem.makeDirectory(path)
+      return true
+    } catch (error) {
+      if (fileErrorCode(error) !== 'EEXIST') throw error
+      return false
     }
   }
 }
 
-async function writeAll(handle: Awaited<ReturnType<typeof open>>, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    written += (await handle.write(bytes, written, bytes.length - written, written)).bytesWritten
-  }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+function isInTheWay(error: unknown): boolean {
+  return IN_THE_WAY.has(fileErrorCode(error) ?? '')
 }

@@ -34,6 +34,17 @@ export interface PutProgress {
   durable: Promise<void>
 }
 
+/** A block whose file is to go. */
+export interface DoomedBlock {
+  id: number
+  multihash: Uint8Array
+}
+
+export interface FailedDeletion {
+  id: number
+  error: unknown
+}
+
 interface FileWrite {
   renamed: Promise<unknown>
   durable: Promise<void>
@@ -51,13 +62,13 @@ export class BlockStore {
   /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
   readonly #writing = new Map<string, FileWrite>()
   /** Files being deleted: by multihash, resolved when the ledger has forgotten them. */
-  readonly #deleting = new Map<string, Promise<void>>()
+  readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
   constructor(ledger: Ledger, blocks: BlockTable, options: BlockStoreOptions) {
     this.#ledger = ledger
     this.#blocks = blocks
     this.#options = options
-    this.#durability = new Durability(ledger)
+    this.#durability = new Durability(ledger, options.files.fileSystem)
   }
 
   get backendId(): number {
@@ -79,7 +90,9 @@ export class BlockStore {
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
         // A deletion that has failed is nobody's any more until somebody needs it done.
-        await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
+        const failed = await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
+        const ours = failed.find(({ id }) => id === claim.blockId)
+        if (ours !== undefined) throw ours.error
         continue
       }
       if (claim.outcome === 'absent') {
@@ -155,23 +168,41 @@ export class BlockStore {
 
   /**
    * Removes the files of blocks that the ledger calls `deleting`, then has it forget them; those that are being
-   * removed already are left to it.
+   * removed already are left to it. Returns those whose files could not be removed: they stay `deleting`.
    */
-  async delete(blocks: ReadonlyArray<{ id: number; multihash: Uint8Array }>): Promise<void> {
+  async delete(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
     const done = this.#deleteFiles(ours)
     for (const block of ours) this.#deleting.set(keyOf(block.multihash), done)
     try {
-      await done
+      return await done
     } finally {
       for (const block of ours) this.#deleting.delete(keyOf(block.multihash))
     }
   }
 
-  async #deleteFiles(blocks: ReadonlyArray<{ id: number; multihash: Uint8Array }>): Promise<void> {
+  /** Each file for itself: one that cannot be removed keeps its row, and none of the others. */
+  async #deleteFiles(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const { files, writes } = this.#options
-    await Promise.all(blocks.map(block => writes.hold(1, () => files.remove(block.multihash))))
-    await this.#ledger.deleted(blocks.map(block => block.id))
+    const removed = new Map<number, string>()
+    const failed: FailedDeletion[] = []
+    const remove = async ({ id, multihash }: DoomedBlock): Promise<void> => {
+      try {
+        removed.set(id, await writes.hold(1, () => files.remove(multihash)))
+      } catch (error) {
+        failed.push({ id, error })
+      }
+    }
+    await Promise.all(blocks.map(remove))
+    // A name that a power cut brings back must still have a row, or nobody would ever look for it.
+    const unsynced = await files.sync(new Set(removed.values()))
+    const gone: number[] = []
+    for (const [id, dir] of removed) {
+      if (unsynced.has(dir)) failed.push({ id, error: unsynced.get(dir) })
+      else gone.push(id)
+    }
+    if (gone.length > 0) await this.#ledger.deleted(gone)
+    return failed
   }
 
   /** Writes as the leader; registered before anything is awaited, so that followers find it. */

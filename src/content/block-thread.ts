@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { closeSync, fdatasyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import * as files from 'node:fs'
 import { parentPort } from 'node:worker_threads'
+import { writeBlock } from './block-writing.ts'
 
 /** What a thread is asked to do with `length` bytes of shared memory. */
 export type ThreadTask =
@@ -13,14 +14,7 @@ export type ThreadAnswer = { id: number; digest: Uint8Array | null } | { id: num
 function run(task: ThreadTask): Uint8Array | null {
   const bytes = new Uint8Array(task.memory, 0, task.length)
   if (task.kind === 'hash') return new Uint8Array(hash('sha256', bytes, 'buffer'))
-  const file = openSync(task.temp, 'wx')
-  try {
-    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written, bytes.length - written)
-    fdatasyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(task.temp, task.path)
+  writeBlock(files, task.temp, task.path, bytes)
   return null
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { StoredBlock } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BlockStore } from './block-store.ts'
+import type { BlockStore, FailedDeletion } from './block-store.ts'
 import type { Leases } from './leases.ts'
 
 /** What a collection freed. */
@@ -52,7 +52,9 @@ export class Collector {
 
   /** Finishes deletions that an earlier process began, then collects by itself from time to time. */
   async start(): Promise<void> {
-    await this.#deleteFiles(await this.#ledger.recover())
+    await this.#deleteFiles(await this.#ledger.recover()).catch((error: unknown) =>
+      this.#logger.error({ err: error }, 'deletions that were cut short could not be finished; they are tried again'),
+    )
     this.#schedule()
   }
 
@@ -88,19 +90,28 @@ export class Collector {
     }
     for (let more = true; more && !this.#stopped; ) {
       const batch = await this.#ledger.takeGarbage(this.#clock.now() - graceMs)
-      await this.#deleteFiles(batch.files)
-      collected.blocks += batch.blocks
-      collected.bytes += batch.bytes
+      const kept = await this.#deleteFiles(batch.files)
+      collected.blocks += batch.blocks - kept.length
+      collected.bytes += kept.reduce((bytes, block) => bytes - block.size, batch.bytes)
       more = batch.more
     }
     this.#options.onCollected?.(collected)
     return collected
   }
 
-  async #deleteFiles(blocks: readonly StoredBlock[]): Promise<void> {
-    const byBackend = Map.groupBy(blocks, block => block.backendId)
+  /** Returns the blocks whose files could not be removed. They stay as they are until the next collection. */
+  async #deleteFiles(blocks: readonly StoredBlock[]): Promise<StoredBlock[]> {
+    const byBackend = [...Map.groupBy(blocks, block => block.backendId)]
     // All begin at once: a block that the ledger calls `deleting` is then known to its store as such.
-    await Promise.all([...byBackend].map(([backendId, group]) => this.#stores.get(backendId)?.delete(group)))
+    const deletions = await Promise.all(
+      byBackend.map(([backendId, group]) => this.#stores.get(backendId)?.delete(group) ?? group.map(notConfigured)),
+    )
+    const failed = new Map(deletions.flat().map(({ id, error }) => [id, error]))
+    if (failed.size > 0) {
+      const [error] = failed.values()
+      this.#logger.warn({ err: error, files: failed.size }, 'block files could not be removed; they are tried again')
+    }
+    return blocks.filter(block => failed.has(block.id))
   }
 
   #schedule(): void {
@@ -111,4 +122,8 @@ export class Collector {
         .finally(() => this.#schedule())
     })
   }
+}
+
+function notConfigured({ id }: StoredBlock): FailedDeletion {
+  return { id, error: new Error('no cluster has the data directory that it is in') }
 }

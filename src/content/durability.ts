@@ -1,5 +1,5 @@
+import type { FileSystem } from '../domain/file-system.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { syncDirectory } from './file-system.ts'
 import { Semaphore } from './semaphore.ts'
 
 interface Renamed {
@@ -20,11 +20,13 @@ const SYNCS_AT_ONCE = 4
  */
 export class Durability {
   readonly #ledger: Ledger
+  readonly #files: Pick<FileSystem, 'syncDirectory'>
   #waiting: Renamed[] = []
   #flushing: Promise<void> | null = null
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, files: Pick<FileSystem, 'syncDirectory'>) {
     this.#ledger = ledger
+    this.#files = files
   }
 
   /** Resolves when the block under `dir` is durable, which may need a {@link flush}. */
@@ -48,9 +50,7 @@ export class Durability {
 
   async #flushGroup(group: Renamed[]): Promise<void> {
     try {
-      const syncs = new Semaphore(SYNCS_AT_ONCE)
-      const dirs = new Set(group.map(block => block.dir))
-      await Promise.all([...dirs].map(dir => syncs.hold(1, () => syncDirectory(dir))))
+      await syncDirectories(this.#files, new Set(group.map(block => block.dir)))
       for (let start = 0; start < group.length; start += GROUP) {
         await this.#ledger.markDurable(group.slice(start, start + GROUP).map(block => block.blockId))
       }
@@ -59,4 +59,13 @@ export class Durability {
       for (const block of group) block.reject(error)
     }
   }
+}
+
+/** Syncs directories, a few at a time. */
+export async function syncDirectories(
+  files: Pick<FileSystem, 'syncDirectory'>,
+  dirs: ReadonlySet<string>,
+): Promise<void> {
+  const syncs = new Semaphore(SYNCS_AT_ONCE)
+  await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }

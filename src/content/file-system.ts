@@ -1,6 +1,7 @@
 import { closeSync, constants, fsyncSync, openSync, type Stats } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises'
 import { platform } from 'node:os'
+import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**
  * What differs between platforms stands here and nowhere else. Windows is best effort: it cannot sync a directory,
@@ -8,8 +9,52 @@ import { platform } from 'node:os'
  */
 const WINDOWS = platform() === 'win32'
 
-/** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
-export async function syncDirectory(path: string): Promise<void> {
+/** The file system of the operating system, through libuv's pool. */
+export const nodeFileSystem: FileSystem = {
+  create: async (path, mode) => newFile(await open(path, 'wx', mode)),
+  read: readStart,
+  rename,
+  unlink,
+  makeDirectory: async path => {
+    await mkdir(path)
+  },
+  list: path => readdir(path),
+  syncDirectory,
+  space: spaceAt,
+}
+
+function newFile(handle: FileHandle): NewFile {
+  let position = 0
+  return {
+    write: async bytes => {
+      for (let written = 0; written < bytes.length; ) {
+        const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position)
+        written += bytesWritten
+        position += bytesWritten
+      }
+    },
+    datasync: () => handle.datasync(),
+    close: () => handle.close(),
+  }
+}
+
+async function readStart(path: string, size: number): Promise<Uint8Array> {
+  const handle = await open(path, 'r')
+  try {
+    const bytes = Buffer.allocUnsafeSlow(size)
+    let length = 0
+    while (length < size) {
+      const { bytesRead } = await handle.read(bytes, length, size - length, length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return length === size ? bytes : bytes.subarray(0, length)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
   if (WINDOWS) return
   const handle = await open(path, constants.O_RDONLY)
   try {
@@ -19,7 +64,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** The same, at once: for what has to be on the disk before a transaction commits. */
+async function spaceAt(path: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(path)
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+}
+
+/** Syncs a directory at once: for what has to be on the disk before a transaction commits. */
 export function syncDirectoryNow(path: string): void {
   if (WINDOWS) return
   const directory = openSync(path, constants.O_RDONLY)

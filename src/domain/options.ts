@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { ClusterDefinition } from './cluster.ts'
+import type { FileSystem } from './file-system.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import type { Plan } from './plan.ts'
@@ -109,6 +110,8 @@ export interface EngineOptions extends EngineConfig {
   logger?: Logger
   metrics?: Metrics
   clock?: Clock
+  /** What blocks are written and read with instead of `node:fs`. The databases keep to `node:fs`. */
+  fileSystem?: FileSystem
   /**
    * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take
    * at most half of them, so that reads and hashes are not held up. Only the process can set the pool's size, by

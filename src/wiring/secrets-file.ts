@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
-import { syncDirectory } from '../content/file-system.ts'
+import { nodeFileSystem } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** Nobody but the user who runs the node. */
@@ -75,5 +75,5 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(temporary, { force: true })
     throw error
   }
-  await syncDirectory(dirname(path))
+  await nodeFileSystem.syncDirectory(dirname(path))
 }

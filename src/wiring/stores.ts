@@ -6,6 +6,7 @@ import { BlockThreads } from '../content/block-threads.ts'
 import { isInside } from '../content/server-directory.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { FileSystem } from '../domain/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { backendIdOf, DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
@@ -43,6 +44,7 @@ export async function openStores(options: {
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
   logger: Logger
+  fileSystem?: FileSystem | undefined
 }): Promise<Stores> {
   const dataDir = resolve(options.dataDir)
   const closers: Array<() => Promise<void> | void> = []
@@ -59,8 +61,9 @@ export async function openStores(options: {
     const datastore = await sealedDatastore(owned, sealing)
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
+    const openBlockFiles = (dir: string): Promise<BlockFiles> => blockFilesIn(dir, threads, options.fileSystem)
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
-    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir, threads)]])
+    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
     const ownBackends = new Map<string, number>()
     for (const cluster of options.clusters) {
       if (cluster.dataDir === undefined) continue
@@ -73,7 +76,7 @@ export async function openStores(options: {
       if (blockFiles.has(backendId)) continue
       const clusterOwned = await ownDataDirectory(clusterDir)
       closers.push(() => clusterOwned.close())
-      blockFiles.set(backendId, await openBlockFiles(clusterDir, threads))
+      blockFiles.set(backendId, await openBlockFiles(clusterDir))
       keepToOwner(clusterDir, options.logger)
     }
     keepToOwner(dataDir, options.logger)
@@ -84,8 +87,9 @@ export async function openStores(options: {
   }
 }
 
-async function openBlockFiles(dataDir: string, threads: BlockThreads): Promise<BlockFiles> {
-  const files = new BlockFiles(dataDir, threads)
+/** Threads know `node:fs` alone: with another file system they do not write. */
+async function blockFilesIn(dataDir: string, threads: BlockThreads, fileSystem?: FileSystem): Promise<BlockFiles> {
+  const files = new BlockFiles(dataDir, fileSystem === undefined ? threads : null, fileSystem)
   try {
     await files.open()
   } catch (cause) {

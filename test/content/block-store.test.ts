@@ -145,7 +145,7 @@ describe('block store', () => {
       parts.files.beforeRemove = () => {
         if (failures-- > 0) throw fault('EIO')
       }
-      await expect(parts.collector.collect(0)).rejects.toThrow('EIO')
+      expect(await parts.collector.collect(0)).toEqual({ roots: 1, blocks: 0, bytes: 0 })
       const staged = await putAgain(parts, old)
       await parts.complete(staged, old.cid)
       await parts.collector.collect(0)
@@ -161,8 +161,8 @@ describe('block store', () => {
       parts.files.beforeRemove = () => {
         if (failures-- > 0) throw fault('EBUSY')
       }
-      await expect(parts.collector.collect(0)).rejects.toThrow('EBUSY')
-      await parts.collector.collect(0)
+      expect(await parts.collector.collect(0)).toEqual({ roots: 3, blocks: 1, bytes: BIG })
+      expect((await storeSizes(parts.dataDir)).blockFiles).toBe(2)
       await parts.collector.collect(0)
       expect(await storeSizes(parts.dataDir)).toEqual(EMPTY)
     })

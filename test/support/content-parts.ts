@@ -29,7 +29,7 @@ export class FaultyBlockFiles extends BlockFiles {
     return super.write(multihash, bytes)
   }
 
-  override async remove(multihash: Uint8Array): Promise<void> {
+  override async remove(multihash: Uint8Array): Promise<string> {
     await this.beforeRemove(multihash)
     return super.remove(multihash)
   }

@@ -1,0 +1,18 @@
+import type * as fs from 'node:fs'
+
+/** What a thread writes a block with: `node:fs`, or that part of it. */
+export type BlockingFiles = Pick<typeof fs, 'openSync' | 'writeSync' | 'fdatasyncSync' | 'closeSync' | 'renameSync'>
+
+/** Writes a block to `temp`, syncs it, and only then gives it its name: what has the name is whole. */
+export function writeBlock(files: BlockingFiles, temp: string, path: string, bytes: Uint8Array): void {
+  const file = files.openSync(temp, 'wx')
+  try {
+    for (let written = 0; written < bytes.length; ) {
+      written += files.writeSync(file, bytes, written, bytes.length - written)
+    }
+    files.fdatasyncSync(file)
+  } finally {
+    files.closeSync(file)
+  }
+  files.renameSync(temp, path)
+}

@@ -1,0 +1,41 @@
+/** A file that is being written under a name that nobody else knows. */
+export interface NewFile {
+  /** Appends all of the bytes. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Makes the bytes, but not the file's name, survive a power cut. */
+  datasync(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Room on the file system of a directory, in bytes. */
+export interface DiskSpace {
+  /** What this process may still write. */
+  freeBytes: number
+  totalBytes: number
+}
+
+/**
+ * How an engine writes files. Names survive a power cut only once the directory they are in has been synced. Every
+ * operation fails with the error of `node:fs`, whose `code` says why.
+ */
+export interface FileSystem {
+  /** Creates a file that must not be there yet. The caller closes it. */
+  create(path: string, mode?: number): Promise<NewFile>
+  /** The first `size` bytes of a file, fewer if it is shorter. */
+  read(path: string, size: number): Promise<Uint8Array>
+  /** Gives a file another name on the same file system, in place of what has that name. */
+  rename(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  /** Creates one directory. */
+  makeDirectory(path: string): Promise<void>
+  /** The names in a directory, in no order. */
+  list(path: string): Promise<string[]>
+  /** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
+  syncDirectory(path: string): Promise<void>
+  space(path: string): Promise<DiskSpace>
+}
+
+/** The code of a failed operation of the file system, such as `ENOENT`; undefined for other errors. */
+export function fileErrorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

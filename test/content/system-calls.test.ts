@@ -1,0 +1,81 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { withTempDir } from '../support/temp-dir.ts'
+
+const CHILD = join(import.meta.dirname, '..', 'support', 'writing-child.ts')
+const CALLS = 'write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat'
+const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status === 0
+
+/** System calls in the order in which they ended: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to the output. */
+async function callsOf(dataDir: string): Promise<string[]> {
+  const output = join(dataDir, 'calls')
+  const args = ['-f', '-y', '-s', '64', '-o', output, '-e', `trace=${CALLS}`, process.execPath, CHILD, dataDir]
+  await promisify(execFile)('strace', args, { timeout: 60_000 })
+  const begun = new Map<string, string>()
+  const calls: string[] = []
+  for (const line of (await readFile(output, 'utf8')).split('\n')) {
+    const [, thread = '', rest = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
+    if (rest.endsWith('<unfinished ...>')) begun.set(thread, rest.slice(0, -'<unfinished ...>'.length))
+    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest)
+    const whole = resumed === null ? rest : `${begun.get(thread) ?? ''}${resumed[1]}`
+    if (!rest.endsWith('<unfinished ...>') && / = \d+/.test(whole)) calls.push(told(whole, dataDir))
+  }
+  return calls
+}
+
+/** A call with the paths in it relative to the data directory, and without the rest. */
+function told(call: string, dataDir: string): string {
+  const name =
+    /^\w+/
+      .exec(call)?.[0]
+      .replace(/at2?$/, '')
+      .replace(/^f(data)?sync$/, 'sync') ?? ''
+  const file = /^\w+\(\d+<([^>]*)>/.exec(call)?.[1]
+  const quoted = [...call.matchAll(/"([^"]*)"/g)].map(match => match[1] ?? '')
+  const isOutput = name === 'write' && /^write\(1</.test(call)
+  const words = isOutput ? quoted : file === undefined || name === 'unlink' || name === 'rename' ? quoted : [file]
+  return [name, ...words.map(word => word.replace(`${dataDir}/`, '').replace('\\n', ''))].join(' ')
+}
+
+describe.skipIf(!canTrace)('the system calls of a write (not run where strace is absent)', () => {
+  test('are in the order that survives a power cut', { timeout: 60_000 }, async () => {
+    await withTempDir(async dataDir => {
+      const calls = await callsOf(dataDir)
+      const during = (name: string): string[] =>
+        calls.slice(calls.indexOf(`write begin ${name}`) + 1, calls.indexOf(`write answer ${name}`))
+      expect(during('small').filter(call => call.startsWith('sync '))).toEqual(['sync holdfast.db-wal'])
+      for (const [name, files] of [
+        ['file', 1],
+        ['chunks', 3],
+      ] as const) {
+        expect(expectWritten(during(name))).toBe(files)
+      }
+      const collecting = during('collection')
+      const unlinked = collecting.findIndex(call => /^unlink blocks\//.test(call))
+      const [, shard] = /^unlink (blocks\/..)/.exec(collecting[unlinked] ?? '') ?? []
+      expect(collecting.slice(0, unlinked)).toContain('sync holdfast.db-wal')
+      expect(collecting.indexOf(`sync ${shard}`)).toBeGreaterThan(unlinked)
+      expect(calls).toContain(`sync ${dataDir}`)
+    })
+  })
+})
+
+/** Checks each block that was given its name. Returns how many there were. */
+function expectWritten(calls: readonly string[]): number {
+  const renames = calls.filter(call => /^rename tmp\/\S+ blocks\//.test(call))
+  const committed = calls.lastIndexOf('sync holdfast.db-wal')
+  for (const call of renames) {
+    const [, temp, to = ''] = call.split(' ')
+    const renamed = calls.indexOf(call)
+    const written = calls.indexOf(`sync ${temp}`)
+    const entered = calls.indexOf(`sync ${to.slice(0, 'blocks/XX'.length)}`, renamed)
+    expect(written).toBeGreaterThan(-1)
+    expect(written).toBeLessThan(renamed)
+    expect(entered).toBeGreaterThan(renamed)
+    expect(committed).toBeGreaterThan(entered)
+  }
+  return renames.length
+}

@@ -1,0 +1,207 @@
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type BlockingFiles, writeBlock } from '../../src/content/block-writing.ts'
+import type { DirectoryEntry } from '../../src/index.ts'
+import { Database } from '../../src/storage/database.ts'
+import { exported, streamOf } from '../car/support/cars.ts'
+import { blockFileOf } from '../support/block-place.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { RecordingFiles } from '../support/recording-files.ts'
+import { withDatabase } from '../support/store-inspection.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+const { transaction, setDurable } = Database.prototype
+
+afterEach(() => vi.restoreAllMocks())
+
+/** Writes into the log when a transaction that is not inside another begins and has ended, and whether it syncs. */
+function recordCommits(log: string[]): void {
+  let kind = 'FULL'
+  vi.spyOn(Database.prototype, 'setDurable').mockImplementation(function (this: Database, durable: boolean) {
+    kind = durable ? 'FULL' : 'normal'
+    setDurable.call(this, durable)
+  })
+  vi.spyOn(Database.prototype, 'transaction').mockImplementation(function (this: Database, work: () => unknown) {
+    if (this.inTransaction) return transaction.call(this, work)
+    log.push(`commit ${kind}`)
+    const result = transaction.call(this, work)
+    log.push(`commit ${kind} done`)
+    return result
+  })
+}
+
+/** Files that the ledger calls durable, relative to `blocks/`. */
+function durableFiles(dataDir: string): string[] {
+  const rows = withDatabase(dataDir, db =>
+    db
+      .prepare<[], { multihash: Uint8Array }>("SELECT multihash FROM blocks WHERE inline = 0 AND state = 'durable'")
+      .all(),
+  )
+  return rows.map(({ multihash }) => blockFileOf(CID.createV1(0x55, Digest.decode(multihash))))
+}
+
+interface Recorded extends TestEngine {
+  files: RecordingFiles
+  /** Runs one write and returns what was done until it answered. */
+  record(write: () => Promise<unknown>): Promise<string[]>
+}
+
+function withRecording(run: (test: Recorded) => Promise<void>): Promise<void> {
+  const files = new RecordingFiles()
+  return withEngine(
+    async engine => {
+      recordCommits(files.log)
+      const early: string[] = []
+      const synced = new Set<string>()
+      files.fail = (operation, path) => {
+        if (operation !== 'syncDirectory') return undefined
+        const shard = path.slice(-2)
+        const inShard = durableFiles(engine.dataDir).filter(file => file.startsWith(shard))
+        early.push(...inShard.filter(file => !synced.has(file)))
+        return undefined
+      }
+      await run(
+        Object.assign(engine, {
+          files,
+          record: async (write: () => Promise<unknown>) => {
+            for (const file of durableFiles(engine.dataDir)) synced.add(file)
+            files.log.length = 0
+            await write()
+            const log = [...files.log]
+            expect(early, 'called durable before their directory was synced').toEqual([])
+            return log
+          },
+        }),
+      )
+    },
+    { fileSystem: files },
+  )
+}
+
+/** What must hold of every write by the time it is answered. Returns how many files it wrote. */
+function expectOrder(log: readonly string[]): number {
+  const at = (line: string, from = 0): number => {
+    const index = log.indexOf(line, from)
+    expect(index, `${line} after line ${from} of ${log.join('\n')}`).not.toBe(-1)
+    return index
+  }
+  const renames = log.filter(line => line.startsWith('rename ') && !line.endsWith(' done'))
+  const lastCommit = log.lastIndexOf('commit FULL')
+  expect(lastCommit, 'a durable commit before the answer').not.toBe(-1)
+  for (const line of renames) {
+    const [, temp, name = ''] = line.split(' ')
+    const shard = name.slice(0, -'.data'.length).slice(-2)
+    const renamed = at(line)
+    expect(at(`write ${temp} done`)).toBeLessThan(at(`datasync ${temp}`))
+    expect(at(`datasync ${temp} done`)).toBeLessThan(renamed)
+    const synced = at(`syncDirectory ${shard} done`, at(`syncDirectory ${shard}`, at(`${line} done`)))
+    const noted = log.findIndex((entry, index) => index > synced && entry.startsWith('commit '))
+    expect(noted).toBeGreaterThan(synced)
+    expect(lastCommit).toBeGreaterThan(noted)
+  }
+  return renames.length
+}
+
+async function* tree(): AsyncGenerator<DirectoryEntry> {
+  yield { kind: 'file', path: 'large.bin', content: pseudoRandom(2_300_000, 'large') }
+  yield { kind: 'file', path: 'middle.bin', content: pseudoRandom(50_000, 'middle') }
+  for (let i = 0; i < 10; i++) yield { kind: 'file', path: `many/${i}`, content: pseudoRandom(200, i) }
+}
+
+describe('data sync, rename, directory sync, durable, durable commit, answer: in this order', () => {
+  test.each<[string, number, number]>([
+    ['a small block', 100, 0],
+    ['a block in a file', 50_000, 1],
+    ['whole chunks', 2_500_000, 3],
+  ])('an upload of %s', async (_, size, expected) => {
+    await withRecording(async ({ engine, account, record }) => {
+      const log = await record(() => engine.pins.upload(pseudoRandom(size, 'order'), { account }))
+      expect(expectOrder(log)).toBe(expected)
+    })
+  })
+
+  test('a directory, and the same as a CAR in another engine', async () => {
+    await withRecording(async ({ engine, account, record }) => {
+      let cid = ''
+      const log = await record(async () => {
+        cid = (await engine.pins.uploadDirectory(tree(), { account })).record.cid
+      })
+      expect(expectOrder(log)).toBe(4)
+      const car = await exported(engine, cid)
+      await withRecording(async other => {
+        const imported = await other.record(() =>
+          other.engine.pins.importCar(streamOf(car), { account: other.account }),
+        )
+        expect(expectOrder(imported)).toBe(4)
+      })
+    })
+  })
+
+  test('a pin of what is here, a rename and a deletion are committed durably before the answer', async () => {
+    await withRecording(async ({ engine, account, newAccount, record }) => {
+      const { cid, uploadId } = (await engine.pins.upload(pseudoRandom(50_000, 'pinned'), { account })).record
+      const other = await newAccount()
+      for (const write of [
+        () => engine.pins.pin({ account: other, cid }),
+        () => engine.pins.rename({ account, uploadId, name: 'renamed' }),
+        () => engine.pins.remove({ account, cid }),
+      ]) {
+        expect(expectOrder(await record(write))).toBe(0)
+      }
+    })
+  })
+
+  test('a collection: deleting durably, unlink, directory sync, forgotten', async () => {
+    await withRecording(async ({ engine, account, record }) => {
+      const { cid } = (await engine.pins.upload(pseudoRandom(50_000, 'collected'), { account })).record
+      await engine.pins.remove({ account, cid })
+      const log = await record(() => engine.collect({ graceSeconds: 0 }))
+      const file = blockFileOf(CID.parse(cid))
+      const [shard, name] = file.split('/')
+      const unlinked = log.indexOf(`unlink ${name}`)
+      const synced = log.indexOf(`syncDirectory ${shard}`)
+      expect(log.slice(0, unlinked)).toContain('commit FULL done')
+      expect(synced).toBeGreaterThan(log.indexOf(`unlink ${name} done`))
+      const commitsBetween = log.slice(unlinked, log.indexOf(`syncDirectory ${shard} done`)).filter(isCommit)
+      expect(commitsBetween).toEqual([])
+      expect(log.slice(log.indexOf(`syncDirectory ${shard} done`)).filter(isCommit).length).toBeGreaterThan(0)
+    })
+  })
+
+  test('a chunk that a thread writes', () => {
+    const log: string[] = []
+    const files: Record<keyof BlockingFiles, (...args: unknown[]) => unknown> = {
+      openSync: (path, flags) => log.push(`open ${path} ${flags}`),
+      writeSync: (_, bytes, offset) => {
+        log.push(`write from ${offset}`)
+        return Math.min(4, (bytes as Uint8Array).length - Number(offset))
+      },
+      fdatasyncSync: () => log.push('datasync'),
+      closeSync: () => log.push('close'),
+      renameSync: (from, to) => log.push(`rename ${from} ${to}`),
+    }
+    writeBlock(files as unknown as BlockingFiles, 'temp', 'path', new Uint8Array(10))
+    expect(log).toEqual([
+      ...['open temp wx', 'write from 0', 'write from 4', 'write from 8'],
+      ...['datasync', 'close', 'rename temp path'],
+    ])
+  })
+
+  test('directories: blocks, tmp and the shards are entered in a directory that is synced', async () => {
+    const files = new RecordingFiles()
+    await withEngine(
+      async ({ dataDir }) => {
+        const synced = files.log.filter(line => line.startsWith('syncDirectory ') && !line.endsWith(' done'))
+        expect(synced).toContain('syncDirectory blocks')
+        expect(synced).toContain(`syncDirectory ${join(dataDir).split('/').at(-1)}`)
+      },
+      { fileSystem: files },
+    )
+  })
+})
+
+function isCommit(line: string): boolean {
+  return line.startsWith('commit ')
+}

@@ -1,0 +1,64 @@
+import { basename } from 'node:path'
+import { nodeFileSystem } from '../../src/content/file-system.ts'
+import type { FileSystem, NewFile } from '../../src/domain/file-system.ts'
+import { fault, turns } from './content-parts.ts'
+
+export type FileOperation = 'create' | 'write' | 'datasync' | 'close' | 'read' | 'rename' | 'unlink' | 'syncDirectory'
+
+/** The real file system, which tells what is done to it and fails where a test says so. */
+export class RecordingFiles implements FileSystem {
+  /** Each operation twice, when it began and when it ended: `rename <name>`, `rename <name> done`. */
+  readonly log: string[] = []
+  /** Before each operation: what it returns is the code of the error that the operation fails with. */
+  fail: (operation: FileOperation, path: string) => string | undefined = () => undefined
+
+  async create(path: string, mode?: number): Promise<NewFile> {
+    const file = await this.#run('create', path, () => nodeFileSystem.create(path, mode))
+    return {
+      write: bytes => this.#run('write', path, () => file.write(bytes)),
+      datasync: () => this.#run('datasync', path, () => file.datasync()),
+      close: () => this.#run('close', path, () => file.close()),
+    }
+  }
+
+  read(path: string, size: number): Promise<Uint8Array> {
+    return this.#run('read', path, () => nodeFileSystem.read(path, size))
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#run('rename', to, () => nodeFileSystem.rename(from, to), from)
+  }
+
+  unlink(path: string): Promise<void> {
+    return this.#run('unlink', path, () => nodeFileSystem.unlink(path))
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return nodeFileSystem.makeDirectory(path)
+  }
+
+  list(path: string): Promise<string[]> {
+    return nodeFileSystem.list(path)
+  }
+
+  syncDirectory(path: string): Promise<void> {
+    return this.#run('syncDirectory', path, () => nodeFileSystem.syncDirectory(path))
+  }
+
+  space(path: string): ReturnType<FileSystem['space']> {
+    return nodeFileSystem.space(path)
+  }
+
+  /** Slow at both ends, so that whoever does not wait for it is seen to go ahead. */
+  async #run<T>(operation: FileOperation, path: string, work: () => Promise<T>, from?: string): Promise<T> {
+    const line = [operation, ...(from === undefined ? [] : [basename(from)]), basename(path)].join(' ')
+    this.log.push(line)
+    await turns(2)
+    const code = this.fail(operation, path)
+    if (code !== undefined) throw fault(code)
+    const result = await work()
+    await turns(2)
+    this.log.push(`${line} done`)
+    return result
+  }
+}
