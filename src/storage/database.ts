@@ -22,6 +22,7 @@ const BUSY_TIMEOUT_MS = 5_000
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
   #durable = true
+  #closed = false
 
   /**
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file, `DATA_DIR_UNUSABLE` if it cannot be
@@ -47,11 +48,22 @@ export class Database {
   }
 
   prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
-    return this.#sqlite.prepare<Params, Row>(sql) as unknown as Statement<Params, Row>
+    this.#checkOpen()
+    const statement = this.#sqlite.prepare<Params, Row>(sql) as unknown as Statement<Params, Row>
+    const checked = (): Statement<Params, Row> => {
+      this.#checkOpen()
+      return statement
+    }
+    return {
+      run: (...params) => checked().run(...params),
+      get: (...params) => checked().get(...params),
+      all: (...params) => checked().all(...params),
+    }
   }
 
   /** Runs `work` in a write transaction: all of it or nothing. Inside another transaction it is a savepoint. */
   transaction<T>(work: () => T): T {
+    this.#checkOpen()
     return this.#sqlite.transaction(work).immediate()
   }
 
@@ -60,6 +72,7 @@ export class Database {
    * cut, until the next durable commit makes all of them durable (the log is sequential).
    */
   setDurable(durable: boolean): void {
+    this.#checkOpen()
     if (durable === this.#durable) return
     this.#sqlite.pragma(`synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
     this.#durable = durable
@@ -72,11 +85,18 @@ export class Database {
 
   /** Changes when another connection has committed; never by this one's own commits. */
   dataVersion(): number {
+    this.#checkOpen()
     return this.#sqlite.pragma('data_version', { simple: true }) as number
   }
 
+  /** From now on everything throws `UNAVAILABLE`. */
   close(): void {
+    this.#closed = true
     this.#sqlite.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new HoldfastError('UNAVAILABLE', 'the node has stopped')
   }
 }
 
