@@ -33,14 +33,14 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
 
 /** @throws HoldfastError `VALIDATION` if the path leads to what is neither file nor directory. */
 export function tarResponse(lookup: Lookup): ApiResponse {
-  const { node, blocks, names } = lookup
+  const { node, block, blocks, names } = lookup
   if (node.kind === 'opaque') throw new HoldfastError('VALIDATION', `format tar needs UnixFS, which ${node.cid} is not`)
   const name = names.at(-1) ?? node.cid.toString()
   return archive(lookup, {
     etag: `W/"${node.cid}.x-tar"`,
     type: MEDIA_TYPE.tar,
     name: `${name}.tar`,
-    body: () => streamTar(blocks, node, name),
+    body: () => streamTar(blocks, { node, block }, name),
   })
 }
 

@@ -45,7 +45,7 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
 
 /** A file in one block is answered at once; its bytes are there already. */
 function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
-  if (file.children.length === 0) return file.inline.subarray(range.start, range.end)
+  if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
   return streamFile(lookup.blocks, file, range)
 }
 

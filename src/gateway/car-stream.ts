@@ -4,11 +4,11 @@ import type { CID } from 'multiformats/cid'
 import { linksOf } from '../content/dag-walk.ts'
 import { CODEC, HASH } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
-import { openPart, piecesOf } from './file-stream.ts'
+import { partOf, piecesOf } from './file-stream.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
 import { giveAway } from './owned-memory.ts'
 import type { BlockReader } from './request-blocks.ts'
-import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from './unixfs-node.ts'
+import { decodeNode, type FileNode, linksOfNode, type ShardNode, type UnixfsNode } from './unixfs-node.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */
 export type DagScope = 'block' | 'entity' | 'all'
@@ -28,7 +28,7 @@ interface Item {
   cid: CID
   /** Whether {@link follow} leads to all that this CAR can need below the block. */
   whole: boolean
-  follow: (block: Uint8Array) => readonly Item[]
+  follow: (block: Uint8Array) => Iterable<Item>
 }
 
 /** Blocks up to this size are sent together with their frame. */
@@ -52,47 +52,57 @@ export async function* streamCar(
   // Blocks that have been sent, and whether what is below them has been as well.
   const sent = new Map<string, boolean>()
   const isDone = ({ cid }: Item): boolean => !duplicates && sent.get(keyOf(cid)) === true
-  yield* walkInOrder<Item>(blocks, path, {
-    blockOf: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : item.cid),
+  yield* walkInOrder<Item, Uint8Array>(blocks, path, {
+    read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : blocks.get(item.cid)),
     visit(item, block): Step<Item> {
-      if (item.cid.multihash.code === HASH.identity) return { output: [], next: item.follow(item.cid.multihash.digest) }
-      if (block === null || isDone(item)) return { output: [], next: [] }
+      if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
+      if (block === null || isDone(item)) return {}
       const isNew = duplicates || !sent.has(keyOf(item.cid))
       if (!duplicates) sent.set(keyOf(item.cid), item.whole)
-      return { output: isNew ? frameOf(item.cid, block) : [], next: item.follow(block) }
+      const output = isNew ? frameOf(item.cid, block) : []
+      return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
     },
   })
 }
 
-function followAll(cid: CID, block: Uint8Array): Item[] {
-  return linksOf(cid, block).map(link => ({ cid: link, whole: true, follow: inner => followAll(link, inner) }))
+function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefined> {
+  const links = cid.code === CODEC.dagPb ? pbLinksOf(cid, block) : linksOf(cid, block)
+  for (const link of links) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
+}
+
+/** Links by the thousand are read one by one, as they are reached. */
+function* pbLinksOf(cid: CID, block: Uint8Array): Generator<CID, void, undefined> {
+  const links = linksOfNode(cid, block)
+  for (let index = 0; index < links.length; index++) yield links.cid(index)
 }
 
 /** What it takes to read a file, all or in a range, or to list a directory. */
-function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => readonly Item[] {
+function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
   return (cid, block) => entityOf(decodeNode(cid, block), range)
 }
 
-function entityOf(node: UnixfsNode, range: ByteRange | null): readonly Item[] {
+function entityOf(node: UnixfsNode, range: ByteRange | null): Iterable<Item> {
   if (node.kind === 'file') return fileItems(node, range ?? { start: 0, end: node.size })
   if (node.kind === 'shard') return shardItems(node)
   return []
 }
 
-function fileItems(file: FileNode, range: ByteRange): Item[] {
-  return piecesOf(file, range).flatMap((piece): Item[] => {
-    if (piece.cid === null) return []
+function* fileItems(file: FileNode, range: ByteRange): Generator<Item, void, undefined> {
+  for (const piece of piecesOf(file, range)) {
+    if (piece.cid === null) continue
     const { cid, size } = piece
     const whole = cid.code === CODEC.raw || (piece.range.start === 0 && piece.range.end === size)
-    return [{ cid, whole, follow: block => fileItems(openPart(piece, block), piece.range) }]
-  })
+    yield { cid, whole, follow: block => fileItems(partOf(piece, decodeNode(cid, block)), piece.range) }
+  }
 }
 
-function shardItems(shard: ShardNode): Item[] {
-  const width = (shard.fanout - 1).toString(16).length
-  return shard.links
-    .filter(link => link.name.length === width)
-    .map(({ cid }) => ({ cid, whole: true, follow: block => entityOf(decodeNode(cid, block), null) }))
+function* shardItems({ fanout, links }: ShardNode): Generator<Item, void, undefined> {
+  const width = (fanout - 1).toString(16).length
+  for (let index = 0; index < links.length; index++) {
+    if (links.nameBytes(index).length !== width) continue
+    const cid = links.cid(index)
+    yield { cid, whole: true, follow: block => entityOf(decodeNode(cid, block), null) }
+  }
 }
 
 function headerOf(roots: readonly CID[]): Uint8Array {

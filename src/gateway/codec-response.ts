@@ -11,7 +11,7 @@ import { type Format, MEDIA_TYPE } from './format.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 import type { Lookup } from './lookup.ts'
 import { notModified } from './not-modified.ts'
-import type { UnixfsNode } from './unixfs-node.ts'
+import { fileInOneBlock, type UnixfsNode } from './unixfs-node.ts'
 
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
@@ -77,7 +77,7 @@ function blockResponse(
 ): Promise<ApiResponse> {
   const { node, block, query } = lookup
   return bytesResponse(lookup, {
-    file: { kind: 'file', cid: node.cid, size: block.length, inline: block, children: [] },
+    file: fileInOneBlock(node.cid, block),
     etag: `"${node.cid}.${format}"`,
     contentType: () => MEDIA_TYPE[format],
     headers: dispositionHeader(query, { kind, name: `${node.cid}.${ending}` }),

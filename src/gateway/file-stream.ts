@@ -1,10 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
+import type { Loaded } from './node-cache.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
 import { giveAway } from './owned-memory.ts'
 import type { BlockReader } from './request-blocks.ts'
-import { decodeNode, type FileNode, malformed } from './unixfs-node.ts'
+import { type FileNode, malformed, type UnixfsNode } from './unixfs-node.ts'
 
 /** A stretch of a file: bytes at hand, or part of what is below a link. */
 export type Piece = { bytes: Uint8Array; cid: null } | FilePart
@@ -26,35 +27,35 @@ export function streamFile(
   file: FileNode,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return walkInOrder<Piece>(blocks, piecesOf(file, range), {
-    blockOf: piece => piece.cid,
-    visit(piece, block): Step<Piece> {
-      if (piece.cid === null || block === null) return { output: 'bytes' in piece ? [piece.bytes] : [], next: [] }
-      const part = openPart(piece, block)
-      if (piece.cid.code !== CODEC.raw) return { output: [], next: piecesOf(part, piece.range) }
-      return { output: [giveAway(block).subarray(piece.range.start, piece.range.end)], next: [] }
+  return walkInOrder<Piece, Loaded>(blocks, piecesOf(file, range), {
+    read: ({ cid }) => (cid === null ? null : blocks.load(cid)),
+    visit(piece, loaded): Step<Piece> {
+      if (piece.cid === null || loaded === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
+      const part = partOf(piece, loaded.node)
+      if (piece.cid.code === CODEC.raw) {
+        return { output: [giveAway(loaded.block).subarray(piece.range.start, piece.range.end)] }
+      }
+      return { next: piecesOf(part, piece.range), bytes: loaded.block.length }
     },
   })
 }
 
 /** @throws HoldfastError `INVALID_CID` if the block is not the part of a file that its parent links. */
-export function openPart(part: FilePart, block: Uint8Array): FileNode {
-  const node = decodeNode(part.cid, block)
+export function partOf(part: FilePart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw malformed(part.cid, 'it is not what links to it say')
   return node
 }
 
 /** What `range` needs of a node's own bytes and of its children. Those of no size are left out. */
-export function piecesOf(file: FileNode, range: ByteRange): Piece[] {
-  const pieces: Piece[] = []
+export function* piecesOf(file: FileNode, range: ByteRange): Generator<Piece, void, undefined> {
   const inline = file.inline.subarray(range.start, range.end)
-  if (inline.length > 0) pieces.push({ bytes: inline, cid: null })
+  if (inline.length > 0) yield { bytes: inline, cid: null }
   let offset = file.inline.length
-  for (const { cid, size } of file.children) {
+  for (const [index, size] of file.sizes.entries()) {
+    if (offset >= range.end) return
     const start = Math.max(range.start - offset, 0)
     const end = Math.min(range.end - offset, size)
-    if (start < end) pieces.push({ cid, size, range: { start, end } })
+    if (start < end) yield { cid: file.links.cid(index), size, range: { start, end } }
     offset += size
   }
-  return pieces
 }

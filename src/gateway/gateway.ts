@@ -21,6 +21,7 @@ import { respond } from './respond.ts'
 import { type ArrivalOf, RootOpener } from './root-opener.ts'
 import { route } from './routing.ts'
 import { isSiteMatter, siteResponse } from './site-rules.ts'
+import type { WalkLimits } from './walk-budget.ts'
 
 export interface GatewayDependencies {
   content: LiveContent
@@ -30,6 +31,8 @@ export interface GatewayDependencies {
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */
   fetcher?: BlockFetcher | null
+  /** What one answer may cost, where it is not the usual. */
+  limits?: WalkLimits
 }
 
 const METHODS = 'GET, HEAD, OPTIONS'

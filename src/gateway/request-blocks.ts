@@ -4,11 +4,17 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AdmissionRules } from './admission.ts'
 import type { ContentOrigin, HeldContent } from './held-content.ts'
+import type { Loaded, NodeCache } from './node-cache.ts'
 import type { ReadAhead } from './read-ahead.ts'
+import { WalkBudget, type WalkLimits } from './walk-budget.ts'
 
 /** Where blocks are read from, their hashes checked. */
 export interface BlockReader {
   get(cid: CID): Promise<Uint8Array>
+  /** A block and what it is; memory that others may look at, too. */
+  load(cid: CID): Promise<Loaded>
+  /** What is left of what this answer may cost. */
+  readonly budget: WalkBudget
   /** What bounds reading more than is asked for. */
   readonly readAhead: ReadAhead
 }
@@ -19,12 +25,15 @@ export interface RequestBlockParts {
   clock: Clock
   rules: AdmissionRules
   readAhead: ReadAhead
+  nodes: NodeCache
   signal: AbortSignal
+  limits?: WalkLimits | undefined
 }
 
 /** The blocks below one root that are held for one request, from its first look until its body has ended. */
 export class RequestBlocks implements BlockReader {
   readonly root: CID
+  readonly budget: WalkBudget
   readonly #parts: RequestBlockParts
   #held: HeldContent
   /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
@@ -35,6 +44,7 @@ export class RequestBlocks implements BlockReader {
     this.root = root
     this.#held = held
     this.#parts = parts
+    this.budget = new WalkBudget(parts.signal, parts.limits)
   }
 
   /** Null if no origin has the root. The caller releases what it gets. */
@@ -67,10 +77,18 @@ export class RequestBlocks implements BlockReader {
    * `LEGAL_REASONS` if it is blocked.
    */
   async get(cid: CID): Promise<Uint8Array> {
-    await this.#renew()
-    this.#parts.rules.checkBlocked(cid)
-    const held = this.#isSingle(cid) ? await this.#holdSingle(cid) : this.#held
+    const held = await this.#heldFor(cid)
     return held.get(cid)
+  }
+
+  /**
+   * A block and what it is.
+   *
+   * @throws HoldfastError as {@link get}; `INVALID_CID` if it is not what it claims.
+   */
+  async load(cid: CID): Promise<Loaded> {
+    const held = await this.#heldFor(cid)
+    return this.#parts.nodes.load(cid, asked => held.get(asked))
   }
 
   /**
@@ -95,6 +113,14 @@ export class RequestBlocks implements BlockReader {
     this.#held.release()
     for (const held of this.#single.values()) held.release()
     this.#single.clear()
+  }
+
+  /** What a block is read from, which may have changed since the last. */
+  async #heldFor(cid: CID): Promise<HeldContent> {
+    this.#parts.signal.throwIfAborted()
+    await this.#renew()
+    this.#parts.rules.checkBlocked(cid)
+    return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
   }
 
   /** A timelock ends what is under way, unless another record has taken over by then. */

@@ -4,7 +4,7 @@ import { formatContentPath } from './content-path.ts'
 import { type Found, findLink } from './document.ts'
 import type { BlockReader, RequestBlocks } from './request-blocks.ts'
 import { findInShard } from './shard.ts'
-import { decodeNode, type UnixfsNode } from './unixfs-node.ts'
+import type { UnixfsNode } from './unixfs-node.ts'
 
 /** What a path leads to. */
 export interface Resolved {
@@ -46,9 +46,14 @@ export async function resolve(
   const trail: CID[] = []
   const traced: BlockReader = {
     readAhead: blocks.readAhead,
+    budget: blocks.budget,
     get: cid => {
       trail.push(cid)
       return blocks.get(cid)
+    },
+    load: cid => {
+      trail.push(cid)
+      return blocks.load(cid)
     },
   }
   let wanted = names
@@ -67,22 +72,27 @@ export async function resolve(
 /** The entry of one name. Null if there is none, or `node` is no directory. */
 export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: string): Promise<CID | null> {
   if (node.kind === 'shard') return findInShard(blocks, node, name)
-  if (node.kind === 'directory') return node.links.find(link => link.name === name)?.cid ?? null
+  if (node.kind !== 'directory') return null
+  const { links } = node
+  const bytes = Buffer.from(name)
+  for (let index = 0; index < links.length; index++) {
+    if (bytes.equals(links.nameBytes(index))) return links.cid(index)
+  }
   return null
 }
 
 /** Goes as far as the first symbolic link. Null if a name is not there. */
 async function follow(root: CID, blocks: BlockReader, names: readonly string[]): Promise<Followed | null> {
-  let block = await blocks.get(root)
-  let node = decodeNode(root, block)
+  let { block, node } = await blocks.load(root)
   const roots = [root]
   for (let depth = 0; depth < names.length; ) {
     if (node.kind === 'symlink') return { node, block, roots, depth }
     const rest = names.slice(depth)
     const found = node.kind === 'opaque' ? findLink(node, rest) : await findOne(blocks, node, rest)
     if (found === null) return null
-    block = await blocks.get(found.cid)
-    node = decodeNode(found.cid, block)
+    const turn = blocks.budget.step()
+    if (turn !== null) await turn
+    ;({ block, node } = await blocks.load(found.cid))
     roots.push(found.cid)
     depth += found.taken
   }

@@ -9,7 +9,6 @@ import { fileResponse } from './file-response.ts'
 import type { FormatChoice } from './format.ts'
 import type { Lookup } from './lookup.ts'
 import { findEntry } from './resolver.ts'
-import { decodeNode } from './unixfs-node.ts'
 
 /** Answers with what a path leads to, in the format asked for or as a browser shows it. */
 export async function respond(lookup: Lookup, choice: FormatChoice | null): Promise<ApiResponse> {
@@ -56,7 +55,7 @@ async function indexOrListing(lookup: Lookup, directory: DirectoryNode): Promise
   const { blocks } = lookup
   const cid = await findEntry(blocks, directory, INDEX_PAGE)
   if (cid === null) return directoryResponse(lookup, directory, 'html')
-  const page = decodeNode(cid, await blocks.get(cid))
+  const { node: page } = await blocks.load(cid)
   if (page.kind !== 'file') return directoryResponse(lookup, directory, 'html')
   return fileResponse(lookup, page, INDEX_PAGE, directory.cid)
 }

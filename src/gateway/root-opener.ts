@@ -9,8 +9,10 @@ import type { Admission } from './admission.ts'
 import type { ContentPath } from './content-path.ts'
 import { type ContentOrigin, PinnedContent } from './held-content.ts'
 import { NetworkContent } from './network-content.ts'
+import { NodeCache } from './node-cache.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { RequestBlocks } from './request-blocks.ts'
+import type { WalkLimits } from './walk-budget.ts'
 
 /** How far content is that is on its way here to be pinned; null for all other. */
 export type ArrivalOf = (cid: CID) => { blocks: number; bytes: number } | null
@@ -22,6 +24,7 @@ export interface RootOpenerParts {
   options: GatewayConfig
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
+  limits?: WalkLimits | undefined
 }
 
 const RETRIEVAL_SECONDS = 10
@@ -33,6 +36,7 @@ export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
   readonly #readAhead = new ReadAhead(BLOCKS_AHEAD)
+  readonly #nodes = new NodeCache()
 
   /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network. */
   constructor(parts: RootOpenerParts) {
@@ -47,14 +51,15 @@ export class RootOpener {
    * what is on its way or did not come in time; `GONE` or `LEGAL_REASONS` if it is blocked.
    */
   async open(request: ApiRequest, path: ContentPath): Promise<RequestBlocks> {
-    const { admission, clock, arrivalOf } = this.#parts
+    const { admission, clock, arrivalOf, limits } = this.#parts
     const rules = await admission.rules()
     rules.checkRoot(path.cid)
     rules.checkBlocked(path.cid, path.names)
     const onlyIfCached = /\bonly-if-cached\b/i.test(request.header('cache-control') ?? '')
     const origins = onlyIfCached ? this.#origins.slice(0, 1) : this.#origins
     const { signal } = request
-    const blocks = await RequestBlocks.open(path.cid, { origins, clock, rules, readAhead: this.#readAhead, signal })
+    const shared = { readAhead: this.#readAhead, nodes: this.#nodes }
+    const blocks = await RequestBlocks.open(path.cid, { ...shared, origins, clock, rules, signal, limits })
     if (blocks !== null) return blocks
     const arrival = onlyIfCached ? null : arrivalOf(path.cid)
     if (arrival !== null) throw onItsWay(path.root, arrival)

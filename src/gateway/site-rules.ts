@@ -6,7 +6,6 @@ import { streamFile } from './file-stream.ts'
 import type { Lookup } from './lookup.ts'
 import { findEntry, type Resolved, resolve } from './resolver.ts'
 import { respond } from './respond.ts'
-import { decodeNode } from './unixfs-node.ts'
 import { LARGEST_REDIRECTS, type Redirect, type RedirectStatus, WebRedirects } from './web-redirects.ts'
 
 /** A request whose path has not led anywhere. */
@@ -37,7 +36,7 @@ export async function siteResponse(lookup: FailedLookup): Promise<ApiResponse | 
 async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebRedirects | null> {
   const cid = await findEntry(blocks, root.node, FILE)
   if (cid === null) return null
-  const file = decodeNode(cid, await blocks.get(cid))
+  const { node: file } = await blocks.load(cid)
   if (file.kind !== 'file') return null
   const chunks: Uint8Array[] = []
   // One byte more than is allowed tells that there is more.

@@ -1,11 +1,24 @@
 import type { CID } from 'multiformats/cid'
 import { streamFile } from './file-stream.ts'
+import type { Loaded } from './node-cache.ts'
 import type { BlockReader } from './request-blocks.ts'
 import { shardEntries } from './shard.ts'
 import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
-import { type DirectoryLink, decodeNode, malformed, type UnixfsNode } from './unixfs-node.ts'
+import { type DirectoryLink, malformed, type UnixfsNode } from './unixfs-node.ts'
 
 type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
+
+/** A directory that is being gone through. */
+interface OpenDirectory {
+  cid: CID
+  /** Its path in the archive. */
+  name: string
+  links: Iterator<DirectoryLink> | AsyncIterator<DirectoryLink>
+  bytes: number
+}
+
+/** Longer than any file system takes; each entry costs as much as its path is long. */
+const LONGEST_PATH = 64 * 1024
 
 /**
  * A file or directory, with everything below it, as a TAR archive whose one top entry is called `name`. Symbolic
@@ -13,41 +26,49 @@ type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
  */
 export async function* streamTar(
   blocks: BlockReader,
-  root: UnixfsNode,
+  root: Loaded,
   name: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  yield* streamEntry(blocks, root, name)
+  const open: OpenDirectory[] = []
+  yield* entry(root, name)
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const { done, value: link } = await top.links.next()
+    if (done === true) {
+      blocks.budget.leave(top.bytes)
+      open.pop()
+      continue
+    }
+    const turn = blocks.budget.step()
+    if (turn !== null) await turn
+    checkName(top.cid, link.name)
+    yield* entry(await blocks.load(link.cid), `${top.name}/${link.name}`)
+  }
   yield tarEnd()
-}
 
-async function* streamEntry(
-  blocks: BlockReader,
-  node: UnixfsNode,
-  name: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  switch (node.kind) {
-    case 'file':
-      yield tarHeader({ name, type: 'file', size: node.size })
-      yield* streamFile(blocks, node, { start: 0, end: node.size })
-      yield tarPadding(node.size)
-      break
-    case 'symlink':
-      yield tarHeader({ name, type: 'symlink', size: 0, target: node.target })
-      break
-    case 'opaque':
-      throw malformed(node.cid, 'it is neither file nor directory')
-    default:
-      yield tarHeader({ name: `${name}/`, type: 'directory', size: 0 })
-      for await (const link of linksOf(blocks, node)) {
-        checkName(node.cid, link.name)
-        yield* streamEntry(blocks, decodeNode(link.cid, await blocks.get(link.cid)), `${name}/${link.name}`)
-      }
+  /** What stands for one entry; a directory is opened. */
+  async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
+    if (path.length > LONGEST_PATH) throw malformed(node.cid, `its path has more than ${LONGEST_PATH} characters`)
+    switch (node.kind) {
+      case 'file':
+        yield tarHeader({ name: path, type: 'file', size: node.size })
+        yield* streamFile(blocks, node, { start: 0, end: node.size })
+        yield tarPadding(node.size)
+        break
+      case 'symlink':
+        yield tarHeader({ name: path, type: 'symlink', size: 0, target: node.target })
+        break
+      case 'opaque':
+        throw malformed(node.cid, 'it is neither file nor directory')
+      default:
+        yield tarHeader({ name: `${path}/`, type: 'directory', size: 0 })
+        blocks.budget.enter(block.length)
+        open.push({ cid: node.cid, name: path, links: linksOf(blocks, node), bytes: block.length })
+    }
   }
 }
 
-async function* linksOf(blocks: BlockReader, node: Directory): AsyncGenerator<DirectoryLink> {
-  if (node.kind === 'shard') yield* shardEntries(blocks, node, null)
-  else yield* node.links
+function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
+  return node.kind === 'shard' ? shardEntries(blocks, node, null) : node.links[Symbol.iterator]()
 }
 
 /** A name that would lead elsewhere when the archive is unpacked is nobody's mistake. */

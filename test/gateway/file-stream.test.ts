@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { streamFile } from '../../src/gateway/file-stream.ts'
-import { ReadAhead } from '../../src/gateway/read-ahead.ts'
 import { decodeNode } from '../../src/gateway/unixfs-node.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { MapReader } from './map-reader.ts'
 import { fileNode, pbBlock, rawBlock } from './world.ts'
 
 /** A leaf by its length, or a node with bytes of its own and children. */
@@ -49,19 +49,12 @@ test('any range of a file of any shape is its bytes, read from no other blocks t
       const root = decodeNode(cid, blocks.get(cid.toString()) ?? new Uint8Array())
       if (root.kind !== 'file') throw new Error('a file was built')
       expect(root.size).toBe(bytes.length)
-      let read = 0
-      const reader = {
-        readAhead: new ReadAhead(3),
-        get: async (asked: CID) => {
-          read++
-          return blocks.get(asked.toString()) ?? new Uint8Array()
-        },
-      }
+      const reader = MapReader.over(blocks)
       const chunks: Uint8Array[] = []
       for await (const chunk of streamFile(reader, root, { start, end })) chunks.push(Buffer.from(chunk))
       expect(Buffer.concat(chunks).equals(bytes.subarray(start, end))).toBe(true)
       expect(chunks.every(chunk => chunk.length > 0)).toBe(true)
-      if (start === end) expect(read).toBe(0)
+      if (start === end) expect(reader.reads).toBe(0)
       // What was read ahead has been given back.
       expect([1, 2, 3, 4].map(() => reader.readAhead.take())).toEqual([true, true, true, false])
     }),
@@ -73,10 +66,10 @@ test('a stream that is ended early gives back what it had read ahead', async () 
   const root = decodeNode(cid, blocks.get(cid.toString()) ?? new Uint8Array())
   if (root.kind !== 'file') throw new Error('a file was built')
   const pending: Array<() => void> = []
-  const readAhead = new ReadAhead(3)
-  const get = (asked: CID): Promise<Uint8Array> =>
-    new Promise(resolve => pending.push(() => resolve(blocks.get(asked.toString()) ?? new Uint8Array())))
-  const stream = streamFile({ readAhead, get }, root, { start: 0, end: root.size })
+  const reader = new MapReader(
+    asked => new Promise(resolve => pending.push(() => resolve(blocks.get(asked.toString()) ?? new Uint8Array()))),
+  )
+  const stream = streamFile(reader, root, { start: 0, end: root.size })
   for (let taken = 0; taken < 3; taken++) {
     const next = stream.next()
     // The stream has started all that it wants before the first of it comes.
@@ -86,5 +79,5 @@ test('a stream that is ended early gives back what it had read ahead', async () 
   }
   expect(pending.length).toBeGreaterThan(0)
   await stream.return()
-  expect([1, 2, 3, 4].map(() => readAhead.take())).toEqual([true, true, true, false])
+  expect([1, 2, 3, 4].map(() => reader.readAhead.take())).toEqual([true, true, true, false])
 })

@@ -1,0 +1,155 @@
+import { CID } from 'multiformats/cid'
+
+const TEXT = new TextDecoder()
+const BYTES = 2
+const NUMBER = 0
+
+/** A DAG-PB block, its links left where they lie. */
+export interface PbNode {
+  data: Uint8Array | null
+  links: PbLinks
+}
+
+/**
+ * Reads a DAG-PB block in one pass and without an object for each link: a block of 4 MiB can have hundreds of
+ * thousands. The block's memory is kept for as long as its links are.
+ *
+ * @throws Error if it is not DAG-PB. Whether a link leads to a CID shows only when that is asked for.
+ */
+export function readPbNode(bytes: Uint8Array): PbNode {
+  let data: Uint8Array | null = null
+  let linksAreOver = false
+  const stretches: number[] = []
+  const reader = new ProtobufReader(bytes, 0, bytes.length)
+  const link = new ProtobufReader(bytes, 0, 0)
+  while (reader.next()) {
+    if (reader.wire !== BYTES) throw new Error('a field of a DAG-PB node is no bytes')
+    if (reader.field === 1 && data === null) {
+      data = bytes.subarray(reader.start, reader.end)
+      linksAreOver = stretches.length > 0
+    } else if (reader.field === 2 && !linksAreOver) {
+      checkLink(link.over(reader.start, reader.end))
+      stretches.push(reader.start, reader.end)
+    } else throw new Error('a field of a DAG-PB node is repeated, out of place or unknown')
+  }
+  return { data, links: new PbLinks(bytes, Uint32Array.from(stretches)) }
+}
+
+/** Hash, name and size come in this order, each at most once. */
+function checkLink(reader: ProtobufReader): void {
+  let last = 0
+  while (reader.next()) {
+    if (reader.field <= last || reader.field > 3) throw new Error('a field of a DAG-PB link is out of place or unknown')
+    if (reader.wire !== (reader.field === 3 ? NUMBER : BYTES)) throw new Error('a field of a DAG-PB link has no sense')
+    last = reader.field
+  }
+}
+
+/** The links of a DAG-PB block, by their place. */
+export class PbLinks {
+  readonly #bytes: Uint8Array
+  readonly #stretches: Uint32Array
+  readonly #reader: ProtobufReader
+
+  /** @param stretches where each link begins and ends in `bytes` */
+  constructor(bytes: Uint8Array, stretches: Uint32Array) {
+    this.#bytes = bytes
+    this.#stretches = stretches
+    this.#reader = new ProtobufReader(bytes, 0, 0)
+  }
+
+  get length(): number {
+    return this.#stretches.length / 2
+  }
+
+  /** @throws Error if the link leads to what is no CID. */
+  cid(index: number): CID {
+    return CID.decode(this.#bytesOf(index, 1))
+  }
+
+  /** As text; empty if it has none. */
+  name(index: number): string {
+    return TEXT.decode(this.nameBytes(index))
+  }
+
+  nameBytes(index: number): Uint8Array {
+    return this.#bytesOf(index, 2)
+  }
+
+  /** Bytes of the DAG below, as the link claims; 0 if it says nothing. */
+  size(index: number): number {
+    return this.#seek(index, 3) ? this.#reader.value : 0
+  }
+
+  #bytesOf(index: number, field: number): Uint8Array {
+    return this.#seek(index, field) ? this.#bytes.subarray(this.#reader.start, this.#reader.end) : EMPTY
+  }
+
+  #seek(index: number, field: number): boolean {
+    const reader = this.#reader.over(this.#stretches[index * 2] ?? 0, this.#stretches[index * 2 + 1] ?? 0)
+    while (reader.next()) if (reader.field === field) return true
+    return false
+  }
+}
+
+const EMPTY = new Uint8Array()
+
+/** Goes over the fields of a protobuf message. */
+export class ProtobufReader {
+  readonly #bytes: Uint8Array
+  #position: number
+  #end: number
+  field = 0
+  /** 0 for a number, 2 for bytes; others have no value here. */
+  wire = 0
+  /** Of a field with bytes: where they begin and end. */
+  start = 0
+  end = 0
+  /** Of a field with a number; beyond 2^53 it is not exact. */
+  value = 0
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    this.#bytes = bytes
+    this.#position = start
+    this.#end = end
+  }
+
+  /** Begins anew with another stretch of the same bytes. */
+  over(start: number, end: number): this {
+    this.#position = start
+    this.#end = end
+    return this
+  }
+
+  /** Whether there was another field. @throws Error if it is malformed. */
+  next(): boolean {
+    if (this.#position >= this.#end) return false
+    const key = this.#varint()
+    this.field = Math.floor(key / 8)
+    this.wire = key % 8
+    if (this.wire === NUMBER) this.value = this.#varint()
+    else if (this.wire === BYTES) this.#skip(this.#varint())
+    else if (this.wire === 1) this.#skip(8)
+    else if (this.wire === 5) this.#skip(4)
+    else throw new Error('a protobuf field of an unknown kind')
+    return true
+  }
+
+  #skip(bytes: number): void {
+    this.start = this.#position
+    this.end = this.start + bytes
+    if (this.end > this.#end) throw new Error('a protobuf field goes beyond its message')
+    this.#position = this.end
+  }
+
+  #varint(): number {
+    let value = 0
+    for (let scale = 1, count = 0; count < 10; scale *= 128, count++) {
+      const byte = this.#position < this.#end ? this.#bytes[this.#position++] : undefined
+      if (byte === undefined) throw new Error('a protobuf number goes beyond its message')
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+    throw new Error('a protobuf number is too long')
+  }
+}
