@@ -61,8 +61,9 @@ export class ServerProcess {
     args: readonly string[] = [],
     env: Env = {},
     longestMs = LONGEST_MS,
+    nodeArgs: readonly string[] = [],
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args], {
+    const child = spawn(process.execPath, [...nodeArgs, MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: longestMs,

@@ -1,0 +1,61 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AbusedServer } from './abused-server.ts'
+import { type AbuseRow, GROWTH_MIB, LONGEST_STALL_MS } from './row.ts'
+
+const ROWS = join(import.meta.dirname, 'rows')
+const files = readdirSync(ROWS).filter(file => file.endsWith('.ts'))
+const rows = await Promise.all(
+  files.map(async file => ((await import(join(ROWS, file))) as { rows: readonly AbuseRow[] }).rows),
+)
+const MiB = 1024 ** 2
+
+let server: AbusedServer
+
+beforeAll(async () => {
+  server = await AbusedServer.start()
+})
+
+afterAll(() => server.stop())
+
+/** Asks for `/health` again and again until told to end; resolves with how often it was answered. */
+async function askHealth(ended: () => boolean): Promise<number> {
+  let answered = 0
+  do {
+    expect((await server.ask('/health')).status).toBe(200)
+    answered++
+    await new Promise(resolve => setTimeout(resolve, 25))
+  } while (!ended())
+  return answered
+}
+
+describe('one request', () => {
+  test.each(rows.flat())(
+    'does not take the loop away from the others: $name',
+    async row => {
+      const { longestStallMs = LONGEST_STALL_MS, growthMiB = GROWTH_MIB, answers } = row
+      try {
+        await row.setUp?.(server)
+        await server.watched.reset()
+        const before = server.watched.memory() ?? 0
+        let ended = false
+        const request = row.request(server).finally(() => {
+          ended = true
+        })
+        const [status, answered] = await Promise.all([request, askHealth(() => ended)])
+        expect(answered).toBeGreaterThan(0)
+        expect(answers, 'the status of the answer').toContain(status)
+        expect(server.watched.longestStall(), 'the loop stood still, in milliseconds').toBeLessThan(longestStallMs)
+        const grown = ((server.watched.memory() ?? before) - before) / MiB
+        expect(grown, 'the memory grew, in MiB').toBeLessThan(growthMiB)
+      } catch (error) {
+        // What is left may hang; the next row gets a fresh one.
+        await server.stop()
+        server = await AbusedServer.start()
+        throw error
+      }
+    },
+    60_000,
+  )
+})

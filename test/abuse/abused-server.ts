@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { carOf } from '../car/support/cars.ts'
+import type { Dag } from '../fetch/support/dags.ts'
+import { temporaryDirectory } from '../server-process.ts'
+import { WatchedServer } from '../support/watched-process.ts'
+
+/** No abuse may hold up another's request for so long; it is also when the client of a row gives up. */
+const PATIENCE_MS = 20_000
+
+/** What makes small requests reach what takes thousands otherwise. */
+const CONFIG = {
+  trustedProxies: 1,
+  gateway: { maxConcurrentRequests: 64 },
+  pin: { maxDepth: 12_500, findTimeoutSeconds: 5 },
+}
+
+export interface Answer {
+  status: number
+  body: Buffer
+  headers: http.IncomingHttpHeaders
+}
+
+export interface Asked {
+  method?: string
+  headers?: Record<string, string>
+  body?: Uint8Array | string
+  /** Leave after so many bytes of the answer; `status` is then what came first. */
+  leaveAfter?: number
+}
+
+/** The server of the abuse tests with an owner's key, and ways to ask it. */
+export class AbusedServer {
+  readonly #directory: ReturnType<typeof temporaryDirectory>
+  readonly #watched: WatchedServer
+  readonly key: string
+
+  private constructor(directory: ReturnType<typeof temporaryDirectory>, watched: WatchedServer, key: string) {
+    this.#directory = directory
+    this.#watched = watched
+    this.key = key
+  }
+
+  static async start(): Promise<AbusedServer> {
+    const directory = temporaryDirectory()
+    const config = join(directory.path, 'config.json')
+    writeFileSync(config, JSON.stringify(CONFIG))
+    const key = `abuse_${randomBytes(32).toString('hex')}`
+    const watched = await WatchedServer.start(join(directory.path, 'data'), join(directory.path, 'stalls'), {
+      args: ['--config', config],
+      env: { HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: 'error' },
+      longestMs: 120_000,
+    })
+    return new AbusedServer(directory, watched, key)
+  }
+
+  get watched(): WatchedServer {
+    return this.#watched
+  }
+
+  get url(): string {
+    return this.#watched.process.url
+  }
+
+  /** Multiaddr of the server's node. */
+  get peerAddress(): string {
+    return /^peer address\s+(\S+)$/m.exec(this.#watched.process.stdout)?.[1] ?? ''
+  }
+
+  async stop(): Promise<void> {
+    this.#watched.process.signal('SIGKILL')
+    await this.#watched.process.ended()
+    this.#directory.remove()
+  }
+
+  /** Sends a request on a connection of its own. A path below `/api/v3` carries the owner's key. */
+  ask(path: string, { method = 'GET', headers = {}, body, leaveAfter }: Asked = {}): Promise<Answer> {
+    const authorization = path.startsWith('/api/v3/') || path.startsWith('/admin/') ? { 'x-api-key': this.key } : {}
+    return new Promise((resolve, reject) => {
+      const request = http.request(
+        `${this.url}${path}`,
+        { method, agent: false, headers: { ...authorization, ...headers }, timeout: PATIENCE_MS },
+        response => {
+          const chunks: Buffer[] = []
+          let length = 0
+          const { statusCode: status = 0 } = response
+          const finish = (): void => resolve({ status, body: Buffer.concat(chunks), headers: response.headers })
+          response.on('data', (chunk: Buffer) => {
+            length += chunk.length
+            if (leaveAfter === undefined) chunks.push(chunk)
+            else if (length >= leaveAfter) {
+              response.destroy()
+              finish()
+            }
+          })
+          response.on('end', finish)
+          response.on('error', reject)
+        },
+      )
+      request.on('timeout', () => request.destroy(new Error(`no answer to ${method} ${path.slice(0, 80)}`)))
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  /** The body as JSON. */
+  askJson(method: string, path: string, body: unknown): Promise<Answer> {
+    return this.ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  }
+
+  /** Imports a CAR of one DAG and expects it to be taken. Returns the root. */
+  async store(dag: Dag): Promise<string> {
+    const { status, body } = await this.importCar(dag)
+    if (status !== 201 && status !== 200) throw new Error(`the content was refused: ${status} ${body}`)
+    return dag.root.toString()
+  }
+
+  async importCar(dag: Dag): Promise<Answer> {
+    return this.ask('/api/v3/files/car', {
+      method: 'POST',
+      headers: { 'content-type': 'application/vnd.ipld.car' },
+      body: await carOf([dag.root], dag.blocks),
+    })
+  }
+
+  /** A connection on which nothing was sent yet. The caller destroys it. */
+  async connection(): Promise<Socket> {
+    const socket = connect(Number(new URL(this.url).port), '127.0.0.1')
+    await once(socket, 'connect')
+    return socket
+  }
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Env, ServerProcess } from '../server-process.ts'
+
+const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stall-preload.ts')).href
+
+/** A server in a process of its own whose loop a thread of that process watches. */
+export class WatchedServer {
+  readonly process: ServerProcess
+  readonly #report: string
+
+  private constructor(process: ServerProcess, report: string) {
+    this.process = process
+    this.#report = report
+  }
+
+  /** @param report a file that does not exist yet, for the watching thread to write to */
+  static async start(
+    dataDir: string,
+    report: string,
+    options: { args?: readonly string[]; env?: Env; longestMs?: number } = {},
+  ): Promise<WatchedServer> {
+    const { args, env, longestMs } = options
+    const watching = ['--import', PRELOAD]
+    const process = await ServerProcess.start(dataDir, args, { ...env, STALL_REPORT: report }, longestMs, watching)
+    return new WatchedServer(process, report)
+  }
+
+  /** The longest time that the loop stood still since {@link reset}, in milliseconds. */
+  longestStall(): number {
+    return Number.parseInt(readFileSync(this.#report, 'utf8'), 10)
+  }
+
+  /** Resolves when the stalls so far are forgotten. */
+  async reset(): Promise<void> {
+    this.process.signal('SIGUSR2')
+    for (let tries = 0; this.longestStall() > 100; tries++) {
+      if (tries > 500) throw new Error('the server does not forget its stalls')
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+
+  /** The most memory that the process has had in RAM since {@link forgetPeak}, in bytes; null where that is not known. */
+  peakMemory(): number | null {
+    return kibibytesOf(this.process.pid, 'VmHWM')
+  }
+
+  memory(): number | null {
+    return kibibytesOf(this.process.pid, 'VmRSS')
+  }
+}
+
+function kibibytesOf(pid: number, field: string): number | null {
+  if (process.platform !== 'linux') return null
+  const line = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return line === null ? null : Number(line[1]) * 1_024
+}
