@@ -94,12 +94,12 @@ describe('passwords', () => {
   test('stored at another cost are stored anew by the next login', async () => {
     const scrypt = new CountedScrypt()
     const former = await new ScryptHasher({ cost: 32, blockSize: 8, parallelization: 1 }, scrypt.derive).hash(PASSWORD)
-    access.accountTable.setPasswordHash(account.id, former)
+    await access.store.accounts.setPassword(account.id, former, null)
     const token = await sessionOf()
-    const stored = access.accountTable.passwordHash(account.id)
+    const stored = await access.store.accounts.passwordHash(account.id)
     expect(stored).toMatch(/^scrypt\$N=16,r=8,p=1\$/)
     await sessionOf()
-    expect(access.accountTable.passwordHash(account.id)).toBe(stored)
+    expect(await access.store.accounts.passwordHash(account.id)).toBe(stored)
     expect((await bearer(token)).account.id).toBe(account.id)
   })
 
@@ -232,7 +232,7 @@ describe('signing up', () => {
       const signUp = new SignUp(access.accounts, settings, access.clock)
       expect((await failure(() => signUp.signUp(input, ADDRESS))).code).toBe('NOT_OFFERED')
     }
-    expect(access.accounts.find(input.email)).toBeUndefined()
+    expect(await access.accounts.find(input.email)).toBeUndefined()
   })
 
   test('gives the plan of the configuration, and has a limit for each address', async () => {

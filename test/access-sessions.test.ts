@@ -206,7 +206,7 @@ describe('sessions of an engine', () => {
       const body = JSON.stringify({ email: 'someone@example.org', password: PASSWORD })
       const answer = await callApi(engine, 'POST', '/auth/signup', { body })
       expect([answer.status, answer.json.code]).toEqual([403, 'NOT_OFFERED'])
-      expect(engine.accounts.list()).toEqual([])
+      expect(await engine.accounts.list()).toEqual([])
       await engine.stop()
     }))
 
@@ -246,8 +246,8 @@ test('a credential that is taken away while it is looked up is not remembered', 
         return { accountId: id, credential, allowedFrom: null, used: () => {} }
       },
     }
-    const { clock, plans, accountTable: accounts } = access
-    const authenticator = new Authenticator({ accounts, plans, cache, clock, verifiers: [verifier] })
+    const { clock, plans, store } = access
+    const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers: [verifier] })
     const ask = () => authenticator.authenticate({ header: () => 'secret', remoteAddress: undefined })
     meanwhile = () => cache.clear()
     await ask()

@@ -19,10 +19,7 @@ import { SESSION_MS, SessionService } from '../src/access/session-service.ts'
 import { SessionTokens } from '../src/access/session-token.ts'
 import { SessionVerifier } from '../src/access/session-verifier.ts'
 import { type SigningKeyStore, SigningKeys, type StoredSigningKey } from '../src/access/signing-keys.ts'
-import { AccountTable } from '../src/catalogue/sqlite/account-table.ts'
-import { KeyTable } from '../src/catalogue/sqlite/key-table.ts'
-import { SecondFactorTable } from '../src/catalogue/sqlite/second-factor-table.ts'
-import { SessionTable } from '../src/catalogue/sqlite/session-table.ts'
+import { sqliteAccess } from '../src/catalogue/sqlite/access-catalogue.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { silentLogger } from '../src/domain/logger.ts'
 import { Database } from '../src/storage/database.ts'
@@ -72,9 +69,7 @@ export function openAccess(clock = new StandingClock()) {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-access-'))
   const db = new Database(join(dataDir, 'holdfast.db'))
   const writes = new WriteQueue(db)
-  const table = new AccountTable(db)
-  const keyTable = new KeyTable(db)
-  const sessionTable = new SessionTable(db)
+  const store = sqliteAccess(db, writes)
   const plans = new PlanCatalogue()
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
@@ -83,13 +78,13 @@ export function openAccess(clock = new StandingClock()) {
   const keptKeys = new KeptKeys()
   const tokens = new SessionTokens(new SigningKeys(keptKeys, clock, SESSION_MS), clock)
   const verifiers = [
-    new ApiKeyVerifier(keyTable, writes, clock, silentLogger),
-    new SessionVerifier(tokens, sessionTable, clock),
+    new ApiKeyVerifier(store.keys, clock, silentLogger),
+    new SessionVerifier(tokens, store.sessions, clock),
   ]
-  const authenticator = new Authenticator({ accounts: table, plans, cache, clock, verifiers })
-  const accounts = new AccountService({ table, sessions: sessionTable, hasher, writes, plans, cache, clock })
-  const secondFactor = new SecondFactor({ table: new SecondFactorTable(db), writes, clock })
-  const sessions = new SessionService({ table: sessionTable, tokens, writes, cache, clock })
+  const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers })
+  const accounts = new AccountService({ store: store.accounts, hasher, plans, cache, clock })
+  const secondFactor = new SecondFactor({ store: store.secondFactors, clock })
+  const sessions = new SessionService({ store: store.sessions, tokens, cache, clock })
   const challenges = new LoginChallenges(clock)
   return {
     dataDir,
@@ -97,14 +92,14 @@ export function openAccess(clock = new StandingClock()) {
     writes,
     plans,
     accounts,
-    accountTable: table,
+    store,
     scrypt,
     keptKeys,
     secondFactor,
     sessions,
-    keys: new KeyService({ table: keyTable, accounts: table, writes, scopes, secondFactor, cache, clock }),
-    logins: new LoginService({ accounts: table, sessions, secondFactor, challenges, hasher, writes, clock }),
-    passwords: new PasswordService({ table, accounts, hasher, clock }),
+    keys: new KeyService({ store: store.keys, accounts: store.accounts, plans, scopes, secondFactor, cache, clock }),
+    logins: new LoginService({ accounts: store.accounts, sessions, secondFactor, challenges, hasher, clock }),
+    passwords: new PasswordService({ store: store.accounts, accounts, hasher, clock }),
     authenticator,
     authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
       authenticator.authenticate({ header: name => headers[name], remoteAddress }),

@@ -109,7 +109,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     const all = await ask('')
     expect(all.accounts).toHaveLength(all.total)
     expect(all.accounts[0]).toEqual({
-      ...engine.accounts.get(ownerId),
+      ...(await engine.accounts.get(ownerId)),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       usage: await engine.pins.usage(ownerId),
     })

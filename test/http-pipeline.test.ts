@@ -21,7 +21,13 @@ function principalOf(kind: Credential['kind'], requests: number): Principal {
     },
     plan: {
       ...{ name: 'p', timelock: false, clusters: '*', maxFileBytes: null, maxDirectoryBytes: null },
-      ...{ maxDirectoryFiles: null, maxStorageBytes: null, maxPins: null, pageLimit: { default: 1, max: 1 } },
+      ...{
+        maxDirectoryFiles: null,
+        maxStorageBytes: null,
+        maxPins: null,
+        maxKeys: null,
+        pageLimit: { default: 1, max: 1 },
+      },
       ...{ rateLimit: { requests, windowSeconds: 60 }, accountRateLimit: null },
     },
     credential: { kind, id: `credential of ${requests}`, name: null, scopes: ['files:read'], expiresAt: null },

@@ -1,8 +1,7 @@
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
-import type { SessionTable } from '../catalogue/sqlite/session-table.ts'
+import type { AccountChanges, AccountStore } from '../catalogue/accounts.ts'
+import type { Page } from '../catalogue/page.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
 import type { CredentialCache } from './credential-cache.ts'
 import type { PasswordHasher } from './password-hasher.ts'
@@ -21,10 +20,8 @@ export interface NewAccount {
 }
 
 export interface AccountServiceOptions {
-  table: AccountTable
-  sessions: SessionTable
+  store: AccountStore
   hasher: PasswordHasher
-  writes: WriteQueue
   plans: PlanCatalogue
   cache: CredentialCache
   clock: Clock
@@ -35,23 +32,20 @@ export interface AccountServiceOptions {
 const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
+const ROWS_AT_ONCE = 1_000
 
 /** Accounts: who may sign in and have keys, and on which plan. Every change is durable when its promise resolves. */
 export class AccountService {
-  readonly #table: AccountTable
-  readonly #sessions: SessionTable
+  readonly #store: AccountStore
   readonly #hasher: PasswordHasher
-  readonly #writes: WriteQueue
   readonly #plans: PlanCatalogue
   readonly #cache: CredentialCache
   readonly #clock: Clock
   readonly #random: RandomBytes
 
   constructor(options: AccountServiceOptions) {
-    this.#table = options.table
-    this.#sessions = options.sessions
+    this.#store = options.store
     this.#hasher = options.hasher
-    this.#writes = options.writes
     this.#plans = options.plans
     this.#cache = options.cache
     this.#clock = options.clock
@@ -74,48 +68,60 @@ export class AccountService {
       createdAt: this.#clock.now(),
     }
     this.#plans.check(account.plan)
+    checkUnreserved(account.email, account.role)
     const passwordHash = input.password === undefined ? null : await this.#hash(input.password, 'password')
-    await this.#write(() => {
-      this.#checkFree(account)
-      this.#table.insert(account)
-      if (passwordHash !== null) this.#table.setPasswordHash(account.id, passwordHash)
-    })
+    const outcome = await this.#store.insert(account, passwordHash)
+    if (outcome === 'email_taken') throw emailTaken(account.email)
     return account
   }
 
   /** The first owner: the one who runs the node. Created on the plan `unlimited` if there is none yet. */
   async ensureOwner(): Promise<{ account: Account; created: boolean }> {
-    const owner = this.#table.findOwner()
-    if (owner !== undefined) return { account: owner, created: false }
+    const owner = await this.#store.findOwner()
+    if (owner !== null) return { account: owner, created: false }
     return { account: await this.create({ email: OWNER_EMAIL, plan: 'unlimited', role: 'owner' }), created: true }
   }
 
   /** @throws HoldfastError `NOT_FOUND`. */
-  get(id: string): Account {
-    const account = this.#table.get(id)
-    if (account === undefined) throw notFound(id)
+  async get(id: string): Promise<Account> {
+    const account = await this.#store.get(id)
+    if (account === null) throw notFound(id)
     return account
   }
 
   /** By id, or by email in upper or lower case. Undefined if there is none. */
-  find(idOrEmail: string): Account | undefined {
-    return this.#table.get(idOrEmail) ?? this.#table.findByEmail(idOrEmail.trim())
+  async find(idOrEmail: string): Promise<Account | undefined> {
+    const account = (await this.#store.get(idOrEmail)) ?? (await this.#store.findByEmail(idOrEmail.trim()))
+    return account ?? undefined
   }
 
-  /** Oldest first. */
-  list(): Account[] {
-    return this.#table.list()
+  /** All of them, oldest first. Where there may be many, {@link pages} does not have them in memory at once. */
+  async list(): Promise<Account[]> {
+    const accounts: Account[] = []
+    for await (const page of this.pages()) accounts.push(...page)
+    return accounts
+  }
+
+  /** All of them, oldest first, a thousand at a time. */
+  async *pages(): AsyncGenerator<Account[]> {
+    let after: string | null = null
+    do {
+      const page: Page<Account> = await this.#store.list({ after, limit: ROWS_AT_ONCE })
+      if (page.rows.length > 0) yield page.rows
+      after = page.next
+    } while (after !== null)
   }
 
   /** Some of the list, and how many accounts there are. */
-  page(offset: number, limit: number): { accounts: Account[]; total: number } {
-    return { accounts: this.#table.page(offset, limit), total: this.#table.count() }
+  async page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }> {
+    const { rows, total } = await this.#store.slice(offset, limit)
+    return { accounts: rows, total }
   }
 
   /** @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown id. */
   async setPlan(id: string, plan: string): Promise<Account> {
     this.#plans.check(plan)
-    return this.#change(id, () => this.#table.setPlan(id, plan))
+    return this.#change(id, { plan })
   }
 
   /**
@@ -124,16 +130,20 @@ export class AccountService {
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED` for a cluster that the account's plan does not allow, `NOT_FOUND`.
    */
   async setDefaultCluster(id: string, cluster: string | null): Promise<Account> {
-    const { clusters } = this.#plans.get(this.get(id).plan)
+    const { clusters } = this.#plans.get((await this.get(id)).plan)
     if (cluster !== null && clusters !== '*' && !clusters.includes(cluster)) {
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cluster ${cluster} is not available to this account`)
     }
-    return this.#change(id, () => this.#table.setDefaultCluster(id, cluster))
+    return this.#change(id, { defaultCluster: cluster })
   }
 
-  /** A disabled account keeps its content and is refused with `account_disabled`. @throws HoldfastError `NOT_FOUND`. */
+  /**
+   * A disabled account keeps its content; its keys and sessions are refused with `account_disabled` from then on.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner that is not disabled.
+   */
   async setDisabled(id: string, disabled: boolean): Promise<Account> {
-    return this.#change(id, () => this.#table.setDisabled(id, disabled))
+    return this.#change(id, { disabled })
   }
 
   /**
@@ -144,12 +154,8 @@ export class AccountService {
   async setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account> {
     const email = changes.email === undefined ? undefined : parseEmail(changes.email)
     const name = changes.name === undefined ? undefined : parseDisplayName(changes.name)
-    return this.#change(id, () => {
-      const before = this.get(id)
-      const after = { ...before, email: email ?? before.email, name: name === undefined ? before.name : name }
-      this.#checkFree(after)
-      return this.#table.setProfile(id, after)
-    })
+    if (email !== undefined) checkUnreserved(email, (await this.get(id)).role)
+    return this.#change(id, { ...(email === undefined ? {} : { email }), ...(name === undefined ? {} : { name }) })
   }
 
   /**
@@ -163,10 +169,9 @@ export class AccountService {
     { keep = null, field = 'password' }: { keep?: string | null; field?: string } = {},
   ): Promise<void> {
     const hash = await this.#hash(password, field)
-    await this.#change(id, () => {
-      this.#sessions.deleteOf(id, keep)
-      return this.#table.setPasswordHash(id, hash)
-    })
+    const isThere = await this.#store.setPassword(id, hash, keep)
+    this.#cache.clear()
+    if (!isThere) throw notFound(id)
   }
 
   async #hash(password: string, field: string): Promise<string> {
@@ -174,26 +179,27 @@ export class AccountService {
     return this.#hasher.hash(password)
   }
 
-  /** @throws HoldfastError `CONFLICT` if the account's email is another's or kept for the owner. */
-  #checkFree({ id, email, role }: Account): void {
-    const holder = this.#table.findByEmail(email)
-    const reserved = role !== 'owner' && email.toLowerCase() === OWNER_EMAIL
-    if (reserved || (holder !== undefined && holder.id !== id)) {
-      throw new HoldfastError('CONFLICT', `email: there is already an account for ${email}`)
-    }
-  }
-
-  async #change(id: string, update: () => boolean): Promise<Account> {
-    await this.#write(() => {
-      if (!update()) throw notFound(id)
-    })
-    return this.get(id)
-  }
-
-  async #write(work: () => void): Promise<void> {
-    await this.#writes.run(work, { durable: true })
+  async #change(id: string, changes: AccountChanges): Promise<Account> {
+    const outcome = await this.#store.change(id, changes)
     this.#cache.clear()
+    if (outcome === 'no_account') throw notFound(id)
+    if (outcome === 'email_taken') throw emailTaken(changes.email ?? '')
+    if (outcome === 'last_owner') throw lastOwner()
+    return outcome
   }
+}
+
+/** @throws HoldfastError `CONFLICT` for the address that is kept for the first owner. */
+function checkUnreserved(email: string, role: Account['role']): void {
+  if (role !== 'owner' && email.toLowerCase() === OWNER_EMAIL) throw emailTaken(email)
+}
+
+function emailTaken(email: string): HoldfastError {
+  return new HoldfastError('CONFLICT', `email: there is already an account for ${email}`)
+}
+
+function lastOwner(): HoldfastError {
+  return new HoldfastError('CONFLICT', 'this is the last owner of the node: make another account an owner first')
 }
 
 function parseEmail(value: string): string {

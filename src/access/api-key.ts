@@ -1,10 +1,12 @@
-import type { KeyRow } from '../catalogue/sqlite/key-table.ts'
+import type { KeyRow } from '../catalogue/keys.ts'
 import { isScope, type Scope } from './principal.ts'
 
 /** A credential for programs. Times are milliseconds since the epoch. */
 export interface ApiKey {
   id: string
   accountId: string
+  /** The name of the key that minted it; null if a session, the owner or a command did. */
+  parent: string | null
   /** Unique within the account. */
   name: string
   /** A note of the holder's own. */
@@ -22,7 +24,7 @@ export interface ApiKey {
 }
 
 export function toApiKey(row: KeyRow): ApiKey {
-  const { hash: _, ...rest } = row
+  const { hash: _, parentId: __, ...rest } = row
   return { ...rest, scopes: row.scopes.filter(isScope) }
 }
 

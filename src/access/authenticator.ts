@@ -1,4 +1,4 @@
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
+import type { AccountStore } from '../catalogue/accounts.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isLive } from './api-key.ts'
@@ -16,7 +16,7 @@ export interface AuthenticationRequest {
 }
 
 export interface AuthenticatorOptions {
-  accounts: AccountTable
+  accounts: Pick<AccountStore, 'get'>
   plans: PlanCatalogue
   cache: CredentialCache
   clock: Clock
@@ -26,7 +26,7 @@ export interface AuthenticatorOptions {
 
 /** Finds out who is asking, by the `Authorization` or the `X-API-Key` header; either may carry any credential. */
 export class Authenticator {
-  readonly #accounts: AccountTable
+  readonly #accounts: Pick<AccountStore, 'get'>
   readonly #plans: PlanCatalogue
   readonly #cache: CredentialCache
   readonly #clock: Clock
@@ -69,8 +69,8 @@ export class Authenticator {
     for (const verifier of this.#verifiers) {
       const verified = await verifier.verify(secret)
       if (verified === null) continue
-      const account = this.#accounts.get(verified.accountId)
-      if (account === undefined) return null
+      const account = await this.#accounts.get(verified.accountId)
+      if (account === null) return null
       const known = { ...verified, account }
       this.#cache.set(hash, known, epoch)
       return known

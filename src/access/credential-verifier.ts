@@ -1,7 +1,6 @@
-import type { KeyTable } from '../catalogue/sqlite/key-table.ts'
+import type { KeyStore } from '../catalogue/keys.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { isLive, toApiKey } from './api-key.ts'
 import { hashSecret } from './api-key-secret.ts'
 import { AddressList } from './network-address.ts'
@@ -27,21 +26,19 @@ export interface CredentialVerifier {
 const LAST_USED_MS = 60_000
 
 export class ApiKeyVerifier implements CredentialVerifier {
-  readonly #keys: KeyTable
-  readonly #writes: WriteQueue
+  readonly #keys: KeyStore
   readonly #clock: Clock
   readonly #logger: Logger
 
-  constructor(keys: KeyTable, writes: WriteQueue, clock: Clock, logger: Logger) {
+  constructor(keys: KeyStore, clock: Clock, logger: Logger) {
     this.#keys = keys
-    this.#writes = writes
     this.#clock = clock
     this.#logger = logger
   }
 
   async verify(secret: string): Promise<VerifiedCredential | null> {
-    const row = this.#keys.findByHash(hashSecret(secret))
-    if (row === undefined || !isLive(row, this.#clock.now())) return null
+    const row = await this.#keys.findByHash(hashSecret(secret))
+    if (row === null || !isLive(row, this.#clock.now())) return null
     const { id, name, scopes, expiresAt, ipAllowlist } = toApiKey(row)
     let lastUsedAt = row.lastUsedAt
     return {
@@ -51,8 +48,8 @@ export class ApiKeyVerifier implements CredentialVerifier {
       used: now => {
         if (lastUsedAt !== null && Math.abs(now - lastUsedAt) < LAST_USED_MS) return
         lastUsedAt = now
-        this.#writes
-          .run(() => this.#keys.setLastUsed(id, now), { durable: false })
+        this.#keys
+          .noteUse(id, now)
           .catch(error => this.#logger.warn({ err: error, key: id }, 'the last use of a key could not be noted'))
       },
     }

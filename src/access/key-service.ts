@@ -1,13 +1,14 @@
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
-import type { KeyRow, KeyTable } from '../catalogue/sqlite/key-table.ts'
+import type { AccountStore } from '../catalogue/accounts.ts'
+import type { KeyRefusal, KeyRow, KeyStore, NewKeyRow } from '../catalogue/keys.ts'
+import type { Page } from '../catalogue/page.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { type ApiKey, isLive, toApiKey } from './api-key.ts'
 import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
 import type { CredentialCache } from './credential-cache.ts'
 import { type KeyInput, type KeyWish, parseKeyInput } from './key-input.ts'
 import { AddressList } from './network-address.ts'
+import type { PlanCatalogue } from './plan-catalogue.ts'
 import { type Principal, SCOPES } from './principal.ts'
 import type { ScopePolicy } from './scope-policy.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -19,9 +20,9 @@ export interface NewKey {
 }
 
 export interface KeyServiceOptions {
-  table: KeyTable
-  accounts: AccountTable
-  writes: WriteQueue
+  store: KeyStore
+  accounts: Pick<AccountStore, 'get'>
+  plans: PlanCatalogue
   scopes: ScopePolicy
   secondFactor: SecondFactor
   cache: CredentialCache
@@ -30,12 +31,15 @@ export interface KeyServiceOptions {
 }
 
 const MIN_CHOSEN_SECRET = 32
+const MAX_CHOSEN_SECRET = 1_024
+/** Keys of one page of a list. */
+const PAGE_ROWS = 1_000
 
 /** The API keys of all accounts. Every change is durable when its promise resolves. */
 export class KeyService {
-  readonly #table: KeyTable
-  readonly #accounts: AccountTable
-  readonly #writes: WriteQueue
+  readonly #store: KeyStore
+  readonly #accounts: Pick<AccountStore, 'get'>
+  readonly #plans: PlanCatalogue
   readonly #scopes: ScopePolicy
   readonly #secondFactor: SecondFactor
   readonly #cache: CredentialCache
@@ -43,9 +47,9 @@ export class KeyService {
   readonly #random: RandomBytes
 
   constructor(options: KeyServiceOptions) {
-    this.#table = options.table
+    this.#store = options.store
     this.#accounts = options.accounts
-    this.#writes = options.writes
+    this.#plans = options.plans
     this.#scopes = options.scopes
     this.#secondFactor = options.secondFactor
     this.#cache = options.cache
@@ -55,88 +59,99 @@ export class KeyService {
 
   /**
    * Makes a key for whoever is asking. A key can make only keys that may do no more than itself: no other scopes, no
-   * later expiry, no further addresses. An account with a second factor has to give a code of it.
+   * later expiry, no further addresses; when it is revoked, so are they. An account with a second factor has to give a
+   * code of it.
    *
    * @throws HoldfastError `VALIDATION`, `missing_scope`, `IP_NOT_ALLOWED`, `CONFLICT` if a live key has the name,
-   * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`.
+   * `QUOTA_EXCEEDED` if the plan allows no more keys, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`.
    */
   async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
-    const accountId = principal.account.id
+    const { account, credential } = principal
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
-    const confined = this.#confine(wish, principal)
+    const confined = await this.#confine(wish, principal)
     // Now and once more on writing: a code is used up by being looked at, so it comes last.
-    this.#checkFree(accountId, wish.name)
-    await this.#secondFactor.check(accountId, code)
-    return this.#insert(accountId, confined)
+    await this.#checkFree(account.id, wish.name)
+    await this.#secondFactor.check(account.id, code)
+    return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
   }
 
-  /** Makes a key on the owner's authority. @throws HoldfastError `VALIDATION`, `NOT_FOUND` or `CONFLICT`. */
+  /** Makes a key on the owner's authority. @throws HoldfastError `VALIDATION`, `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED`. */
   async create(accountId: string, input: KeyInput): Promise<NewKey> {
-    return this.#insert(accountId, parseKeyInput(input, this.#clock.now()))
+    const wish = parseKeyInput(input, this.#clock.now())
+    const account = await this.#accounts.get(accountId)
+    if (account === null) throw noAccount(accountId)
+    return this.#insert(account, wish, null)
   }
 
   /**
    * Makes a secret that was chosen elsewhere the account's key `name`, with every scope and without expiry. The same
-   * secret again changes nothing; another one takes the place of the first.
+   * secret again changes nothing; another one takes the place of the first, and what that has minted stays.
    *
-   * @throws HoldfastError `VALIDATION` unless the secret is 32 printable characters or more, `CONFLICT` if it is
+   * @throws HoldfastError `VALIDATION` unless the secret is 32 to 1,024 printable characters, `CONFLICT` if it is
    * already a lesser key or another account's.
    */
   async adopt(accountId: string, name: string, secret: string): Promise<ApiKey> {
-    if (secret.length < MIN_CHOSEN_SECRET || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
-      throw new HoldfastError('VALIDATION', `the key must be ${MIN_CHOSEN_SECRET} or more printable ASCII characters`)
+    const isLong = secret.length >= MIN_CHOSEN_SECRET && secret.length <= MAX_CHOSEN_SECRET
+    if (!isLong || secret.trim() !== secret || !/^[\x20-\x7e]+$/.test(secret)) {
+      const length = `${MIN_CHOSEN_SECRET} to ${MAX_CHOSEN_SECRET.toLocaleString('en')}`
+      throw new HoldfastError('VALIDATION', `the key must be ${length} printable ASCII characters`)
     }
     const now = this.#clock.now()
     const wish = parseKeyInput({ name, scopes: SCOPES }, now)
-    const row: KeyRow = {
+    const row: NewKeyRow = {
       ...wish,
       id: randomId(this.#random),
       accountId,
+      parentId: null,
       hash: hashSecret(secret),
       // Its first characters may be all too telling.
       prefix: '',
       createdAt: now,
       lastUsedAt: null,
     }
-    return this.#write(() => {
-      const same = this.#table.findByHash(row.hash)
-      if (same !== undefined) {
-        if (same.accountId === accountId && isUnrestricted(same)) return toApiKey(same)
-        throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
-      }
-      const former = this.#table.find(accountId, wish.name)
-      if (former !== undefined) this.#table.delete(former.id)
-      this.#table.insert(row)
-      return toApiKey(row)
-    })
+    const adopted = await this.#store.adopt(row)
+    this.#cache.clear()
+    if (adopted.accountId === accountId && isUnrestricted(adopted)) return toApiKey(adopted)
+    throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
   }
 
-  /** Oldest first, expired ones included. */
-  list(accountId: string): ApiKey[] {
-    return this.#table.list(accountId).map(toApiKey)
+  /** The first thousand, oldest first, expired ones included. {@link pages} has all of them. */
+  async list(accountId: string): Promise<ApiKey[]> {
+    const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS })
+    return rows.map(toApiKey)
+  }
+
+  /** All keys of an account, oldest first, a thousand at a time. */
+  async *pages(accountId: string): AsyncGenerator<ApiKey[]> {
+    let after: string | null = null
+    do {
+      const page: Page<KeyRow> = await this.#store.list(accountId, { after, limit: PAGE_ROWS })
+      if (page.rows.length > 0) yield page.rows.map(toApiKey)
+      after = page.next
+    } while (after !== null)
   }
 
   /**
-   * Takes a key away from whoever is asking: a session may, that key itself, or a key with every scope of it.
-   * An account with a second factor has to give a code of it.
+   * Takes a key away from whoever is asking, and with it what it minted: a session may, that key itself, or a key with
+   * every scope of it. An account with a second factor has to give a code of it.
    *
    * @throws HoldfastError `NOT_FOUND`, `missing_scope`, `2fa_required`, `2fa_invalid` or `RATE_LIMIT`.
    */
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
-    const key = toApiKey(this.#find(account.id, name))
+    const key = toApiKey(await this.#find(account.id, name))
     if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)
     await this.#secondFactor.check(account.id, code)
     await this.#delete(key)
   }
 
-  /** Takes a key away on the owner's authority. @throws HoldfastError `NOT_FOUND`. */
+  /** Takes a key away on the owner's authority, and with it what it minted. @throws HoldfastError `NOT_FOUND`. */
   async revokeByName(accountId: string, name: string): Promise<void> {
-    await this.#delete(this.#find(accountId, name))
+    await this.#delete(await this.#find(accountId, name))
   }
 
-  #confine(wish: KeyWish, principal: Principal): KeyWish {
+  async #confine(wish: KeyWish, principal: Principal): Promise<KeyWish> {
     const { credential, account } = principal
     if (credential.kind === 'session') return wish
     const { expiresAt } = credential
@@ -144,7 +159,7 @@ export class KeyService {
       const limit = new Date(expiresAt).toISOString()
       throw new HoldfastError('VALIDATION', `expiresInDays must end by ${limit}, when the key in use expires`)
     }
-    const own = this.#table.find(account.id, credential.name ?? '')?.ipAllowlist ?? []
+    const own = (await this.#store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
     if (own.length === 0) return wish
     if (wish.ipAllowlist.length === 0) return { ...wish, ipAllowlist: own }
     if (!new AddressList(own).covers(new AddressList(wish.ipAllowlist))) {
@@ -153,49 +168,53 @@ export class KeyService {
     return wish
   }
 
-  async #insert(accountId: string, wish: KeyWish): Promise<NewKey> {
+  async #insert(account: { id: string; plan: string }, wish: KeyWish, parentId: string | null): Promise<NewKey> {
     const { secret, id, prefix } = generateSecret(this.#random)
     const now = this.#clock.now()
-    const row: KeyRow = { ...wish, id, accountId, hash: hashSecret(secret), prefix, createdAt: now, lastUsedAt: null }
-    await this.#write(() => {
-      if (this.#accounts.get(accountId) === undefined) {
-        throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
-      }
-      const expired = this.#checkFree(accountId, wish.name)
-      if (expired !== undefined) this.#table.delete(expired.id)
-      this.#table.insert(row)
-    })
-    return { secret, key: toApiKey(row) }
+    const { maxKeys } = this.#plans.get(account.plan)
+    const made = { id, accountId: account.id, parentId, hash: hashSecret(secret), prefix }
+    const outcome = await this.#store.insert({ ...wish, ...made, createdAt: now, lastUsedAt: null }, { now, maxKeys })
+    this.#cache.clear()
+    if (outcome !== 'inserted') throw refusal(outcome, account.id, wish.name, maxKeys)
+    return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
-  /** Returns an expired key of that name, if there is one. @throws HoldfastError `CONFLICT` if there is a live one. */
-  #checkFree(accountId: string, name: string): KeyRow | undefined {
-    const former = this.#table.find(accountId, name)
-    if (former !== undefined && isLive(former, this.#clock.now())) {
-      throw new HoldfastError('CONFLICT', `name: there is already a key ${name}`)
-    }
-    return former
+  /** @throws HoldfastError `CONFLICT` if a live key has the name. */
+  async #checkFree(accountId: string, name: string): Promise<void> {
+    const former = await this.#store.findByName(accountId, name)
+    if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)
   }
 
-  #find(accountId: string, name: string): KeyRow {
-    const row = this.#table.find(accountId, name)
-    if (row === undefined) throw new HoldfastError('NOT_FOUND', `there is no API key ${JSON.stringify(name)}`)
+  async #find(accountId: string, name: string): Promise<KeyRow> {
+    const row = await this.#store.findByName(accountId, name)
+    if (row === null) throw noKey(name)
     return row
   }
 
-  async #delete(key: { id: string; name: string }): Promise<void> {
-    await this.#write(() => {
-      if (!this.#table.delete(key.id)) {
-        throw new HoldfastError('NOT_FOUND', `there is no API key ${JSON.stringify(key.name)}`)
-      }
-    })
-  }
-
-  async #write<T>(work: () => T): Promise<T> {
-    const result = await this.#writes.run(work, { durable: true })
+  async #delete({ id, name }: { id: string; name: string }): Promise<void> {
+    const revoked = await this.#store.revoke(id)
     this.#cache.clear()
-    return result
+    if (revoked === 0) throw noKey(name)
   }
+}
+
+function refusal(why: KeyRefusal, accountId: string, name: string, maxKeys: number | null): HoldfastError {
+  if (why === 'no_account') return noAccount(accountId)
+  if (why === 'name_taken') return nameTaken(name)
+  if (why === 'no_parent') return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
+  return new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxKeys} API keys that have not expired: revoke one`)
+}
+
+function noAccount(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `there is no account ${id}`)
+}
+
+function noKey(name: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `there is no API key ${JSON.stringify(name)}`)
+}
+
+function nameTaken(name: string): HoldfastError {
+  return new HoldfastError('CONFLICT', `name: there is already a key ${name}`)
 }
 
 function isUnrestricted(key: KeyRow): boolean {

@@ -1,8 +1,7 @@
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
+import type { AccountStore } from '../catalogue/accounts.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { hashSecret } from './api-key-secret.ts'
 import { AttemptLimits } from './attempt-limits.ts'
 import type { LoginChallenges } from './login-challenges.ts'
@@ -10,18 +9,17 @@ import { clientOf } from './network-address.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 import type { Account } from './principal.ts'
 import type { SecondFactor } from './second-factor.ts'
-import type { SessionService } from './session-service.ts'
+import { type SessionService, staleLogin } from './session-service.ts'
 
 /** A session, or what is needed to get one with the code of the second factor. */
 export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }
 
 export interface LoginServiceOptions {
-  accounts: AccountTable
+  accounts: AccountStore
   sessions: SessionService
   secondFactor: SecondFactor
   challenges: LoginChallenges
   hasher: PasswordHasher
-  writes: WriteQueue
   clock: Clock
 }
 
@@ -35,12 +33,11 @@ const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
  * get the same answer after the same work; the lock does not say that it is there.
  */
 export class LoginService {
-  readonly #accounts: AccountTable
+  readonly #accounts: AccountStore
   readonly #sessions: SessionService
   readonly #secondFactor: SecondFactor
   readonly #challenges: LoginChallenges
   readonly #hasher: PasswordHasher
-  readonly #writes: WriteQueue
   readonly #byAddress: AttemptLimits
   readonly #byAccount: AttemptLimits
 
@@ -50,7 +47,6 @@ export class LoginService {
     this.#secondFactor = options.secondFactor
     this.#challenges = options.challenges
     this.#hasher = options.hasher
-    this.#writes = options.writes
     this.#byAddress = new AttemptLimits(options.clock, ADDRESS_FAILURES)
     this.#byAccount = new AttemptLimits(options.clock, ACCOUNT_FAILURES)
   }
@@ -62,20 +58,20 @@ export class LoginService {
   async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
     const release = this.#takeAddress(remoteAddress)
     const email = input.email.trim()
-    const account = this.#accounts.findByEmail(email)
-    const stored = account === undefined ? null : this.#accounts.passwordHash(account.id)
+    const account = await this.#accounts.findByEmail(email)
+    const stored = account === null ? null : await this.#accounts.passwordHash(account.id)
     const bucket = bucketOf(email)
     const locked = this.#byAccount.take(bucket) !== null
     const right = await this.#hasher.verify(input.password, stored)
-    if (!right || locked || account === undefined || stored === null) throw wrongLogin()
+    if (!right || locked || account === null || stored === null) throw wrongLogin()
     this.#byAccount.clear(bucket)
     release()
     checkEnabled(account)
     const passwordHash = await this.#renewed(account.id, input.password, stored)
-    if (this.#secondFactor.isEnabled(account.id)) {
+    if (await this.#secondFactor.isEnabled(account.id)) {
       return { temporaryToken: this.#challenges.open(account.id, passwordHash) }
     }
-    return this.#begin(account.id, passwordHash)
+    return this.#sessions.begin(account.id, passwordHash)
   }
 
   /**
@@ -94,26 +90,14 @@ export class LoginService {
     await this.#secondFactor.check(challenge.accountId, input.code)
     if (!this.#challenges.close(input.temporaryToken)) throw staleLogin()
     release()
-    return this.#begin(challenge.accountId, challenge.passwordHash)
-  }
-
-  async #begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
-    const find = (): Account => {
-      const account = this.#accounts.get(accountId)
-      if (account === undefined || this.#accounts.passwordHash(accountId) !== passwordHash) throw staleLogin()
-      checkEnabled(account)
-      return account
-    }
-    const token = await this.#sessions.begin(accountId, find)
-    return { account: find(), token }
+    return this.#sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
   /** The stored hash, made anew if new ones are made otherwise by now. */
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {
     if (this.#hasher.isCurrent(stored)) return stored
     const fresh = await this.#hasher.hash(password)
-    const work = (): boolean => this.#accounts.replacePasswordHash(accountId, stored, fresh)
-    return (await this.#writes.run(work, { durable: true })) ? fresh : stored
+    return (await this.#accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
   }
 
   /** Counts an attempt of an address. Returns how to take it back. */
@@ -137,8 +121,4 @@ function checkEnabled(account: Account): void {
 
 function wrongLogin(): HoldfastError {
   return new HoldfastError('INVALID_API_KEY', 'email or password is wrong')
-}
-
-function staleLogin(): HoldfastError {
-  return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid any more: sign in again')
 }

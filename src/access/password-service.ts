@@ -1,4 +1,4 @@
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
+import type { AccountStore } from '../catalogue/accounts.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
@@ -8,7 +8,7 @@ import type { PasswordHasher } from './password-hasher.ts'
 import type { Principal } from './principal.ts'
 
 export interface PasswordServiceOptions {
-  table: AccountTable
+  store: AccountStore
   accounts: AccountService
   hasher: PasswordHasher
   clock: Clock
@@ -19,13 +19,13 @@ const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /** The passwords of those who are signed in. */
 export class PasswordService {
-  readonly #table: AccountTable
+  readonly #store: AccountStore
   readonly #accounts: AccountService
   readonly #hasher: PasswordHasher
   readonly #attempts: AttemptLimits
 
   constructor(options: PasswordServiceOptions) {
-    this.#table = options.table
+    this.#store = options.store
     this.#accounts = options.accounts
     this.#hasher = options.hasher
     this.#attempts = new AttemptLimits(options.clock, WRONG_PASSWORDS)
@@ -46,7 +46,7 @@ export class PasswordService {
   async confirm(accountId: string, password: string, field: string): Promise<void> {
     const refusal = this.#attempts.take(accountId)
     if (refusal !== null) throw refusal
-    const right = await this.#hasher.verify(password, this.#table.passwordHash(accountId))
+    const right = await this.#hasher.verify(password, await this.#store.passwordHash(accountId))
     if (!right) throw new HoldfastError('VALIDATION', `${field} is not the password of this account`)
     this.#attempts.clear(accountId)
   }

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { builtInPlans, type Plan } from '../domain/plan.ts'
+import { builtInPlans, DEFAULT_MAX_KEYS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
 /** What applies to an account whose plan is no longer configured. */
 const FALLBACK = 'free'
@@ -8,9 +8,10 @@ const FALLBACK = 'free'
 export class PlanCatalogue {
   readonly #plans = new Map<string, Plan>()
 
-  constructor(configured: Readonly<Record<string, Omit<Plan, 'name'>>> = {}) {
+  constructor(configured: Readonly<Record<string, PlanOptions>> = {}) {
     for (const plan of builtInPlans) this.#plans.set(plan.name, plan)
-    for (const [name, plan] of Object.entries(configured)) this.#plans.set(name, { ...plan, name })
+    for (const [name, plan] of Object.entries(configured))
+      this.#plans.set(name, { maxKeys: DEFAULT_MAX_KEYS, ...plan, name })
   }
 
   has(name: string): boolean {

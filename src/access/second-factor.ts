@@ -1,8 +1,7 @@
-import type { SecondFactorTable } from '../catalogue/sqlite/second-factor-table.ts'
+import type { SecondFactorRow, SecondFactorStore } from '../catalogue/second-factors.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { type RandomBytes, systemRandom } from './api-key-secret.ts'
 import { AttemptLimits } from './attempt-limits.ts'
 import type { Account } from './principal.ts'
@@ -18,8 +17,7 @@ export interface SecondFactorSetup {
 }
 
 export interface SecondFactorOptions {
-  table: SecondFactorTable
-  writes: WriteQueue
+  store: SecondFactorStore
   clock: Clock
   random?: RandomBytes
 }
@@ -31,32 +29,28 @@ const SECRET_BYTES = 20
 
 /** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
 export class SecondFactor {
-  readonly #table: SecondFactorTable
-  readonly #writes: WriteQueue
+  readonly #store: SecondFactorStore
   readonly #clock: Clock
   readonly #random: RandomBytes
   readonly #attempts: AttemptLimits
 
   constructor(options: SecondFactorOptions) {
-    this.#table = options.table
-    this.#writes = options.writes
+    this.#store = options.store
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
     this.#attempts = new AttemptLimits(options.clock, WRONG_CODES)
   }
 
-  isEnabled(accountId: string): boolean {
-    const row = this.#table.get(accountId)
-    return row !== undefined && row.enabledAt !== null
+  async isEnabled(accountId: string): Promise<boolean> {
+    return isOn(await this.#store.get(accountId))
   }
 
   /** Makes a secret, which counts once {@link enable} has seen a code of it. @throws HoldfastError `CONFLICT`. */
   async begin(account: Account): Promise<SecondFactorSetup> {
     const secret = this.#random(SECRET_BYTES)
-    await this.#write(() => {
-      if (this.isEnabled(account.id)) throw alreadyOn()
-      this.#table.put(account.id, secret)
-    })
+    const outcome = await this.#store.begin(account.id, secret)
+    if (outcome === 'enabled') throw alreadyOn()
+    if (outcome === 'no_account') throw new HoldfastError('NOT_FOUND', `there is no account ${account.id}`)
     return { secret: totpSecretText(secret), otpauthUrl: otpauthUrl(secret, account.email) }
   }
 
@@ -66,25 +60,21 @@ export class SecondFactor {
    * @throws HoldfastError `CONFLICT` unless it is being set up, `2fa_required`, `2fa_invalid`, or `RATE_LIMIT`.
    */
   async enable(accountId: string, code: string | undefined): Promise<string[]> {
-    const row = this.#table.get(accountId)
-    if (row === undefined) throw new HoldfastError('CONFLICT', 'two-factor authentication is not being set up')
+    const row = await this.#store.get(accountId)
+    if (row === null) throw new HoldfastError('CONFLICT', 'two-factor authentication is not being set up')
     if (row.enabledAt !== null) throw alreadyOn()
     const recoveryCodes = generateRecoveryCodes(this.#random)
-    await this.#attempt(accountId, code, given => {
-      if (!this.#useTotp(accountId, given)) return false
-      this.#table.enable(accountId, this.#clock.now(), recoveryCodes.map(hashRecoveryCode))
-      return true
+    const hashes = recoveryCodes.map(hashRecoveryCode)
+    await this.#attempt(accountId, code, async given => {
+      const match = this.#match(row, given)
+      return match !== null && this.#store.enable(accountId, match, this.#clock.now(), hashes)
     })
     return recoveryCodes
   }
 
   /** Asks for no code any more. Returns whether one was asked for. */
   disable(accountId: string): Promise<boolean> {
-    return this.#write(() => {
-      const was = this.isEnabled(accountId)
-      this.#table.delete(accountId)
-      return was
-    })
+    return this.#store.disable(accountId)
   }
 
   /**
@@ -94,36 +84,36 @@ export class SecondFactor {
    * @throws HoldfastError `2fa_required` without a code, `2fa_invalid`, or `RATE_LIMIT` after too many wrong ones.
    */
   async check(accountId: string, code: string | undefined): Promise<void> {
-    if (!this.isEnabled(accountId)) return
-    await this.#attempt(
-      accountId,
-      code,
-      given => this.#useTotp(accountId, given) || this.#table.useRecoveryCode(accountId, hashRecoveryCode(given)),
-    )
+    const row = await this.#store.get(accountId)
+    if (!isOn(row)) return
+    await this.#attempt(accountId, code, async given => {
+      const match = this.#match(row, given)
+      if (match !== null && (await this.#store.useStep(accountId, match))) return true
+      return this.#store.useRecoveryCode(accountId, hashRecoveryCode(given))
+    })
   }
 
-  /** `use` runs inside a transaction, so that one code cannot be used twice at once. */
-  async #attempt(accountId: string, code: string | undefined, use: (code: string) => boolean): Promise<void> {
+  /** `use` tells whether the code was right, and had not been used: the store takes no code twice. */
+  async #attempt(accountId: string, code: string | undefined, use: (code: string) => Promise<boolean>): Promise<void> {
     const given = code?.trim() ?? ''
     if (given === '') throw new HoldfastError('2fa_required', 'this needs the code of the second factor')
     const refusal = this.#attempts.take(accountId)
     if (refusal !== null) throw refusal
-    const right = await this.#write(() => use(given))
+    const right = await use(given)
     if (!right) throw new HoldfastError('2fa_invalid', 'the code is wrong, out of date, or has been used already')
     this.#attempts.clear(accountId)
   }
 
-  #useTotp(accountId: string, code: string): boolean {
-    const row = this.#table.get(accountId)
-    if (row === undefined) return false
+  /** The secret, and the step that a code by time belongs to; null if it belongs to none that is still good. */
+  #match({ secret, lastStep }: SecondFactorRow, code: string): { secret: Uint8Array; step: number } | null {
     // Some apps show the digits in two groups.
-    const step = matchTotp(row.secret, code.replaceAll(' ', ''), this.#clock.now(), row.lastStep)
-    return step !== null && this.#table.useStep(accountId, step)
+    const step = matchTotp(secret, code.replaceAll(' ', ''), this.#clock.now(), lastStep)
+    return step === null ? null : { secret, step }
   }
+}
 
-  #write<T>(work: () => T): Promise<T> {
-    return this.#writes.run(work, { durable: true })
-  }
+function isOn(row: SecondFactorRow | null): row is SecondFactorRow {
+  return row !== null && row.enabledAt !== null
 }
 
 function alreadyOn(): HoldfastError {

@@ -1,4 +1,4 @@
-import type { SessionTable } from '../catalogue/sqlite/session-table.ts'
+import type { SessionStore } from '../catalogue/sessions.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isLive } from './api-key.ts'
 import type { CredentialVerifier, VerifiedCredential } from './credential-verifier.ts'
@@ -8,20 +8,20 @@ import type { SessionTokens } from './session-token.ts'
 /** Knows the tokens of sessions that have not been ended. */
 export class SessionVerifier implements CredentialVerifier {
   readonly #tokens: SessionTokens
-  readonly #table: SessionTable
+  readonly #store: SessionStore
   readonly #clock: Clock
 
-  constructor(tokens: SessionTokens, table: SessionTable, clock: Clock) {
+  constructor(tokens: SessionTokens, store: SessionStore, clock: Clock) {
     this.#tokens = tokens
-    this.#table = table
+    this.#store = store
     this.#clock = clock
   }
 
   async verify(secret: string): Promise<VerifiedCredential | null> {
     const claims = await this.#tokens.verify(secret)
     if (claims === null) return null
-    const session = this.#table.get(claims.id)
-    if (session === undefined || session.accountId !== claims.accountId) return null
+    const session = await this.#store.get(claims.id)
+    if (session === null || session.accountId !== claims.accountId) return null
     const { id, accountId, expiresAt } = session
     if (!isLive(session, this.#clock.now())) return null
     return {

@@ -20,7 +20,7 @@ export class AccountView {
     const plan = this.#plans.get(account.plan)
     return {
       ...presentUser(account, plan, this.#clusters.allowed(plan).length, await this.#pins.usage(account.id)),
-      twoFactorEnabled: this.#secondFactor.isEnabled(account.id),
+      twoFactorEnabled: await this.#secondFactor.isEnabled(account.id),
     }
   }
 }

@@ -65,7 +65,7 @@ export class AdminRoutes {
     const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
     // Far beyond the last page SQLite would be asked for an offset that it cannot count to.
     const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
-    const { accounts, total } = this.#services.accounts.page(offset, limit)
+    const { accounts, total } = await this.#services.accounts.page(offset, limit)
     const { pins } = this.#services
     const rows = await Promise.all(
       accounts.map(async account => presentManagedAccount(account, await pins.usage(account.id))),

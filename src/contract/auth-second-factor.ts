@@ -30,7 +30,8 @@ export class SecondFactorRoutes {
   disable = async ({ principal, request }: AuthenticatedContext): Promise<ApiResponse> => {
     const { id } = principal.account
     const { code, password } = await readDisableBody(request)
-    if (!this.#secondFactor.isEnabled(id)) throw new HoldfastError('CONFLICT', 'two-factor authentication is not on')
+    if (!(await this.#secondFactor.isEnabled(id)))
+      throw new HoldfastError('CONFLICT', 'two-factor authentication is not on')
     if (code === undefined && password !== undefined) await this.#passwords.confirm(id, password, 'password')
     else await this.#secondFactor.check(id, codeOf(code))
     await this.#secondFactor.disable(id)

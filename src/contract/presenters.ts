@@ -152,6 +152,7 @@ export function presentKey(key: ApiKey): object {
     name: key.name,
     label: key.label,
     prefix: key.prefix,
+    parent: key.parent,
     scopes: key.scopes,
     permissions: permissionsOf(key.scopes),
     ipAllowlist: key.ipAllowlist,

@@ -21,8 +21,8 @@ export class TokenRoutes {
   }
 
   /** GET /tokens/list: an array at the top level. */
-  list = (context: AuthenticatedContext): ApiResponse =>
-    jsonResponse(200, this.#keys.list(context.principal.account.id).map(presentKey))
+  list = async (context: AuthenticatedContext): Promise<ApiResponse> =>
+    jsonResponse(200, (await this.#keys.list(context.principal.account.id)).map(presentKey))
 
   /** DELETE /tokens/revoke/:name. A body is there only for the code of the second factor. */
   revoke = async (context: AuthenticatedContext): Promise<ApiResponse> => {

@@ -4,7 +4,7 @@ import { parseCid } from './cid.ts'
 import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
-import { builtInPlans } from './plan.ts'
+import { builtInPlans, DEFAULT_MAX_KEYS } from './plan.ts'
 import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 const closed = { additionalProperties: false }
@@ -26,6 +26,7 @@ const planSchema = Type.Object(
     maxDirectoryFiles: limit,
     maxStorageBytes: limit,
     maxPins: limit,
+    maxKeys: limit,
     pageLimit: Type.Optional(Type.Object({ default: count, max: count }, closed)),
     rateLimit,
     accountRateLimit: rateLimit,
@@ -169,6 +170,7 @@ function completePlan(plan: RawPlan): Plans[string] {
     maxDirectoryFiles: plan.maxDirectoryFiles ?? null,
     maxStorageBytes: plan.maxStorageBytes ?? null,
     maxPins: plan.maxPins ?? null,
+    maxKeys: plan.maxKeys === undefined ? DEFAULT_MAX_KEYS : plan.maxKeys,
     pageLimit: plan.pageLimit ?? DEFAULT_PAGE_LIMIT,
     rateLimit: plan.rateLimit ?? null,
     accountRateLimit: plan.accountRateLimit ?? null,

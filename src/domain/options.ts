@@ -3,7 +3,7 @@ import type { ClusterDefinition } from './cluster.ts'
 import type { FileSystem } from './file-system.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
-import type { Plan } from './plan.ts'
+import type { PlanOptions } from './plan.ts'
 
 /** How a node meets others. What is left out is decided by the preset. */
 export interface NetworkConfig {
@@ -63,7 +63,7 @@ export interface EngineConfig {
   clusters?: readonly ClusterDefinition[]
   defaultCluster?: string
   /** By name; added to the built-in plans, or replacing those of the same name. */
-  plans?: Readonly<Record<string, Omit<Plan, 'name'>>>
+  plans?: Readonly<Record<string, PlanOptions>>
   /** Bounds of pinning content that others hold. */
   pin?: {
     /** How long the network is asked for a root before the answer is that nobody has it. Default 20. */

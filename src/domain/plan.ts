@@ -20,12 +20,19 @@ export interface Plan {
   maxStorageBytes: number | null
   /** Live records of an account. */
   maxPins: number | null
+  /** API keys of an account that have not expired. */
+  maxKeys: number | null
   pageLimit: { default: number; max: number }
   /** Per API key or session. */
   rateLimit: RateLimit | null
   /** Over all credentials of an account. */
   accountRateLimit: RateLimit | null
 }
+
+/** A plan as it is configured, its name apart; a cap that is left out is the default one. */
+export type PlanOptions = Omit<Plan, 'name' | 'maxKeys'> & Partial<Pick<Plan, 'maxKeys'>>
+
+export const DEFAULT_MAX_KEYS = 100
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
@@ -41,6 +48,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: 1_000,
     maxStorageBytes: GiB,
     maxPins: 1_000,
+    maxKeys: DEFAULT_MAX_KEYS,
     pageLimit: { default: 20, max: 100 },
     rateLimit: { requests: 120, windowSeconds: 60 },
     accountRateLimit: { requests: 300, windowSeconds: 60 },
@@ -54,6 +62,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: 100_000,
     maxStorageBytes: 1024 * GiB,
     maxPins: 1_000_000,
+    maxKeys: DEFAULT_MAX_KEYS,
     pageLimit: { default: 50, max: 500 },
     rateLimit: { requests: 1_200, windowSeconds: 60 },
     accountRateLimit: { requests: 3_000, windowSeconds: 60 },
@@ -67,6 +76,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: null,
     maxStorageBytes: null,
     maxPins: null,
+    maxKeys: DEFAULT_MAX_KEYS,
     pageLimit: { default: 100, max: 1_000 },
     rateLimit: null,
     accountRateLimit: null,

@@ -1,6 +1,4 @@
 import type { CID } from 'multiformats/cid'
-import type { AccountService } from '../access/account-service.ts'
-import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { type FetchStore, OVER_QUOTA, type StatusChange } from '../catalogue/sqlite/fetch-store.ts'
 import type { FetchRow } from '../catalogue/sqlite/fetch-table.ts'
 import type { PinLimits } from '../catalogue/sqlite/pin-store.ts'
@@ -23,8 +21,8 @@ export interface FetchTimes {
 }
 
 export interface AttemptParts {
-  accounts: AccountService
-  plans: PlanCatalogue
+  /** What the plan of an account allows. */
+  limitsOf: (accountId: string) => PinLimits
   records: RecordTable
   store: FetchStore
   queue: WriteQueue
@@ -178,8 +176,7 @@ export class FetchAttempt {
   }
 
   #limitsOf(records: ReadonlyArray<{ accountId: string }>): Map<string, PinLimits> {
-    const { accounts, plans } = this.#parts
-    return new Map(records.map(({ accountId }) => [accountId, plans.get(accounts.get(accountId).plan)]))
+    return new Map(records.map(({ accountId }) => [accountId, this.#parts.limitsOf(accountId)]))
   }
 
   #restartStall(): void {

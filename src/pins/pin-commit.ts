@@ -78,8 +78,8 @@ export class PinCommit {
     this.#leaveFetch = parts.leaveFetch
   }
 
-  requester(accountId: string): Requester {
-    const account = this.#accounts.get(accountId)
+  async requester(accountId: string): Promise<Requester> {
+    const account = await this.#accounts.get(accountId)
     return { account, plan: this.#plans.get(account.plan) }
   }
 

@@ -26,7 +26,7 @@ export class PinList {
 
   /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
   async list(query: ListQuery): Promise<ListPage> {
-    const { account, plan } = this.#commit.requester(query.account)
+    const { account, plan } = await this.#commit.requester(query.account)
     const page = positive('page', query.page ?? 1)
     const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
     const offset = (page - 1) * limit

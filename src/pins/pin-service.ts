@@ -195,7 +195,7 @@ export class PinService {
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
    */
   async checkTarget(account: string, target: types.PinTarget): Promise<void> {
-    this.#commit.decide(this.#commit.requester(account), target)
+    this.#commit.decide(await this.#commit.requester(account), target)
   }
 
   /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */

@@ -36,7 +36,7 @@ export class Pinner {
 
   /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if nobody has the content; those of quota and names. */
   async pin(request: PinRequest): Promise<PinOutcome> {
-    const requester = this.#commit.requester(request.account)
+    const requester = await this.#commit.requester(request.account)
     const cid = parseCid(request.cid)
     const target = this.#commit.decide(requester, request)
     const home = this.#clusters.backendOf(target.clusterId)

@@ -35,7 +35,7 @@ export class UploadStaging {
 
   /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: Upload) => Promise<T>): Promise<T> {
-    const requester = this.#commit.requester(options.account)
+    const requester = await this.#commit.requester(options.account)
     this.#commit.decide(requester, options)
     const accountId = requester.account.id
     const { storedBytes } = this.#records.usage(accountId, this.#now())

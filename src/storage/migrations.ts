@@ -186,4 +186,20 @@ export const migrations: readonly string[] = [
   -- Names the key, kept in a file beside the database, with which stored secrets are sealed: one row once it was made.
   CREATE TABLE data_key (id TEXT PRIMARY KEY) STRICT;
   `,
+  `
+  -- An account that is to go: what it had is removed in steps, the row last.
+  ALTER TABLE accounts ADD COLUMN deleted_at INTEGER;
+  CREATE INDEX accounts_by_age ON accounts (created_at) WHERE deleted_at IS NULL;
+  CREATE INDEX accounts_deleted ON accounts (deleted_at) WHERE deleted_at IS NOT NULL;
+  CREATE INDEX accounts_owners ON accounts (created_at) WHERE role = 'owner';
+
+  -- The key that minted it; null if a session, the owner or a command did.
+  ALTER TABLE api_keys ADD COLUMN parent_id TEXT;
+  CREATE INDEX api_keys_by_parent ON api_keys (parent_id) WHERE parent_id IS NOT NULL;
+  CREATE INDEX api_keys_by_age ON api_keys (account_id, created_at);
+  CREATE INDEX api_keys_by_expiry ON api_keys (account_id, expires_at);
+
+  DROP INDEX sessions_by_account;
+  CREATE INDEX sessions_by_account ON sessions (account_id, created_at);
+  `,
 ]

@@ -6,10 +6,7 @@ import { ScryptHasher } from '../access/password-hasher.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SecondFactor } from '../access/second-factor.ts'
-import { AccountTable } from '../catalogue/sqlite/account-table.ts'
-import { KeyTable } from '../catalogue/sqlite/key-table.ts'
-import { SecondFactorTable } from '../catalogue/sqlite/second-factor-table.ts'
-import { SessionTable } from '../catalogue/sqlite/session-table.ts'
+import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -47,17 +44,15 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
   const clock = options.clock ?? systemClock
   const config = parseConfig(options.config ?? {}, 'config')
   const db = openDatabase(options.dataDir)
-  const table = new AccountTable(db)
-  const writes = new WriteQueue(db)
+  const access = sqliteAccess(db, new WriteQueue(db))
   const plans = new PlanCatalogue(config.plans)
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
-  const sessions = new SessionTable(db)
   const hasher = ScryptHasher.ofCost(config.passwordCost)
-  const secondFactor = new SecondFactor({ table: new SecondFactorTable(db), writes, clock })
+  const secondFactor = new SecondFactor({ store: access.secondFactors, clock })
   return {
-    accounts: new AccountService({ table, sessions, hasher, writes, plans, cache, clock }),
-    keys: new KeyService({ table: new KeyTable(db), accounts: table, writes, scopes, secondFactor, cache, clock }),
+    accounts: new AccountService({ store: access.accounts, hasher, plans, cache, clock }),
+    keys: new KeyService({ store: access.keys, accounts: access.accounts, plans, scopes, secondFactor, cache, clock }),
     secondFactor,
     close: () => db.close(),
   }

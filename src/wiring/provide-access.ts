@@ -16,19 +16,14 @@ import { SessionTokens } from '../access/session-token.ts'
 import { SessionVerifier } from '../access/session-verifier.ts'
 import { SignUp } from '../access/sign-up.ts'
 import { type SigningKeyStore, SigningKeys } from '../access/signing-keys.ts'
-import { AccountTable } from '../catalogue/sqlite/account-table.ts'
-import { KeyTable } from '../catalogue/sqlite/key-table.ts'
-import { SecondFactorTable } from '../catalogue/sqlite/second-factor-table.ts'
-import { SessionTable } from '../catalogue/sqlite/session-table.ts'
+import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** Accounts, keys, sessions and the policies about them. Needs the clock, the logger, the database and its write queue. */
 export function provideAccess(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
-  parts.provide(T.accountTable, p => new AccountTable(p.get(T.database)))
-  parts.provide(T.keyTable, p => new KeyTable(p.get(T.database)))
-  parts.provide(T.sessionTable, p => new SessionTable(p.get(T.database)))
+  parts.provide(T.access, p => sqliteAccess(p.get(T.database), p.get(T.writes)))
   parts.provide(T.plans, () => new PlanCatalogue(config.plans))
   parts.provide(T.scopes, () => new ScopePolicy())
   parts.provide(T.limits, p => new RequestLimits({ clock: p.get(T.clock) }))
@@ -40,10 +35,8 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
     T.accounts,
     p =>
       new AccountService({
-        table: p.get(T.accountTable),
-        sessions: p.get(T.sessionTable),
+        store: p.get(T.access).accounts,
         hasher: p.get(T.hasher),
-        writes: p.get(T.writes),
         plans: p.get(T.plans),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
@@ -53,9 +46,9 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
     T.keys,
     p =>
       new KeyService({
-        table: p.get(T.keyTable),
-        accounts: p.get(T.accountTable),
-        writes: p.get(T.writes),
+        store: p.get(T.access).keys,
+        accounts: p.get(T.access).accounts,
+        plans: p.get(T.plans),
         scopes: p.get(T.scopes),
         secondFactor: p.get(T.secondFactor),
         cache: p.get(T.credentialCache),
@@ -66,13 +59,13 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
     T.authenticator,
     p =>
       new Authenticator({
-        accounts: p.get(T.accountTable),
+        accounts: p.get(T.access).accounts,
         plans: p.get(T.plans),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
         verifiers: [
-          new ApiKeyVerifier(p.get(T.keyTable), p.get(T.writes), p.get(T.clock), p.get(T.logger)),
-          new SessionVerifier(p.get(T.sessionTokens), p.get(T.sessionTable), p.get(T.clock)),
+          new ApiKeyVerifier(p.get(T.access).keys, p.get(T.clock), p.get(T.logger)),
+          new SessionVerifier(p.get(T.sessionTokens), p.get(T.access).sessions, p.get(T.clock)),
         ],
       }),
   )
@@ -82,10 +75,7 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
 /** Signing in, and what belongs to it. */
 function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
   parts.provide(T.hasher, () => ScryptHasher.ofCost(config.passwordCost))
-  parts.provide(T.secondFactor, p => {
-    const table = new SecondFactorTable(p.get(T.database))
-    return new SecondFactor({ table, writes: p.get(T.writes), clock: p.get(T.clock) })
-  })
+  parts.provide(T.secondFactor, p => new SecondFactor({ store: p.get(T.access).secondFactors, clock: p.get(T.clock) }))
   parts.provide(T.sessionTokens, p => {
     const clock = p.get(T.clock)
     return new SessionTokens(new SigningKeys(secrets, clock, SESSION_MS), clock)
@@ -94,9 +84,8 @@ function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKey
     T.sessions,
     p =>
       new SessionService({
-        table: p.get(T.sessionTable),
+        store: p.get(T.access).sessions,
         tokens: p.get(T.sessionTokens),
-        writes: p.get(T.writes),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
       }),
@@ -105,7 +94,7 @@ function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKey
     T.passwords,
     p =>
       new PasswordService({
-        table: p.get(T.accountTable),
+        store: p.get(T.access).accounts,
         accounts: p.get(T.accounts),
         hasher: p.get(T.hasher),
         clock: p.get(T.clock),
@@ -115,12 +104,11 @@ function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKey
     T.logins,
     p =>
       new LoginService({
-        accounts: p.get(T.accountTable),
+        accounts: p.get(T.access).accounts,
         sessions: p.get(T.sessions),
         secondFactor: p.get(T.secondFactor),
         challenges: new LoginChallenges(p.get(T.clock)),
         hasher: p.get(T.hasher),
-        writes: p.get(T.writes),
         clock: p.get(T.clock),
       }),
   )

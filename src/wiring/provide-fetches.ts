@@ -22,9 +22,10 @@ export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
   })
   parts.provide(T.fetchScheduler, p => {
     const events = p.get(T.events)
+    const access = p.get(T.access)
     const attempts = {
-      accounts: p.get(T.accounts),
-      plans: p.get(T.plans),
+      // One that is gone waits for nothing more than its removal.
+      limitsOf: (accountId: string) => p.get(T.plans).get(access.accounts.read(accountId)?.plan ?? ''),
       records: p.get(T.recordTable),
       store: p.get(T.fetchStore),
       queue: p.get(T.writes),

@@ -12,13 +12,11 @@ import type { SecondFactor } from '../access/second-factor.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SessionTokens } from '../access/session-token.ts'
 import type { SignUp } from '../access/sign-up.ts'
-import type { AccountTable } from '../catalogue/sqlite/account-table.ts'
+import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import type { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
 import type { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
-import type { KeyTable } from '../catalogue/sqlite/key-table.ts'
 import type { PinStore } from '../catalogue/sqlite/pin-store.ts'
 import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
-import type { SessionTable } from '../catalogue/sqlite/session-table.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
@@ -67,9 +65,8 @@ export const T = {
   sealing: token<Sealing>('sealing'),
   database: token<Database>('database'),
   writes: token<WriteQueue>('writes'),
-  accountTable: token<AccountTable>('accountTable'),
-  keyTable: token<KeyTable>('keyTable'),
-  sessionTable: token<SessionTable>('sessionTable'),
+  /** The catalogue of accounts, keys, sessions and second factors. */
+  access: token<ReturnType<typeof sqliteAccess>>('access'),
   blockTable: token<BlockTable>('blockTable'),
   rootTable: token<RootTable>('rootTable'),
   recordTable: token<RecordTable>('recordTable'),

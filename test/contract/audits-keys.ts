@@ -118,6 +118,7 @@ export const keyAudits: readonly Audit[] = [
         'label',
         'lastUsed',
         'name',
+        'parent',
         'permissions',
         'prefix',
         'scopes',

@@ -10,6 +10,7 @@ export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'na
     maxDirectoryFiles: null,
     maxStorageBytes: null,
     maxPins: null,
+    maxKeys: 100,
     pageLimit: { default: 20, max: 100 },
     rateLimit: null,
     accountRateLimit: null,

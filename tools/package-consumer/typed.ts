@@ -27,6 +27,7 @@ const plan: Omit<Plan, 'name'> = {
   maxDirectoryFiles: null,
   maxStorageBytes: null,
   maxPins: null,
+  maxKeys: 100,
   pageLimit: { default: 10, max: 100 },
   rateLimit: { requests: 1, windowSeconds: 1 },
   accountRateLimit: null,

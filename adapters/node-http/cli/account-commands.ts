@@ -23,7 +23,7 @@ export async function listAccounts(args: readonly string[], env: Environment): P
   const flags = readFlags(args, ['data-dir', 'config'])
   if (flags === null) return false
   return withAccounts(flags, env, async ({ accounts }) => {
-    const rows = accounts.list().map(account => ({
+    const rows = (await accounts.list()).map(account => ({
       ...presentAccount(account),
       name: account.name,
       role: account.role,
@@ -41,7 +41,7 @@ export async function setAccountPlan(args: readonly string[], env: Environment):
   const idOrEmail = flags.email ?? requireFlag(flags, 'account')
   const plan = requireFlag(flags, 'plan')
   return withAccounts(flags, env, async handle => {
-    const account = await handle.accounts.setPlan(findAccount(handle, idOrEmail).id, plan)
+    const account = await handle.accounts.setPlan((await findAccount(handle, idOrEmail)).id, plan)
     printJson({ account: presentAccount(account) })
   })
 }
@@ -52,7 +52,7 @@ export async function setAccountPassword(args: readonly string[], env: Environme
   if (flags === null) return false
   const idOrEmail = flags.email ?? requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
-    const account = findAccount(handle, idOrEmail)
+    const account = await findAccount(handle, idOrEmail)
     await handle.accounts.setPassword(account.id, await readPassword())
     printJson({ account: presentAccount(account), passwordSet: true })
   })
@@ -64,7 +64,7 @@ export async function disableSecondFactor(args: readonly string[], env: Environm
   if (flags === null) return false
   const idOrEmail = flags.email ?? requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
-    const account = findAccount(handle, idOrEmail)
+    const account = await findAccount(handle, idOrEmail)
     const disabled = await handle.secondFactor.disable(account.id)
     printJson({ account: presentAccount(account), disabled })
   })

@@ -18,7 +18,7 @@ export async function createKey(args: readonly string[], env: Environment): Prom
     ipAllowlist: listFlag(flags, 'ip-allowlist'),
   }
   return withAccounts(flags, env, async handle => {
-    const account = findAccount(handle, idOrEmail)
+    const account = await findAccount(handle, idOrEmail)
     const { secret, key } = await handle.keys.create(account.id, input)
     const { name, scopes, ipAllowlist } = key
     const expiresAt = isoTime(key.expiresAt)
@@ -32,8 +32,8 @@ export async function listKeys(args: readonly string[], env: Environment): Promi
   if (flags === null) return false
   const idOrEmail = requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
-    const account = findAccount(handle, idOrEmail)
-    const rows = handle.keys.list(account.id).map(({ name, label, prefix, scopes, ipAllowlist, ...times }) => ({
+    const account = await findAccount(handle, idOrEmail)
+    const rows = (await handle.keys.list(account.id)).map(({ name, label, prefix, scopes, ipAllowlist, ...times }) => ({
       name,
       label,
       prefix,
@@ -54,7 +54,7 @@ export async function revokeKey(args: readonly string[], env: Environment): Prom
   const idOrEmail = requireFlag(flags, 'account')
   const name = requireFlag(flags, 'name')
   return withAccounts(flags, env, async handle => {
-    const account = findAccount(handle, idOrEmail)
+    const account = await findAccount(handle, idOrEmail)
     await handle.keys.revokeByName(account.id, name)
     printJson({ account: presentAccount(account), name, revoked: true })
   })

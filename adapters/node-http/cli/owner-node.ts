@@ -92,9 +92,11 @@ function localNode(engine: Engine): OwnerNode {
     collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
     async *accounts() {
-      for (const account of engine.accounts.list()) {
-        const usage = await engine.pins.usage(account.id)
-        yield [{ ...account, createdAt: isoTime(account.createdAt), usage }]
+      for await (const accounts of engine.accounts.pages()) {
+        for (const account of accounts) {
+          const usage = await engine.pins.usage(account.id)
+          yield [{ ...account, createdAt: isoTime(account.createdAt), usage }]
+        }
       }
     },
   }

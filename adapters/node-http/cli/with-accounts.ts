@@ -20,8 +20,8 @@ export async function withAccounts(
 }
 
 /** @throws HoldfastError `NOT_FOUND`. */
-export function findAccount({ accounts }: Accounts, idOrEmail: string): Account {
-  const account = accounts.find(idOrEmail)
+export async function findAccount({ accounts }: Accounts, idOrEmail: string): Promise<Account> {
+  const account = await accounts.find(idOrEmail)
   if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${idOrEmail}`)
   return account
 }

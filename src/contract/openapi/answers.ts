@@ -62,6 +62,7 @@ const planFields = {
   maxDirectoryFiles: limit,
   maxStorageBytes: limit,
   maxPins: limit,
+  maxKeys: limit,
   pageLimit: Type.Object({ default: count, max: count }),
   rateLimit: rate,
   accountRateLimit: rate,
@@ -200,6 +201,7 @@ export const ANSWERS = {
     Type.Object({
       ...key,
       prefix: Type.String({ description: 'how the secret begins' }),
+      parent: orNull(Type.String({ description: 'the name of the key that made it' })),
       permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
       ipAllowlist: Type.Array(text),
       lastUsed: orNull(instant),

@@ -1,0 +1,51 @@
+import type { Page, PageRequest } from './page.ts'
+
+/** An account as it is stored. Times are milliseconds since the epoch. */
+export interface AccountRow {
+  id: string
+  email: string
+  name: string | null
+  plan: string
+  role: 'owner' | 'user'
+  defaultCluster: string | null
+  disabled: boolean
+  createdAt: number
+}
+
+/** What may be changed of an account; what is left out stays. */
+export type AccountChanges = Partial<Pick<AccountRow, 'email' | 'name' | 'plan' | 'defaultCluster' | 'disabled'>>
+
+/**
+ * Where accounts are kept. Each method is one transaction, durable when its promise resolves. An account that has been
+ * marked deleted is there for {@link deleted}, {@link purge} and {@link forget} alone.
+ */
+export interface AccountStore {
+  /** Upper and lower case of emails are the same. */
+  insert(account: AccountRow, passwordHash: string | null): Promise<'inserted' | 'email_taken'>
+  get(id: string): Promise<AccountRow | null>
+  findByEmail(email: string): Promise<AccountRow | null>
+  /** The first owner there is. */
+  findOwner(): Promise<AccountRow | null>
+  /** Oldest first. */
+  list(request: PageRequest): Promise<Page<AccountRow>>
+  /** `limit` rows of that list from the one at `offset` on, and how many it has. */
+  slice(offset: number, limit: number): Promise<{ rows: AccountRow[]; total: number }>
+  /** The account after the change. `last_owner`: it is the only owner that is not disabled, and was to be. */
+  change(id: string, changes: AccountChanges): Promise<AccountRow | 'no_account' | 'email_taken' | 'last_owner'>
+
+  /** Null without a password, and without an account. */
+  passwordHash(id: string): Promise<string | null>
+  /** Also ends the account's sessions but the one with the id `keepSession`. False if there is no such account. */
+  setPassword(id: string, hash: string, keepSession: string | null): Promise<boolean>
+  /** Only while it is still `former`. Returns whether it was. */
+  replacePassword(id: string, former: string, hash: string): Promise<boolean>
+
+  /** Hides the account from everything else for ever, and frees its email. */
+  markDeleted(id: string, now: number): Promise<'marked' | 'no_account' | 'last_owner'>
+  /** Ids of some accounts that are marked and not forgotten, at most `limit`. */
+  deleted(limit: number): Promise<string[]>
+  /** Removes up to `limit` keys and as many sessions of an account that is marked. Returns whether any may be left. */
+  purge(id: string, limit: number): Promise<boolean>
+  /** Removes what {@link markDeleted} has left, once no key, session or record is left. Returns whether it is gone. */
+  forget(id: string): Promise<boolean>
+}

@@ -1,0 +1,15 @@
+import type { AccountStore } from './accounts.ts'
+import type { KeyStore } from './keys.ts'
+import type { SecondFactorStore } from './second-factors.ts'
+import type { SessionStore } from './sessions.ts'
+
+/**
+ * Who wants what: a port of commands. Each method is one transaction of the implementation; data goes in and comes out,
+ * and what has to be decided inside the transaction, the time included, goes in as data.
+ */
+export interface Catalogue {
+  accounts: AccountStore
+  keys: KeyStore
+  sessions: SessionStore
+  secondFactors: SecondFactorStore
+}

@@ -1,0 +1,27 @@
+import type { AccountRow } from './accounts.ts'
+import type { Page, PageRequest } from './page.ts'
+
+/** Somebody signed in. Times are milliseconds since the epoch. */
+export interface SessionRow {
+  id: string
+  accountId: string
+  createdAt: number
+  expiresAt: number
+}
+
+/** Where sessions are kept that have not been ended. Each method is one transaction, durable when its promise resolves. */
+export interface SessionStore {
+  /**
+   * Inserts a session, and removes some that have expired by `now`. Returns the account as it is then; `stale` if that is
+   * not there any more or its password is no longer the one with `passwordHash`, and `disabled` if the account is.
+   */
+  begin(session: SessionRow, check: { now: number; passwordHash: string }): Promise<AccountRow | 'stale' | 'disabled'>
+  /** Expired or not. */
+  get(id: string): Promise<SessionRow | null>
+  /** Those of an account that live past `now`, oldest first. */
+  list(accountId: string, now: number, request: PageRequest): Promise<Page<SessionRow>>
+  /** Returns whether there was one. */
+  end(id: string): Promise<boolean>
+  /** Ends those of an account but the one with the id `keep`. Returns how many. */
+  endAll(accountId: string, keep: string | null): Promise<number>
+}
