@@ -56,6 +56,7 @@ const servingSchema = Type.Object(
     allow: Type.Optional(Type.Array(text)),
     denylist: Type.Optional(text),
     host: Type.Optional(Type.String({ pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' })),
+    ownOrigin: Type.Optional(Type.Boolean()),
     maxConcurrentRequests: Type.Optional(count),
     maxDurationSeconds: Type.Optional(seconds),
     retrievalTimeoutSeconds: Type.Optional(seconds),

@@ -49,6 +49,11 @@ export interface GatewayConfig {
    * `/ipfs/<cid>` on that name are sent there. Default: none.
    */
   host?: string
+  /**
+   * Whether `/ipfs/` is mounted on an origin that serves nothing else. Unless it is, pages are sent with a sandbox: they
+   * can neither read nor keep anything there. Hosts below `host` are always their own. Default false.
+   */
+  ownOrigin?: boolean
   /** In the mode `open`, how long the network is asked for a block. Default 10. */
   retrievalTimeoutSeconds?: number
 }

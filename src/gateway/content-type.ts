@@ -13,6 +13,14 @@ export function typeOfName(name: string): string | null {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
+/** Whether a browser that opens content of that type runs scripts in it. */
+export function isActive(type: string): boolean {
+  const [essence = ''] = type.split(';', 1)
+  return ACTIVE.has(essence) || essence.endsWith('+xml')
+}
+
+const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
+
 /**
  * The type of unnamed bytes by their beginning. Never one that a browser would run: markup is plain text here.
  *

@@ -1,11 +1,19 @@
 import type { CID } from 'multiformats/cid'
 import type { ApiResponse } from '../http/types.ts'
 import { bytesResponse } from './bytes-response.ts'
-import { SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type.ts'
+import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type.ts'
 import { dispositionHeader } from './disposition.ts'
 import { streamFile } from './file-stream.ts'
 import type { Lookup } from './lookup.ts'
 import type { FileNode } from './unixfs-node.ts'
+
+/**
+ * Makes a page an origin of its own, so that it cannot use what the origin it comes from keeps in a browser: tokens,
+ * storage, service workers. Scripts, forms and the like go on working.
+ */
+const SANDBOX = {
+  'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals',
+} as const
 
 /**
  * The answer with a file as a browser shows it.
@@ -14,12 +22,13 @@ import type { FileNode } from './unixfs-node.ts'
  * @param cid what the path leads to: the file's own, or that of the directory that it is the index of
  */
 export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
-  const called = lookup.query.get('filename') || name
+  const type = typeOfName(lookup.query.get('filename') || name)
+  const sandbox = !lookup.hasOwnOrigin && type !== null && isActive(type) ? SANDBOX : {}
   return bytesResponse(lookup, {
     file,
     etag: `"${cid}"`,
-    contentType: () => typeOfName(called) ?? sniff(lookup, file),
-    headers: dispositionHeader(lookup.query, { kind: null, name }),
+    contentType: () => type ?? sniff(lookup, file),
+    headers: { ...dispositionHeader(lookup.query, { kind: null, name }), ...sandbox },
   })
 }
 

@@ -106,7 +106,8 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     blocks: RequestBlocks,
     choice: FormatChoice | null,
   ): Promise<ApiResponse> {
-    const lookup = { request, path, query, blocks, now: clock.now() }
+    const hasOwnOrigin = path.isIsolated || options.ownOrigin === true
+    const lookup = { request, path, query, blocks, hasOwnOrigin, now: clock.now() }
     const asIs = choice !== null && ['raw', 'car', 'tar'].includes(choice.format)
     try {
       const resolved = await resolve(blocks, path.root, path.names, !asIs)

@@ -9,6 +9,8 @@ export interface Lookup extends Resolved {
   path: ContentPath
   query: URLSearchParams
   blocks: RequestBlocks
+  /** Whether the origin that a browser sees is the gateway's or the content's own, with nothing else in it. */
+  hasOwnOrigin: boolean
   /** Milliseconds since the epoch. */
   now: number
 }
