@@ -3,7 +3,7 @@ import { HoldfastError } from '../domain/errors.ts'
 /** Longest name that common file systems can take, so that what was uploaded can be downloaded. */
 const LONGEST_SEGMENT_BYTES = 255
 /** Each name is a directory block of its own, so a short path must not make thousands of them. */
-const MOST_NAMES = 256
+export const MOST_NAMES = 256
 
 /**
  * Splits the path of a directory entry into its names. `\` counts as `/`, `.` segments and repeated slashes are

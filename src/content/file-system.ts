@@ -9,14 +9,18 @@ import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
  */
 const WINDOWS = platform() === 'win32'
 
+/** Modes by which the user who runs the node reads and writes, and nobody else. */
+export const OWNERS_FILE = 0o600
+export const OWNERS_DIRECTORY = 0o700
+
 /** The file system of the operating system, through libuv's pool. */
 export const nodeFileSystem: FileSystem = {
-  create: async (path, mode) => newFile(await open(path, 'wx', mode)),
+  create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   read: readStart,
   rename,
   unlink,
   makeDirectory: async path => {
-    await mkdir(path)
+    await mkdir(path, OWNERS_DIRECTORY)
   },
   list: path => readdir(path),
   syncDirectory,
@@ -83,6 +87,11 @@ export function syncDirectoryNow(path: string): void {
 /** Opens a file for reading, refusing a symbolic link in its last segment (`ELOOP`). The caller closes it. */
 export function openNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
+}
+
+/** Opens a directory, to reach what is in it; refuses a symbolic link. The caller closes it. Not on Windows. */
+export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
 
 /** Whether users besides the owner may list a directory or write to it. To pass through it is not meant. */

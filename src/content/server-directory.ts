@@ -1,9 +1,17 @@
 import type { Stats } from 'node:fs'
-import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { type FileHandle, lstat, realpath } from 'node:fs/promises'
+import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
-import { refusal } from './entry-path.ts'
-import { openNoFollow } from './file-system.ts'
+import { MOST_NAMES, refusal } from './entry-path.ts'
+import { ChangedError, OpenDirectory } from './open-directory.ts'
+
+/** A directory below an import root. */
+export interface ServerDirectory {
+  /** The import root; absolute and real. */
+  root: string
+  /** The way from there. */
+  names: string[]
+}
 
 /** What a directory on the server holds, in the order of a walk; names are the path's segments. */
 export type ServerEntry =
@@ -20,7 +28,7 @@ const NOT_A_DIRECTORY = 'dirPath is not a directory below an import root'
  * @param roots directories below which reading is allowed; a relative path resolves against the first
  * @throws HoldfastError `INVALID_PATH`, the same whether it is not there, outside, or not a directory.
  */
-export async function resolveServerDirectory(roots: readonly string[], dirPath: string): Promise<string> {
+export async function resolveServerDirectory(roots: readonly string[], dirPath: string): Promise<ServerDirectory> {
   const [first] = roots
   if (dirPath === '' || dirPath.includes('\0') || first === undefined) {
     throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
@@ -28,12 +36,24 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
   try {
     const real = await realpath(isAbsolute(dirPath) ? dirPath : resolve(first, dirPath))
     const realRoots = await Promise.all(roots.map(root => realpath(root).catch(() => null)))
-    const inside = realRoots.some(root => root !== null && isInside(root, real))
-    if (inside && (await lstat(real)).isDirectory()) return real
+    const root = realRoots.find(root => root !== null && isInside(root, real))
+    if (root !== undefined && root !== null && (await lstat(real)).isDirectory()) {
+      return {
+        root,
+        names: relative(root, real)
+          .split(sep)
+          .filter(name => name !== ''),
+      }
+    }
   } catch (cause) {
     throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY, { cause })
   }
   throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
+}
+
+/** The directory's own name. */
+export function nameOf({ root, names }: ServerDirectory): string {
+  return names.at(-1) ?? basename(root)
 }
 
 /** Whether `path` is `root` or below it; both real paths. */
@@ -42,45 +62,82 @@ export function isInside(root: string, path: string): boolean {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
+interface Level {
+  directory: OpenDirectory
+  /** Those not yet walked. */
+  left: AsyncIterator<string>
+  names: string[]
+}
+
 /**
- * Walks a directory: hidden files and empty directories included, symbolic links told and never followed.
+ * Walks a directory: hidden files and empty directories included, symbolic links told and never followed, on the way
+ * from the import root neither. A file's content is to be read before the next entry is asked for.
  *
+ * @param byHandle see {@link OpenDirectory.open}
  * @throws HoldfastError `INVALID_PATH` naming an entry that is neither file, directory nor link, whose name is not
- * UTF-8, or that changes while it is read.
+ * UTF-8, that lies over 256 directories deep, or that changes while it is read.
  */
-export async function* walkServerDirectory(directory: string, above: string[] = []): AsyncGenerator<ServerEntry> {
-  for await (const entry of await opendir(directory, { bufferSize: 256 })) {
-    const names = [...above, entry.name]
-    // Names that are not UTF-8 come with replacement characters, under which nothing can be opened.
-    const path = join(directory, entry.name)
-    const stats = await lstat(path).catch(() => null)
-    if (stats === null) throw changed(names)
-    if (stats.isDirectory()) {
-      yield { kind: 'directory', names }
-      // A directory that has become a link since would lead out of the import root.
-      if ((await realpath(path)) !== path) throw changed(names)
-      yield* walkServerDirectory(path, names)
-    } else if (stats.isSymbolicLink()) {
-      yield { kind: 'symlink', names, target: await readlink(path) }
-    } else if (stats.isFile()) {
-      yield { kind: 'file', names, content: readUnchanged(path, names, stats) }
-    } else {
-      throw refusal(names.join('/'), `is a ${kindOf(stats)}, which cannot be stored`)
+export async function* walkServerDirectory(
+  { root, names: way }: ServerDirectory,
+  byHandle?: boolean,
+): AsyncGenerator<ServerEntry> {
+  const levels: Level[] = []
+  const enter = (directory: OpenDirectory, names: string[]): void => {
+    levels.push({ directory, left: directory.names(), names })
+  }
+  try {
+    enter(await openBelow(root, way, byHandle), [])
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const { directory, left } = level
+      const next = await naming(level.names, () => left.next())
+      if (next.done === true) {
+        levels.pop()
+        await directory.close()
+        continue
+      }
+      const name = next.value
+      const names = [...level.names, name]
+      // Names that are not UTF-8 come with replacement characters, under which nothing can be found.
+      const stats = await naming(names, () => directory.stat(name), { anyError: true })
+      if (stats.isDirectory()) {
+        if (names.length > MOST_NAMES) throw refusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
+        yield { kind: 'directory', names }
+        enter(await naming(names, () => directory.directory(name, stats)), names)
+      } else if (stats.isSymbolicLink()) {
+        yield { kind: 'symlink', names, target: await naming(names, () => directory.target(name)) }
+      } else if (stats.isFile()) {
+        yield { kind: 'file', names, content: readUnchanged(directory, names, stats) }
+      } else {
+        throw refusal(names.join('/'), `is a ${kindOf(stats)}, which cannot be stored`)
+      }
+    }
+  } finally {
+    for (const { directory, left } of levels.reverse()) {
+      await left.return?.()
+      await directory.close()
     }
   }
 }
 
-/** Reads the very file that was looked at, and notices if it changes meanwhile. */
-async function* readUnchanged(path: string, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
-  let handle: FileHandle
-  try {
-    handle = await openNoFollow(path)
-  } catch (cause) {
-    throw unreadable(names, cause)
+/** Goes down from an import root, by directories only. */
+async function openBelow(root: string, way: readonly string[], byHandle?: boolean): Promise<OpenDirectory> {
+  let directory = await naming([], () => OpenDirectory.open(root, byHandle))
+  for (const [i, name] of way.entries()) {
+    const above = directory
+    try {
+      directory = await naming(way.slice(0, i + 1), async () => above.directory(name, await above.stat(name)))
+    } finally {
+      await above.close()
+    }
   }
+  return directory
+}
+
+/** Reads the very file that was looked at, and notices if it changes meanwhile. */
+async function* readUnchanged(directory: OpenDirectory, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
+  const handle: FileHandle = await naming(names, () => directory.file(names.at(-1) ?? '', seen))
   try {
     const opened = await handle.stat()
-    if (opened.dev !== seen.dev || opened.ino !== seen.ino || !opened.isFile()) throw changed(names)
     let length = 0
     for (;;) {
       const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(opened.size - length, 1)))
@@ -97,13 +154,19 @@ async function* readUnchanged(path: string, names: string[], seen: Stats): Async
   }
 }
 
-function changed(names: string[]): HoldfastError {
-  return refusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
+/** Errors of the file system become refusals that name the entry. */
+async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyError = false } = {}): Promise<T> {
+  try {
+    return await use()
+  } catch (cause) {
+    if (anyError || cause instanceof ChangedError) throw changed(names)
+    const path = JSON.stringify(names.join('/'))
+    throw new HoldfastError('INVALID_PATH', `path ${path} cannot be read by the server`, { cause })
+  }
 }
 
-function unreadable(names: string[], cause: unknown): HoldfastError {
-  const path = JSON.stringify(names.join('/'))
-  return new HoldfastError('INVALID_PATH', `path ${path} cannot be read by the server`, { cause })
+function changed(names: readonly string[]): HoldfastError {
+  return refusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
 }
 
 function kindOf(entry: Stats): string {

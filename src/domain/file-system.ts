@@ -19,14 +19,14 @@ export interface DiskSpace {
  * operation fails with the error of `node:fs`, whose `code` says why.
  */
 export interface FileSystem {
-  /** Creates a file that must not be there yet. The caller closes it. */
-  create(path: string, mode?: number): Promise<NewFile>
+  /** Creates a file that must not be there yet, for the user who runs the node alone. The caller closes it. */
+  create(path: string): Promise<NewFile>
   /** The first `size` bytes of a file, fewer if it is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
   /** Gives a file another name on the same file system, in place of what has that name. */
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
-  /** Creates one directory. */
+  /** Creates one directory, for the user who runs the node alone. */
   makeDirectory(path: string): Promise<void>
   /** The names in a directory, in no order. */
   list(path: string): Promise<string[]>

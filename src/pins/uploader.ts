@@ -1,8 +1,7 @@
-import { basename } from 'node:path'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { DirectoryBuilder } from '../content/directory-builder.ts'
 import { splitEntryPath } from '../content/entry-path.ts'
-import { resolveServerDirectory, walkServerDirectory } from '../content/server-directory.ts'
+import { nameOf, resolveServerDirectory, walkServerDirectory } from '../content/server-directory.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -51,7 +50,7 @@ export class Uploader {
 
   async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
     const directory = await resolveServerDirectory(this.#importRoots, dirPath)
-    const named = { ...options, name: options.name ?? basename(directory) }
+    const named = { ...options, name: options.name ?? nameOf(directory) }
     return this.#storeDirectory(walkServerDirectory(directory), named)
   }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
+import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { makeDirectory } from './make-directory.ts'
-import { OWNERS_DIRECTORY } from './permissions.ts'
 
 /** How long a new owner waits for the one before it to end. */
 const HANDOVER_MS = 5_000

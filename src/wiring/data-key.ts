@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncDirectoryNow } from '../content/file-system.ts'
+import { OWNERS_FILE, syncDirectoryNow } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { SEALING_KEY_BYTES, type Sealing, sealingKeyId, sealingWith } from '../domain/sealing.ts'
 import type { Database } from '../storage/database.ts'
@@ -9,8 +9,6 @@ import type { Database } from '../storage/database.ts'
 /** The file's name in a data directory. */
 export const DATA_KEY = 'data.key'
 
-/** Nobody but the user who runs the node. */
-const OWNER_ONLY = 0o600
 const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
 
 /**
@@ -56,9 +54,9 @@ function makeKey(path: string): Uint8Array {
   const temporary = `${path}.new`
   try {
     rmSync(temporary, { force: true })
-    const file = openSync(temporary, 'wx', OWNER_ONLY)
+    const file = openSync(temporary, 'wx', OWNERS_FILE)
     try {
-      fchmodSync(file, OWNER_ONLY)
+      fchmodSync(file, OWNERS_FILE)
       writeSync(file, `${key.toString('base64url')}\n`)
       fsyncSync(file)
     } finally {

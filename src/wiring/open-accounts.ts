@@ -7,6 +7,7 @@ import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SecondFactor } from '../access/second-factor.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -15,7 +16,7 @@ import type { EngineConfig } from '../domain/options.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeDirectory } from './make-directory.ts'
-import { keepToOwner, OWNERS_DIRECTORY } from './permissions.ts'
+import { keepToOwner } from './permissions.ts'
 
 export interface AccountsOptions {
   /** The data directory of an engine, which may be running; created if missing. */

@@ -1,12 +1,8 @@
 import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { othersMayUse } from '../content/file-system.ts'
+import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from '../content/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
 import { DATA_KEY } from './data-key.ts'
-
-/** Of a directory that only the user who runs the node may enter. */
-export const OWNERS_DIRECTORY = 0o700
-const OWNERS_FILE = 0o600
 
 /** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp']

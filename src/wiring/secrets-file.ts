@@ -4,11 +4,8 @@ import { dirname } from 'node:path'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
-import { nodeFileSystem } from '../content/file-system.ts'
+import { nodeFileSystem, OWNERS_FILE } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
-
-/** Nobody but the user who runs the node. */
-const OWNER_ONLY = 0o600
 
 const schema = Type.Object({
   signingKeys: Type.Array(
@@ -38,7 +35,7 @@ export class SecretsFile implements SigningKeyStore {
     try {
       const text = await readFile(path, 'utf8')
       // A backup that was brought back may have come with other rights.
-      await chmod(path, OWNER_ONLY)
+      await chmod(path, OWNERS_FILE)
       return new SecretsFile(path, Value.Parse(schema, JSON.parse(text)).signingKeys)
     } catch (cause) {
       if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return new SecretsFile(path, [])
@@ -63,7 +60,7 @@ export class SecretsFile implements SigningKeyStore {
 async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    const handle = await open(temporary, 'wx', OWNER_ONLY)
+    const handle = await open(temporary, 'wx', OWNERS_FILE)
     try {
       await handle.writeFile(text)
       await handle.sync()

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type ServerEntry, walkServerDirectory } from '../../src/content/server-directory.ts'
+import { resolveServerDirectory, type ServerEntry, walkServerDirectory } from '../../src/content/server-directory.ts'
 import type { DirectoryEntry, UploadOptions } from '../../src/index.ts'
 import { collect, pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
@@ -65,12 +66,27 @@ async function refusalOf(work: Promise<unknown>): Promise<{ code?: string; messa
   throw new Error('was not refused')
 }
 
-/** Walks a directory, stopping at each entry, and reads the files. */
-async function walk(dir: string, at: (entry: ServerEntry) => Promise<void> | void): Promise<void> {
-  for await (const entry of walkServerDirectory(dir)) {
+/** Both ways of reaching entries: by open directories, where the system has them, and by their paths. */
+const WAYS = existsSync('/proc/self/fd') ? [true, false] : [false]
+
+/** Walks a directory, stopping at each entry, and reads the files. Returns their content by path. */
+async function walk(
+  dir: string,
+  at: (entry: ServerEntry) => Promise<void> | void,
+  byHandle?: boolean,
+): Promise<Record<string, string>> {
+  const files: Record<string, string> = {}
+  for await (const entry of walkServerDirectory({ root: dir, names: [] }, byHandle)) {
     await at(entry)
-    if (entry.kind === 'file') await collect(entry.content)
+    if (entry.kind === 'file') files[entry.names.join('/')] = (await collect(entry.content)).toString()
   }
+  return files
+}
+
+/** Puts a link to `outside` in the place of a directory, which goes on beside it. */
+async function swap(directory: string, outside: string): Promise<void> {
+  await rename(directory, `${directory}-before`)
+  await symlink(outside, directory)
 }
 
 describe('a directory on the server', () => {
@@ -296,6 +312,82 @@ describe('a directory on the server', () => {
       }),
     )
   })
+
+  test.each(WAYS)(
+    'a link in the place of a directory gives nothing away while a file in it is read (by handle: %s)',
+    byHandle =>
+      withTempDir(dir =>
+        withTempDir(async outside => {
+          const names = Array.from({ length: 40 }, (_, i) => `file ${i}`)
+          await mkdir(join(dir, 'sub', 'deep'), { recursive: true })
+          for (const name of names) {
+            await writeFile(join(dir, 'sub', name), 'harmless')
+            await writeFile(join(outside, name), 'a secret')
+          }
+          await mkdir(join(outside, 'deep'))
+          await writeFile(join(outside, 'deep', 'file'), 'a secret')
+          const read: string[] = []
+          let swapped = false
+          const reading = walk(
+            dir,
+            async entry => {
+              if (entry.kind !== 'file') return
+              const pieces = entry.content[Symbol.asyncIterator]()
+              const first = await pieces.next()
+              // The next file of the walk is in what is a link by now.
+              if (!swapped) await swap(join(dir, 'sub'), outside)
+              swapped = true
+              if (first.done !== true) read.push(Buffer.from(first.value).toString())
+              for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) {}
+            },
+            byHandle,
+          )
+          if (byHandle) expect(Object.keys(await reading)).toHaveLength(names.length)
+          else await expect(reading).rejects.toMatchObject({ code: 'INVALID_PATH' })
+          expect(new Set(read)).toEqual(new Set(['harmless']))
+        }),
+      ),
+  )
+
+  test.each(WAYS)('a link on the way from the import root is not followed (by handle: %s)', byHandle =>
+    withTempDir(dir =>
+      withTempDir(async outside => {
+        await mkdir(join(dir, 'one', 'two'), { recursive: true })
+        await mkdir(join(outside, 'two'))
+        await writeFile(join(outside, 'two', 'secret'), 'a secret')
+        const found = await resolveServerDirectory([dir], 'one/two')
+        await swap(join(dir, 'one'), outside)
+        const entries = walkServerDirectory(found, byHandle)
+        await expect(entries.next()).rejects.toMatchObject({ code: 'INVALID_PATH' })
+      }),
+    ),
+  )
+
+  test('leaves no file open, whether it ends, fails or is left', () =>
+    withTempDir(async dir => {
+      await mkdir(join(dir, ...Array.from({ length: 20 }, () => 'deeper')), { recursive: true })
+      await writeFile(join(dir, 'deeper', 'file'), 'x')
+      const open = (): number => (WAYS.length === 1 ? 0 : readdirSync('/proc/self/fd').length)
+      const before = open()
+      await walk(dir, () => undefined)
+      await expect(walk(dir, () => Promise.reject(new Error('enough')))).rejects.toThrow('enough')
+      for await (const entry of walkServerDirectory({ root: dir, names: [] })) if (entry.names.length === 9) break
+      expect(open()).toBe(before)
+    }))
+
+  test('of 257 directories one in the other is refused', () =>
+    withTempDir(async dir => {
+      const names = Array.from({ length: 257 }, () => 'd')
+      await mkdir(join(dir, ...names.slice(1)), { recursive: true })
+      let seen = 0
+      await walk(dir, () => void seen++)
+      expect(seen).toBe(256)
+      await mkdir(join(dir, ...names))
+      await expect(walk(dir, () => undefined)).rejects.toMatchObject({
+        code: 'INVALID_PATH',
+        message: expect.stringContaining('over 256 directories deep'),
+      })
+    }))
 
   test('the limits of the plan hold', async () => {
     await withEngine(

@@ -24,9 +24,9 @@ async function modeOf(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8)
 }
 
-/** The mode of each thing in a directory. */
-async function modesIn(dir: string): Promise<Record<string, string>> {
-  const names = (await readdir(dir)).sort()
+/** The mode of each thing in a directory, or below it. */
+async function modesIn(dir: string, recursive = false): Promise<Record<string, string>> {
+  const names = (await readdir(dir, { recursive })).sort()
   return Object.fromEntries(await Promise.all(names.map(async name => [name, await modeOf(join(dir, name))])))
 }
 
@@ -37,8 +37,9 @@ async function use(options: EngineOptions, look: () => Promise<void>): Promise<v
   try {
     const { id: account } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     for (const cluster of ['near', 'far']) {
-      const content = pseudoRandom(100_000, cluster)
-      await engine.pins.upload(content, { account, cluster })
+      // A chunk of an upload is written by a thread, one that is small for a cluster of its own as well; nodes are not.
+      for (const size of [100_000, 3_000_000])
+        await engine.pins.upload(pseudoRandom(size, cluster), { account, cluster })
     }
     const person = { email: 'b@example.org', password: 'correct horse battery', name: 'B' }
     const headers = { 'content-type': 'application/json', body: JSON.stringify(person) }
@@ -78,6 +79,12 @@ describe.skipIf(process.platform === 'win32')('permissions', () => {
         }
         expect(await modeOf(dataDir)).toBe('700')
         expect(await modeOf(far)).toBe('700')
+        for (const path of [dataDir, far]) {
+          const blocks = Object.entries(await modesIn(join(path, 'blocks'), true))
+          const files = blocks.filter(([name]) => name.includes('/'))
+          expect(files.length).toBeGreaterThan(0)
+          expect(blocks.filter(([name, mode]) => mode !== (name.includes('/') ? '600' : '700'))).toEqual([])
+        }
         expect(await modesIn(far)).toMatchObject({ blocks: '700', datastore: '700', tmp: '700' })
       }
       await withUmask(Number.parseInt(umask, 8), () => use({ dataDir, clusters, defaultCluster: 'near', logger }, look))

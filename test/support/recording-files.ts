@@ -12,8 +12,8 @@ export class RecordingFiles implements FileSystem {
   /** Before each operation: what it returns is the code of the error that the operation fails with. */
   fail: (operation: FileOperation, path: string) => string | undefined = () => undefined
 
-  async create(path: string, mode?: number): Promise<NewFile> {
-    const file = await this.#run('create', path, () => nodeFileSystem.create(path, mode))
+  async create(path: string): Promise<NewFile> {
+    const file = await this.#run('create', path, () => nodeFileSystem.create(path))
     return {
       write: bytes => this.#run('write', path, () => file.write(bytes)),
       datasync: () => this.#run('datasync', path, () => file.datasync()),
