@@ -108,7 +108,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.events, new Emitter<EngineEvents>(logger))
     parts.add(T.sealing, stores.sealing)
     parts.add(T.database, stores.database)
-    parts.provide(T.writes, p => new WriteQueue(p.get(T.database)))
+    const onBroken = (err: unknown): void =>
+      logger.error({ err }, 'the disk has failed a write: nothing more is written')
+    parts.provide(T.writes, p => new WriteQueue(p.get(T.database), onBroken))
     const { importRoots, ownBackends } = stores
     provideAccess(parts, config, stores.secrets)
     provideContent(parts, options, stores)

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { NextToLast } from 'blockstore-fs/sharding'
+import { base32upper } from 'multiformats/bases/base32'
+import * as Digest from 'multiformats/hashes/digest'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
@@ -9,6 +11,8 @@ import { nodeFileSystem } from './file-system.ts'
 
 /** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
+const SHARD = /^[A-Z2-7]{2}$/
+const EXTENSION = '.data'
 /** What {@link BlockFiles} itself calls a file that is being written. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** A rename over something that is no file. */
@@ -99,6 +103,21 @@ export class BlockFiles {
     return failed
   }
 
+  /** The names of the directories that blocks are in. */
+  async directories(): Promise<string[]> {
+    const names = await this.fileSystem.list(this.#dir)
+    return names.filter(name => SHARD.test(name)).sort()
+  }
+
+  /** The multihashes of the blocks in one of the {@link directories}. What is no block's file is passed over. */
+  async blocksIn(directory: string): Promise<Uint8Array[]> {
+    const names = await this.fileSystem.list(join(this.#dir, directory))
+    return names.flatMap(name => {
+      const multihash = multihashOf(name)
+      return multihash !== null && this.#pathOf(multihash) === join(this.#dir, directory, name) ? [multihash] : []
+    })
+  }
+
   #pathOf(multihash: Uint8Array): string {
     const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
     return join(this.#dir, dir, file)
@@ -165,6 +184,16 @@ export class BlockFiles {
       if (fileErrorCode(error) !== 'EEXIST') throw error
       return false
     }
+  }
+}
+
+/** Null if the name is not that of a block's file. */
+function multihashOf(name: string): Uint8Array | null {
+  if (!name.endsWith(EXTENSION)) return null
+  try {
+    return Digest.decode(base32upper.decode(name.slice(0, -EXTENSION.length))).bytes
+  } catch {
+    return null
   }
 }
 

@@ -4,7 +4,9 @@ import * as Digest from 'multiformats/hashes/digest'
 import { matches, sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { BlockTable } from '../ledger/block-table.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
+import type { BlockRow, BlockTable, StoredBlock } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
@@ -156,10 +158,9 @@ export class BlockStore {
     if (found === undefined || found.state === 'deleting') {
       throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
     }
-    const bytes =
-      found.inline === 1
-        ? (this.#blocks.bytes(found.id) ?? null)
-        : await this.#options.files.read(multihash, found.size)
+    const bytes = await this.#read(multihash, found).catch((error: unknown) => {
+      return this.#damaged(cid, `cannot be read: ${fileErrorCode(error) ?? 'unknown error'}`, error)
+    })
     if (bytes === null) return this.#damaged(cid, 'is missing')
     if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
     if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
@@ -179,6 +180,24 @@ export class BlockStore {
     } finally {
       for (const block of ours) this.#deleting.delete(keyOf(block.multihash))
     }
+  }
+
+  /** The directories of block files, for {@link claimStrays}. */
+  directories(): Promise<string[]> {
+    return this.#options.files.directories()
+  }
+
+  /**
+   * Looks through one directory for files of blocks that the ledger does not know, and has it call them `deleting`.
+   * From then on they are like every block that is to go, and whoever puts such a block waits for that.
+   */
+  async claimStrays(directory: string): Promise<StoredBlock[]> {
+    const strays: Uint8Array[] = []
+    for (const multihash of await this.#options.files.blocksIn(directory)) {
+      if (turnSpent()) await nextTurn()
+      if (this.#blocks.find(this.backendId, multihash) === undefined) strays.push(multihash)
+    }
+    return strays.length === 0 ? [] : this.#ledger.claimStrays(this.backendId, strays)
   }
 
   /** Each file for itself: one that cannot be removed keeps its row, and none of the others. */
@@ -219,15 +238,31 @@ export class BlockStore {
     return write
   }
 
+  /** Null where there are no bytes. */
+  async #read(multihash: Uint8Array, block: BlockRow): Promise<Uint8Array | null> {
+    if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
+    return this.#options.files.read(multihash, block.size)
+  }
+
+  /** Whether a file is not what it should be; one that cannot be read at all is not. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
-    const stored = await this.#options.files.read(multihash, bytes.length)
+    const stored = await this.#options.files.read(multihash, bytes.length).catch((error: unknown) => {
+      if (isShortage(error)) throw error
+      return null
+    })
     return stored === null || Buffer.compare(stored, bytes) !== 0
   }
 
-  #damaged(cid: CID, reason: string): never {
+  #damaged(cid: CID, reason: string, cause?: unknown): never {
+    if (isShortage(cause)) throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause })
     this.#options.onDamaged(cid, reason)
-    throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`)
+    throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`, { cause })
   }
+}
+
+/** Whether an operation failed for want of something that the process has too little of at the moment. */
+function isShortage(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(fileErrorCode(error) ?? '')
 }
 
 function keyOf(multihash: Uint8Array): string {

@@ -4,6 +4,7 @@ import type { StoredBlock } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore, FailedDeletion } from './block-store.ts'
 import type { Leases } from './leases.ts'
+import { StrayFiles } from './stray-files.ts'
 
 /** What a collection freed. */
 export interface Collected {
@@ -26,6 +27,7 @@ export interface CollectorOptions {
 export class Collector {
   readonly #ledger: Ledger
   readonly #stores: ReadonlyMap<number, BlockStore>
+  readonly #strays: StrayFiles
   readonly #leases: Leases
   readonly #clock: Clock
   readonly #logger: Logger
@@ -44,6 +46,7 @@ export class Collector {
   ) {
     this.#ledger = ledger
     this.#stores = stores
+    this.#strays = new StrayFiles(stores)
     this.#leases = leases
     this.#clock = clock
     this.#logger = logger
@@ -89,14 +92,26 @@ export class Collector {
       }
     }
     for (let more = true; more && !this.#stopped; ) {
-      const batch = await this.#ledger.takeGarbage(this.#clock.now() - graceMs)
+      const now = this.#clock.now()
+      const batch = await this.#ledger.takeGarbage(now - graceMs, now)
       const kept = await this.#deleteFiles(batch.files)
       collected.blocks += batch.blocks - kept.length
       collected.bytes += kept.reduce((bytes, block) => bytes - block.size, batch.bytes)
       more = batch.more
     }
+    if (!this.#stopped) await this.#removeStrays()
     this.#options.onCollected?.(collected)
     return collected
+  }
+
+  async #removeStrays(): Promise<void> {
+    const strays = await this.#strays.next().catch((error: unknown) => {
+      this.#logger.warn({ err: error }, 'block files without a row could not be looked for')
+      return []
+    })
+    if (strays.length === 0) return
+    this.#logger.warn({ files: strays.length }, 'block files that the ledger does not know are removed')
+    await this.#deleteFiles(strays)
   }
 
   /** Returns the blocks whose files could not be removed. They stay as they are until the next collection. */

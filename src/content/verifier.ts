@@ -1,3 +1,4 @@
+import type { CID } from 'multiformats/cid'
 import type { Activity } from '../domain/activity.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
@@ -72,18 +73,23 @@ export class Verifier {
 
   async #check(block: StoredBlock): Promise<DamagedBlock | null> {
     const cid = cidOf({ codec: CODEC.raw, multihash: block.multihash })
+    const reason = await this.#problemOf(block, cid)
+    if (reason === null) return null
+    const roots = this.#blocks.completeRootsOf(block.id)
+    return { cid: cid.toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
+  }
+
+  async #problemOf(block: StoredBlock, cid: CID): Promise<string | null> {
+    const store = this.#stores.get(block.backendId)
+    if (store === undefined) return `block ${cid} is in a data directory that no cluster has`
     try {
-      await this.#stores.get(block.backendId)?.get(cid, { verify: true })
+      await store.get(cid, { verify: true })
       return null
     } catch (error) {
       // Gone is not damaged: it may have been collected since the batch was read.
-      if (!isHoldfastError(error, 'BLOCK_DAMAGED')) return null
-      const roots = this.#blocks.completeRootsOf(block.id)
-      return {
-        cid: cid.toString(),
-        reason: error.message,
-        roots: roots.map(root => cidOf(root).toString()),
-      }
+      if (isHoldfastError(error, 'NOT_FOUND')) return null
+      if (isHoldfastError(error, 'BLOCK_DAMAGED')) return error.message
+      throw error
     }
   }
 }

@@ -45,6 +45,7 @@ export class BlockTable {
   readonly #addGarbage: Statement<[number, number], unknown>
   readonly #dropGarbage: Statement<[number], unknown>
   readonly #garbage: Statement<[number, number], StoredBlock>
+  readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
   readonly #completeRootsOf: Statement<[number], { codec: number; multihash: Uint8Array }>
   readonly #deleting: Statement<[], StoredBlock>
@@ -73,6 +74,9 @@ export class BlockTable {
     this.#garbage = db.prepare(`
       SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
+    this.#garbageAhead = db.prepare(`
+      SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
+      WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
     this.#durableAfter = db.prepare(`
       SELECT ${storedColumns} FROM blocks b WHERE b.id > ? AND b.state = 'durable' ORDER BY b.id LIMIT ?`)
     this.#completeRootsOf = db.prepare(`
@@ -144,9 +148,13 @@ export class BlockTable {
     this.#dropGarbage.run(blockId)
   }
 
-  /** The longest freed blocks first, of those freed at or before `freedBy`. */
-  garbage(freedBy: number, limit: number): StoredBlock[] {
-    return this.#garbage.all(freedBy, limit)
+  /**
+   * The longest freed blocks first, of those freed at or before `freedBy`; then those freed later than `now`, by a
+   * clock that was ahead: nobody knows how long ago that was.
+   */
+  garbage(freedBy: number, now: number, limit: number): StoredBlock[] {
+    const due = this.#garbage.all(freedBy, limit)
+    return due.length < limit ? [...due, ...this.#garbageAhead.all(now, limit - due.length)] : due
   }
 
   /** Blocks whose deletion a crash may have interrupted. */

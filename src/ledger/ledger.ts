@@ -184,12 +184,15 @@ export class Ledger {
    * Takes a batch out of the garbage. Blocks in the database are gone with this; the rest are now `deleting` and
    * the caller removes their files, then calls {@link deleted}.
    */
-  takeGarbage(freedBy: number): Promise<{ files: StoredBlock[]; blocks: number; bytes: number; more: boolean }> {
+  takeGarbage(
+    freedBy: number,
+    now: number,
+  ): Promise<{ files: StoredBlock[]; blocks: number; bytes: number; more: boolean }> {
     return this.#queue.run(
       () => {
         const files: StoredBlock[] = []
         const taken = { blocks: 0, bytes: 0 }
-        const batch = this.#blocks.garbage(freedBy, DELETE_BATCH)
+        const batch = this.#blocks.garbage(freedBy, now, DELETE_BATCH)
         for (const block of batch) {
           this.#blocks.dropGarbage(block.id)
           if (this.#blocks.isNeeded(block.id)) continue
@@ -204,6 +207,19 @@ export class Ledger {
         }
         return { files, ...taken, more: batch.length === DELETE_BATCH }
       },
+      { durable: true },
+    )
+  }
+
+  /** Takes up blocks whose files nobody has claimed, as `deleting`; those that somebody has claimed are left out. */
+  claimStrays(backendId: number, multihashes: readonly Uint8Array[]): Promise<StoredBlock[]> {
+    return this.#queue.run(
+      () =>
+        multihashes.flatMap(multihash => {
+          if (this.#blocks.find(backendId, multihash) !== undefined) return []
+          const id = this.#blocks.insert(backendId, multihash, 0, 'deleting', 0)
+          return [{ id, backendId, multihash, size: 0, state: 'deleting' as const, inline: 0 as const }]
+        }),
       { durable: true },
     )
   }

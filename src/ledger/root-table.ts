@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import type { Database, Statement } from '../storage/database.ts'
 
 /** A DAG that is held whole. */
@@ -107,8 +108,12 @@ export class RootTable {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
+  /** @throws HoldfastError `INTERNAL_ERROR` if the root is not, or no longer, being staged. */
   complete(rootId: number, dag: WholeDag): void {
-    this.#complete.run(dag.codec, dag.multihash, dag.contentSize, dag.dagSize, dag.fileCount, rootId)
+    const { changes } = this.#complete.run(
+      ...[dag.codec, dag.multihash, dag.contentSize, dag.dagSize, dag.fileCount, rootId],
+    )
+    if (changes !== 1) throw new HoldfastError('INTERNAL_ERROR', 'a DAG was completed that is not being staged')
   }
 
   /** Gives the root up; the collector frees what only it needed. */

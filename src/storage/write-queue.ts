@@ -1,3 +1,4 @@
+import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from './database.ts'
 
 interface QueuedWrite {
@@ -18,14 +19,28 @@ const BATCH_MS = 3
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
+  readonly #onBroken: (error: unknown) => void
   #scheduled = false
+  #broken: HoldfastError | null = null
 
-  constructor(db: Database) {
+  /** @param onBroken called once, when the disk has failed a commit and no more is written */
+  constructor(db: Database, onBroken: (error: unknown) => void = () => undefined) {
     this.#db = db
+    this.#onBroken = onBroken
   }
 
-  /** Resolves with what `work` returned, once that is committed (`durable`: and synced). */
+  /** Whether the disk has failed a commit. Nothing more is written then, until the database is opened anew. */
+  get isBroken(): boolean {
+    return this.#broken !== null
+  }
+
+  /**
+   * Resolves with what `work` returned, once that is committed (`durable`: and synced).
+   *
+   * @throws HoldfastError `UNAVAILABLE` after the disk has failed a commit
+   */
   run<T>(work: () => T, options: { durable: boolean }): Promise<T> {
+    if (this.#broken !== null) return Promise.reject(this.#broken)
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, durable: options.durable, resolve: resolve as (value: unknown) => void, reject })
       this.#schedule()
@@ -64,10 +79,23 @@ export class WriteQueue {
       // The transaction itself failed, so nothing of the batch happened.
       const failed = this.#waiting.splice(0, Math.max(taken, 1))
       for (const write of failed) write.reject(error)
+      if (isDiskFailure(error)) this.#break(error)
       return
     }
     this.#waiting.splice(0, taken)
     for (const done of settle) done()
+  }
+
+  /**
+   * After a sync that failed the kernel may have dropped what was to be written and report the next one as done, so
+   * nothing that this process commits can be trusted any more. Opening the database again reads what is there.
+   */
+  #break(cause: unknown): void {
+    this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; the node has to be restarted', {
+      cause,
+    })
+    for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
+    this.#onBroken(cause)
   }
 
   #attempt(write: QueuedWrite): () => void {
@@ -79,4 +107,8 @@ export class WriteQueue {
       return () => write.reject(error)
     }
   }
+}
+
+function isDiskFailure(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_IOERR')
 }

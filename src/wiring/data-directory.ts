@@ -23,6 +23,7 @@ export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore>
   } catch (cause) {
     throw unusable(dataDir, cause)
   }
+  let isRepaired = false
   for (let waited = 0; ; waited += RETRY_MS) {
     const datastore = new LevelDatastore(path)
     try {
@@ -30,7 +31,14 @@ export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore>
       return datastore
     } catch (cause) {
       await datastore.close().catch(() => undefined)
-      if (!isLocked(cause)) throw unusable(dataDir, cause)
+      if (!isLocked(cause)) {
+        if (isRepaired || !isCorrupt(cause)) throw unusable(dataDir, cause)
+        isRepaired = true
+        await repair(datastore, path).catch((failure: unknown) => {
+          throw unusable(dataDir, failure)
+        })
+        continue
+      }
       if (waited >= HANDOVER_MS) {
         throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast`, { cause })
       }
@@ -42,6 +50,18 @@ export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore>
 function isLocked(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED'
+}
+
+/** A power cut may leave LevelDB's list of its files empty; what it lists is there. */
+function isCorrupt(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_CORRUPTION'
+}
+
+/** Has LevelDB list its files anew. It takes the lock meanwhile, and keeps what it cannot use in `lost/`. */
+async function repair({ db }: LevelDatastore, path: string): Promise<void> {
+  const { constructor: level } = db
+  if ('repair' in level && typeof level.repair === 'function') await level.repair(path)
 }
 
 function unusable(dataDir: string, cause: unknown): HoldfastError {

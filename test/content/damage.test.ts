@@ -1,12 +1,14 @@
-import { rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { readFile, viaGateway } from '../support/read-back.ts'
+import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { withClusters } from '../support/two-clusters.ts'
 
 const SIZE = 300_000
 const CONTENT = pseudoRandom(SIZE, 'content')
@@ -27,9 +29,47 @@ async function withDamage(
 }
 
 describe('damage', () => {
+  test.each(['EIO', 'EACCES'])('a block whose file fails with %s is told of and healed by an upload', async code => {
+    const files = new RecordingFiles()
+    const run = async ({ engine, account }: TestEngine): Promise<void> => {
+      const { cid } = (await engine.pins.upload(CONTENT, { account })).record
+      files.fail = operation => (operation === 'read' ? code : undefined)
+      const reason = expect.stringContaining(`cannot be read: ${code}`)
+      expect((await engine.verify()).damaged).toMatchObject([{ cid, reason }])
+      await expect(engine.clusters.defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      files.log.length = 0
+      expect((await engine.pins.upload(CONTENT, { account })).created).toBe(false)
+      expect(files.log.filter(line => line.startsWith('rename ')).length).toBe(2)
+      files.fail = () => undefined
+      expect((await engine.verify()).damaged).toEqual([])
+    }
+    await withEngine(run, { fileSystem: files })
+  })
+
+  test('a process that has too many files open is no damage', async () => {
+    const files = new RecordingFiles()
+    const run = async ({ engine, account }: TestEngine): Promise<void> => {
+      const { cid } = (await engine.pins.upload(CONTENT, { account })).record
+      files.fail = operation => (operation === 'read' ? 'EMFILE' : undefined)
+      await expect(engine.clusters.defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      await expect(engine.verify()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    }
+    await withEngine(run, { fileSystem: files })
+  })
+
+  test('blocks in a data directory that no cluster has any more are told of', async () => {
+    await withClusters(async test => {
+      const { cid } = (await test.engine.pins.upload(CONTENT, { account: test.account, cluster: 'far' })).record
+      const engine = await test.restart({ clusters: test.clusters.slice(0, 1) })
+      const reason = expect.stringContaining('no cluster has')
+      expect((await engine.verify()).damaged).toMatchObject([{ cid, reason, roots: [cid] }])
+    })
+  })
+
   test.each<[string, (file: string) => Promise<unknown>, string]>([
     ['truncated', file => truncate(file, 10), `has 10 of ${SIZE} bytes`],
     ['missing', file => rm(file), 'is missing'],
+    ['a directory', file => directoryInPlaceOf(file), 'cannot be read: EISDIR'],
     ['changed', file => writeFile(file, pseudoRandom(SIZE, 'other')), 'has the wrong hash'],
   ])('a block that is %s is told of, never served as whole, and healed by an upload', async (_, damage, reason) => {
     await withDamage(damage, async ({ engine, account, cid, told }) => {
@@ -79,3 +119,9 @@ describe('damage', () => {
     )
   })
 })
+
+async function directoryInPlaceOf(file: string): Promise<void> {
+  await rm(file)
+  await mkdir(file)
+  await writeFile(join(file, 'something'), 'of somebody')
+}

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
@@ -197,6 +197,18 @@ describe('a data directory', () => {
         expect((await readFile(one.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
       }),
     )
+  })
+
+  test.each(['MANIFEST-', 'CURRENT'])('starts when a power cut has emptied %s of its datastore', async prefix => {
+    await withEngine(async test => {
+      const datastore = join(test.dataDir, 'datastore')
+      await test.engine.stop()
+      const names = await readdir(datastore)
+      const name = names.find(entry => entry.startsWith(prefix)) ?? ''
+      await truncate(join(datastore, name))
+      const engine = await test.restart()
+      expect((await engine.pins.upload(Buffer.from('x'), { account: test.account })).created).toBe(true)
+    })
   })
 
   test('stopping ends all timers', async () => {

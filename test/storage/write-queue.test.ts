@@ -9,6 +9,8 @@ import { withTempDir } from '../support/temp-dir.ts'
 class CountingDatabase extends Database {
   commits = 0
   failNext = false
+  /** What the next commit fails with. */
+  failure: Error = new Error('database or disk is full')
   readonly durable: boolean[] = []
 
   override transaction<T>(work: () => T): T {
@@ -18,7 +20,7 @@ class CountingDatabase extends Database {
       this.failNext = false
       return super.transaction(() => {
         work()
-        throw new Error('database or disk is full')
+        throw this.failure
       })
     }
     return super.transaction(work)
@@ -101,6 +103,26 @@ describe('write queue', () => {
       expect(kept(db)).toEqual([])
       await queue.run(() => keep(db, 4), { durable: true })
       expect(kept(db)).toEqual([4])
+    })
+  })
+
+  test('after a commit that the disk has failed nothing is written any more, and nothing acknowledged', async () => {
+    await withQueue(async (_, db) => {
+      const told: unknown[] = []
+      const queue = new WriteQueue(db, error => told.push(error))
+      db.failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
+      db.failNext = true
+      await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toBe(db.failure)
+      const commits = db.commits
+      const refused = { code: 'UNAVAILABLE', message: expect.stringContaining('restarted') }
+      for (const durable of [true, false]) {
+        await expect(queue.run(() => keep(db, 2), { durable })).rejects.toMatchObject(refused)
+      }
+      await queue.settled()
+      expect(db.commits).toBe(commits)
+      expect(kept(db)).toEqual([])
+      expect(told).toEqual([db.failure])
+      expect(queue.isBroken).toBe(true)
     })
   })
 
