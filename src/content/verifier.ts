@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { Activity } from '../domain/activity.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
 import type { BlockStore } from './block-store.ts'
 
@@ -25,7 +26,8 @@ export interface VerifyOptions {
   onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void
 }
 
-const BATCH = 64
+/** Rows read together; of what is in files, so many are read at a time. */
+const BATCH = 16
 
 /** Reads every durable block and checks its hash, while everything else goes on. */
 export class Verifier {
@@ -59,6 +61,8 @@ export class Verifier {
       const last = batch.at(-1)
       if (last === undefined) return verified
       after = last.id
+      // Rows are read and hashed at once, without a wait in which anybody else would get the loop.
+      if (turnSpent()) await nextTurn()
       const findings = await Promise.all(batch.map(block => this.#check(block)))
       for (const [index, block] of batch.entries()) {
         verified.blocks++
