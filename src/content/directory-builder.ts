@@ -1,15 +1,18 @@
 import { refusal } from './entry-path.ts'
 import type { StagedDag } from './staged-dag.ts'
-import { type ImportedNode, importDirectory } from './unixfs-import.ts'
+import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './unixfs-directory.ts'
+import type { ImportedNode } from './unixfs-import.ts'
 
 interface Folder {
-  children: Map<string, Folder | ImportedNode>
+  entries: Map<string, StoredEntry>
+  folders: Map<string, Folder>
 }
 
 /** A directory as it grows: entries are stored already, the directories above them are stored by {@link finish}. */
 export class DirectoryBuilder {
   readonly #staged: StagedDag
-  readonly #root: Folder = { children: new Map() }
+  readonly #root = emptyFolder()
+  #size = 0
 
   constructor(staged: StagedDag) {
     this.#staged = staged
@@ -19,11 +22,12 @@ export class DirectoryBuilder {
    * @param names the entry's path, already checked
    * @throws HoldfastError `INVALID_PATH` if the path is taken, or one on the way is a file.
    */
-  addNode(names: readonly string[], node: ImportedNode): void {
+  addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
     const name = names.at(-1) ?? ''
-    const folder = this.#folder(names.slice(0, -1), names)
-    if (folder.children.has(name)) throw refusal(names.join('/'), 'is there twice')
-    folder.children.set(name, node)
+    const { entries, folders } = this.#folder(names.slice(0, -1), names)
+    if (entries.has(name) || folders.has(name)) throw refusal(names.join('/'), 'is there twice')
+    entries.set(name, { cid: compactCid(cid), tsize })
+    this.#size += size
   }
 
   /** Adds a directory, which may be empty and may be there already. */
@@ -32,31 +36,40 @@ export class DirectoryBuilder {
   }
 
   /** Stores all directories, the innermost first. Returns the root. */
-  finish(): Promise<ImportedNode> {
-    return this.#store(this.#root)
-  }
-
-  async #store(folder: Folder): Promise<ImportedNode> {
-    const entries: Array<[string, ImportedNode]> = []
-    for (const [name, child] of folder.children) {
-      entries.push([name, 'children' in child ? await this.#store(child) : child])
+  async finish(): Promise<ImportedNode> {
+    const above: Array<{ folder: Folder; name: string }> = []
+    for (let folder = this.#root; ; ) {
+      const [inner] = folder.folders
+      if (inner !== undefined) {
+        above.push({ folder, name: inner[0] })
+        folder = inner[1]
+        continue
+      }
+      const stored = await storeDirectory(this.#staged, folder.entries)
+      const parent = above.pop()
+      if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
+      // A parent needs only the link, so what is in it may go.
+      parent.folder.folders.delete(parent.name)
+      parent.folder.entries.set(parent.name, stored)
+      folder = parent.folder
     }
-    // A parent needs only the link, so its children may go.
-    folder.children.clear()
-    return importDirectory(this.#staged, entries)
   }
 
   #folder(names: readonly string[], path: readonly string[]): Folder {
     let folder = this.#root
     for (const name of names) {
-      let next = folder.children.get(name)
+      if (folder.entries.has(name)) throw refusal(path.join('/'), 'is both a file and a directory')
+      let next = folder.folders.get(name)
       if (next === undefined) {
-        next = { children: new Map() }
-        folder.children.set(name, next)
+        next = emptyFolder()
+        folder.folders.set(name, next)
       }
-      if (!('children' in next)) throw refusal(path.join('/'), 'is both a file and a directory')
       folder = next
     }
     return folder
   }
+}
+
+function emptyFolder(): Folder {
+  return { entries: new Map(), folders: new Map() }
 }

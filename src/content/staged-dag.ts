@@ -9,8 +9,8 @@ import { Semaphore } from './semaphore.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** What each block weighs in the window beside its bytes, so that tiny ones are bounded too. */
-const BLOCK_WEIGHT = 8 * 1024
+/** What each block weighs in the window beside its bytes, so that of tiny ones 512 are on their way. */
+const BLOCK_WEIGHT = 16 * 1024
 /** File rows collected before they are written. */
 const FILE_BATCH = 500
 

@@ -1,23 +1,24 @@
 import { unixfs } from '@helia/unixfs'
-import type { BufferImporter, BufferImporterResult, ImportResult } from 'ipfs-unixfs-importer'
+import type { BufferImporterResult, ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
+import { CHUNK_BYTES } from './chunk-pool.ts'
 import { Chunker } from './chunker.ts'
 import { readAhead } from './read-ahead.ts'
 import type { StagedDag } from './staged-dag.ts'
 
 export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
-/** A file or directory as its parent directory links to it. */
+/** A file or directory that has been stored. */
 export interface ImportedNode {
   cid: CIDType
   /** Content bytes. */
   size: number
   /** What a link to it says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
-  tsize: bigint
+  tsize: number
 }
 
 /** Chunks of one file that are read, and being hashed, before the importer asks for them. */
@@ -52,37 +53,23 @@ export async function importFile(
     options.onBytes?.(length)
     size += length
   })
+  const leaves = startedLeaves(staged, chunker, pieces)
+  const { value: first } = await leaves.next()
+  if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a file came to no block')
+  if (first.isOnly) {
+    await leaves.return(undefined)
+    const { cid } = await first.stored
+    return { cid, size, tsize: size }
+  }
   const imported = await only(
-    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: pieces }], {
+    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: [] }], {
       ...PROFILE,
-      chunker: source => chunker.chunks(source),
-      bufferImporter: rawLeaves(staged, chunker),
+      bufferImporter: () => readAhead(calledLeaves(first, leaves), CHUNKS_AHEAD),
       blockWriteConcurrency: CHUNKS_AT_ONCE,
       fileImportConcurrency: 1,
     }),
   )
-  return { cid: imported.cid, size, tsize: imported.size }
-}
-
-/** Stores one directory whose entries are stored already, split into a HAMT where the profile says so. */
-export async function importDirectory(
-  staged: StagedDag,
-  entries: Iterable<[name: string, node: ImportedNode]>,
-): Promise<ImportedNode> {
-  let size = 0
-  const directory = await only(
-    unixfs({ blockstore: blockstoreOf(staged) }).addAll([], {
-      ...PROFILE,
-      wrapWithDirectory: true,
-      dagBuilder: async function* () {
-        for (const [path, { cid, size: contentSize, tsize }] of entries) {
-          size += contentSize
-          yield async () => ({ path, cid, size: tsize })
-        }
-      },
-    }),
-  )
-  return { cid: directory.cid, size, tsize: directory.size }
+  return { cid: imported.cid, size, tsize: Number(imported.size) }
 }
 
 /** Stores a symbolic link; it is never followed. */
@@ -90,24 +77,41 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
   const link = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
   )
-  return { cid: link.cid, size: 0, tsize: link.size }
+  return { cid: link.cid, size: 0, tsize: Number(link.size) }
+}
+
+/** A raw block that is being hashed, and handed to the staged DAG. */
+interface Leaf {
+  stored: Promise<BufferImporterResult>
+  /** Whether it is certain that the file has no other. */
+  isOnly: boolean
+}
+
+/** Leaves are raw blocks, hashed by threads and handed to the staged DAG, which does not make them wait. */
+async function* startedLeaves(
+  staged: StagedDag,
+  chunker: Chunker,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Leaf, undefined, undefined> {
+  let isFirst = true
+  for await (const chunk of chunker.chunks(pieces)) {
+    const stored = storeLeaf(staged, chunk, chunker)
+    stored.catch(() => undefined)
+    yield { stored, isOnly: isFirst && chunk.length < CHUNK_BYTES }
+    isFirst = false
+  }
 }
 
 /**
- * Leaves are raw blocks, hashed by threads and handed to the staged DAG, which does not make them wait. The importer
- * calls what is yielded in groups and waits for each group; so that neither the source nor the threads wait with it,
- * chunks are read ahead and their work starts before it is called for.
+ * The importer calls what is yielded in groups and waits for each group; so that neither the source nor the threads
+ * wait with it, chunks are read ahead and their work starts before it is called for.
  */
-function rawLeaves(staged: StagedDag, chunker: Chunker): BufferImporter {
-  return file => readAhead(startedLeaves(staged, chunker, file.content), CHUNKS_AHEAD)
-}
-
-async function* startedLeaves(staged: StagedDag, chunker: Chunker, chunks: AsyncIterable<Uint8Array>) {
-  for await (const chunk of chunks) {
-    const stored = storeLeaf(staged, chunk, chunker)
-    stored.catch(() => undefined)
-    yield () => stored
-  }
+async function* calledLeaves(
+  first: Leaf,
+  rest: AsyncIterable<Leaf>,
+): AsyncGenerator<() => Promise<BufferImporterResult>> {
+  yield () => first.stored
+  for await (const { stored } of rest) yield () => stored
 }
 
 async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<BufferImporterResult> {

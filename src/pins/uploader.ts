@@ -6,6 +6,7 @@ import type { StagedDag } from '../content/staged-dag.ts'
 import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { PinCommit } from './pin-commit.ts'
 import {
   type ByteSource,
@@ -62,7 +63,7 @@ export class Uploader {
     return this.#staging.run(options, 'directory', async ({ staged, budget, requester }) => {
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
-      for await (const entry of interruptible(entries, options.signal)) {
+      for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
         if (entry.kind === 'directory') {
           listing.builder.addDirectory(entry.names)
         } else if (entry.kind === 'symlink') {

@@ -1,5 +1,9 @@
+import { BlackHoleBlockstore } from 'blockstore-core'
+import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
+import type { StagedDag } from '../../src/content/staged-dag.ts'
+import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from '../../src/content/unixfs-directory.ts'
 import { Verifier } from '../../src/content/verifier.ts'
 import { Activity } from '../../src/domain/activity.ts'
 import { type ContentParts, rawCid, withContentParts } from '../support/content-parts.ts'
@@ -18,6 +22,17 @@ async function turnsDuring<T>(run: () => Promise<T>): Promise<{ result: T; turns
   } finally {
     isOver = true
   }
+}
+
+/** Many entries that are one block. */
+async function entriesOf(staged: StagedDag, names: Iterable<string>): Promise<Map<string, StoredEntry>> {
+  const bytes = Buffer.from('content')
+  const cid = await staged.put(await rawCid(bytes), bytes)
+  return new Map([...names].map(name => [name, { cid: compactCid(cid), tsize: bytes.length }]))
+}
+
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `name ${index}`)
 }
 
 async function storeSmall({ stage, complete }: ContentParts, count: number): Promise<void> {
@@ -44,6 +59,24 @@ describe('the verifier, over many small blocks,', () => {
       setImmediate(() => controller.abort())
       const { blocks } = await verifierOf(parts).verify({ signal: controller.signal })
       expect(blocks).toBeLessThan(6_000)
+    })
+  })
+})
+
+describe('a directory of many names', () => {
+  test('is sharded in turns, and as the importer does', async () => {
+    await withContentParts(async parts => {
+      const staged = await parts.stage()
+      const names = numbered(12_000)
+      const entries = await entriesOf(staged, names)
+      const { result, turns } = await turnsDuring(() => storeDirectory(staged, entries))
+      expect(turns).toBeGreaterThan(10)
+      let reference = ''
+      const candidates = names.map(path => ({ path, content: Buffer.from('content') }))
+      const options = { profile: 'unixfs-v1-2025', wrapWithDirectory: true } as const
+      for await (const { cid } of importer(candidates, new BlackHoleBlockstore(), options)) reference = String(cid)
+      expect(cidOfCompact(result.cid).toString()).toBe(reference)
+      await staged.abandon()
     })
   })
 })
