@@ -20,6 +20,7 @@ import type { PinService } from './pins/pin-service.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type { EngineEvents } from './pins/types.ts'
 import { WriteQueue } from './storage/write-queue.ts'
+import type { Border } from './wiring/border.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
@@ -32,16 +33,12 @@ import { openStores, type Stores } from './wiring/stores.ts'
 import { T } from './wiring/tokens.ts'
 
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */
-export interface Engine extends AsyncDisposable {
+export interface Engine extends Border, AsyncDisposable {
   readonly pins: PinService
   readonly clusters: ClusterRegistry
   readonly accounts: AccountService
   readonly keys: KeyService
   readonly events: Pick<Emitter<EngineEvents>, 'on'>
-  /** The v3 contract, without a socket. */
-  readonly api: ApiHandler
-  /** `/ipfs/<cid>/<path>`, without a socket. */
-  readonly gateway: ApiHandler
   /** Absolute. */
   readonly dataDir: string
   /** Directories below which uploads by server path may read; absolute. */
@@ -141,6 +138,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   const clusters = parts.get(T.clusters)
   const collector = parts.get(T.collector)
   const statistics = parts.get(T.statistics)
+  const border = parts.get(T.border)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
@@ -162,8 +160,9 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     accounts: parts.get(T.accounts),
     keys: parts.get(T.keys),
     events: parts.get(T.events),
-    api: whileRunning(parts.get(T.api)),
-    gateway: whileRunning(parts.get(T.gateway)),
+    ...border,
+    api: whileRunning(border.api),
+    gateway: whileRunning(border.gateway),
     dataDir,
     importRoots: stores.importRoots,
     setPublicUrl: url => clusters.setPublicUrl(url),

@@ -1,25 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiHandler, Engine } from '../../src/index.ts'
+import type { ApiHandler } from '../../src/index.ts'
 import type { PrometheusMetrics } from './metrics.ts'
-import { answersMetrics, metricsResponse } from './metrics-response.ts'
+import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
 /** The two faces of an engine that this adapter serves. */
-export interface ServedEngine {
+export interface ServedEngine extends MeasuredEngine {
   readonly api: ApiHandler
   readonly gateway: ApiHandler
-  /** Of what it holds; for metrics. */
-  readonly stats?: Engine['stats']
 }
 
-export interface HandlerOptions {
+export interface HandlerOptions extends MetricsReaders {
   /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
   prefix?: string
   /** The ones given to the engine. With them `<prefix>/metrics` answers. */
   metrics?: PrometheusMetrics
-  /** Who may read them: by default only this machine itself, and nobody through a proxy. */
-  metricsFor?: 'loopback' | 'all'
 }
 
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -48,7 +44,7 @@ export function createExchange(
 
 async function serve(
   engine: ServedEngine,
-  { prefix, metrics, metricsFor = 'loopback' }: HandlerOptions & { prefix: string },
+  { prefix, metrics, ...readers }: HandlerOptions & { prefix: string },
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   invite: (() => void) | undefined,
@@ -59,7 +55,7 @@ async function serve(
     if (!invited) invite?.()
     invited = true
   })
-  if (metrics !== undefined && answersMetrics(incoming, path, metricsFor)) {
+  if (metrics !== undefined && answersMetrics(incoming, path, engine, readers)) {
     return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), () => invited)
   }
   const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'

@@ -50,8 +50,11 @@ export function labelOf(cid: CID): string {
  */
 export function withContentHosts(api: ApiHandler, gateway: ApiHandler, name: string | null): ApiHandler {
   if (name === null) return api
-  return request => {
-    const label = parseHost(request.header('host'), name)?.label ?? null
-    return label === null ? api(request) : gateway(request)
-  }
+  return request => (isContentHost(request.header('host'), name) ? gateway(request) : api(request))
+}
+
+/** Whether a host name is one that a root has of its own, below the gateway's name. */
+export function isContentHost(header: string | undefined, name: string | null): boolean {
+  const host = name === null ? null : parseHost(header, name)
+  return host !== null && host.label !== null
 }

@@ -6,7 +6,6 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
-import { clientAddress } from './client-address.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE, errorResponse, unixSeconds } from './error-response.ts'
@@ -23,8 +22,6 @@ export interface ApiDependencies {
   logger: Logger
   metrics?: Pick<Metrics, 'request'>
   clock: Clock
-  /** Proxies between the clients and this node, each of which adds to `X-Forwarded-For`. Default 0. */
-  trustedProxies?: number
   /** Random, printable. */
   newRequestId?: () => string
 }
@@ -33,7 +30,6 @@ export interface ApiDependencies {
 interface Exchange {
   readonly id: string
   readonly body: CountedBody
-  readonly remoteAddress: string | undefined
   route: string | null
   credential: 'key' | 'session' | null
   rate: RateStatus | null
@@ -44,13 +40,7 @@ interface Exchange {
  * scope, and then the handler's own (input, plan and quota, lookup).
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
-  const {
-    logger,
-    metrics = silentMetrics,
-    clock,
-    newRequestId = () => crypto.randomUUID(),
-    trustedProxies = 0,
-  } = dependencies
+  const { logger, metrics = silentMetrics, clock, newRequestId = () => crypto.randomUUID() } = dependencies
   const router = new Router(dependencies.routes)
 
   return async request => {
@@ -58,7 +48,6 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const exchange: Exchange = {
       id: newRequestId(),
       body: new CountedBody(request),
-      remoteAddress: clientAddress(request.remoteAddress, request.header('x-forwarded-for'), trustedProxies),
       route: null,
       credential: null,
       rate: null,
@@ -81,7 +70,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     exchange.route = match.route.path
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
-    const principal = await authenticate(request, exchange)
+    const principal = await authenticate(request)
     exchange.credential = principal.credential.kind
     exchange.rate = dependencies.limits.take(principal)
     authorize(principal, match.route.access)
@@ -89,7 +78,8 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return match.route.handler(authenticated)
   }
 
-  async function authenticate(request: ApiRequest, { remoteAddress }: Exchange): Promise<Principal> {
+  async function authenticate(request: ApiRequest): Promise<Principal> {
+    const { remoteAddress } = request
     try {
       return await dependencies.authentication.authenticate({ header: name => request.header(name), remoteAddress })
     } catch (error) {
@@ -136,7 +126,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     header: name => request.header(name),
     body: exchange.body,
     signal: request.signal,
-    remoteAddress: exchange.remoteAddress,
+    remoteAddress: request.remoteAddress,
   }
   return {
     request: counted,

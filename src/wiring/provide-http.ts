@@ -2,13 +2,25 @@ import { createAdminRoutes } from '../contract/admin-routes.ts'
 import { createRoutes } from '../contract/routes.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { VERSION } from '../domain/version.ts'
-import { withContentHosts } from '../gateway/subdomain.ts'
+import { isContentHost, withContentHosts } from '../gateway/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
+import { behindProxies, requestedHost } from '../http/proxies.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** The API, as a function from request to response. Needs everything below. */
 export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: EngineConfig): void {
+  const { host = null } = gateway
+  parts.provide(T.border, p => {
+    const behind = behindProxies(trustedProxies, p.get(T.logger))
+    return {
+      api: behind(p.get(T.api)),
+      gateway: behind(p.get(T.gateway)),
+      trustedProxies,
+      isContentHost: header =>
+        isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),
+    }
+  })
   parts.provide(T.api, p => {
     const api = createApi({
       routes: [
@@ -41,8 +53,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: 
       logger: p.get(T.logger),
       metrics: p.get(T.metrics),
       clock: p.get(T.clock),
-      trustedProxies,
     })
-    return withContentHosts(api, p.get(T.gateway), gateway.host ?? null)
+    return withContentHosts(api, p.get(T.gateway), host)
   })
 }

@@ -51,6 +51,7 @@ import type { UploadStaging } from '../pins/upload-staging.ts'
 import type { Uploader } from '../pins/uploader.ts'
 import type { Database } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import type { Border } from './border.ts'
 import { token } from './container.ts'
 
 /** The names of all parts, in the order of the layers. */
@@ -118,4 +119,5 @@ export const T = {
 
   api: token<ApiHandler>('api'),
   gateway: token<ApiHandler>('gateway'),
+  border: token<Border>('border'),
 }

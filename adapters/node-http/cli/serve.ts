@@ -6,6 +6,7 @@ import { PrometheusMetrics } from '../metrics.ts'
 import { createServer } from '../server.ts'
 import { readFlags } from './arguments.ts'
 import { drain } from './drain.ts'
+import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
 import { type Environment, readServerSettings, type ServerSettings } from './settings.ts'
 import { untilSignalled } from './signals.ts'
@@ -33,17 +34,16 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics })
   try {
-    const server = createServer(
-      engine,
-      settings.metricsFor === 'nobody' ? {} : { metrics, metricsFor: settings.metricsFor },
-    )
+    const server = createServer(engine, { metrics, ...settings.metricsReaders })
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     const addresses = await listen(server, engine, settings)
+    const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     logger.info({ signal: await stopped }, 'stopping')
     await drain(server, DRAIN_MS)
+    endMetrics()
   } finally {
     await engine.stop()
   }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type EngineConfig, HoldfastError, parseConfig } from '../../../src/index.ts'
+import type { MetricsReaders } from '../metrics-endpoint.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
+import type { MetricsAddress } from './metrics-listener.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -19,7 +21,9 @@ export interface ServerSettings extends Settings {
   logLevel: string
   bootstrapKey: string | undefined
   /** Who may read `/metrics`. */
-  metricsFor: 'loopback' | 'all' | 'nobody'
+  metricsReaders: MetricsReaders
+  /** Where else they are to be read. */
+  metricsAddress: MetricsAddress | undefined
   /** Of libuv's pool, as the environment sets it. */
   threadPoolSize: number | undefined
 }
@@ -46,7 +50,8 @@ export function readServerSettings(flags: Flags<CommonFlag | 'host' | 'port'>, e
     host: flags.host ?? given(env.HOLDFAST_HOST) ?? DEFAULT_HOST,
     port: readPort(flags, env),
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
-    metricsFor: readMetricsFor(given(env.HOLDFAST_METRICS) ?? 'loopback'),
+    metricsReaders: readMetricsReaders(env),
+    metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
     bootstrapKey: given(env.HOLDFAST_BOOTSTRAP_KEY),
     threadPoolSize: readThreadPoolSize(env.UV_THREADPOOL_SIZE),
   }
@@ -66,9 +71,27 @@ function readLogLevel(level: string): string {
   return level
 }
 
-function readMetricsFor(readers: string): ServerSettings['metricsFor'] {
-  if (readers === 'loopback' || readers === 'all' || readers === 'nobody') return readers
-  throw usageError('HOLDFAST_METRICS must be one of loopback, all, nobody')
+function readMetricsReaders(env: Environment): MetricsReaders {
+  const metricsFor = given(env.HOLDFAST_METRICS) ?? 'loopback'
+  if (metricsFor !== 'loopback' && metricsFor !== 'all' && metricsFor !== 'nobody') {
+    throw usageError('HOLDFAST_METRICS must be one of loopback, all, nobody')
+  }
+  const metricsToken = given(env.HOLDFAST_METRICS_TOKEN)
+  if (metricsToken === undefined) return { metricsFor }
+  if (!/^[\x21-\x7e]{16,1024}$/.test(metricsToken)) {
+    throw usageError('HOLDFAST_METRICS_TOKEN must be 16 to 1,024 printable ASCII characters without spaces')
+  }
+  return { metricsFor, metricsToken }
+}
+
+/** `9464`, `127.0.0.1:9464` or `[::1]:9464`; a port alone is one of this machine. */
+function readMetricsAddress(text: string | undefined): MetricsAddress | undefined {
+  if (text === undefined) return undefined
+  const colon = text.lastIndexOf(':')
+  const host = colon === -1 ? DEFAULT_HOST : text.slice(0, colon).replace(/^\[/, '').replace(/\]$/, '')
+  const port = /^\d{1,5}$/.test(text.slice(colon + 1)) ? Number(text.slice(colon + 1)) : Number.NaN
+  if (host === '' || !(port <= 65_535)) throw usageError('HOLDFAST_METRICS_LISTEN must be a port, or host:port')
+  return { host, port }
 }
 
 function readThreadPoolSize(text: string | undefined): number | undefined {

@@ -1,0 +1,101 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import http, { type IncomingMessage } from 'node:http'
+import { BlockList } from 'node:net'
+import { hostname, networkInterfaces } from 'node:os'
+import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts'
+import type { PrometheusMetrics } from './metrics.ts'
+
+/** What has to be known of an engine to tell who may read its metrics; without it nobody may. */
+export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'trustedProxies' | 'isContentHost'>>
+
+/** Who may read the metrics on the API's port. To everybody else there is nothing at that path. */
+export interface MetricsReaders {
+  /**
+   * `loopback`, the default: who is on this machine, asks for it by a name or address of its own, and comes without a
+   * proxy, which is never certain once proxies are trusted. `all`: anybody. `nobody`: nobody but who has the token.
+   */
+  metricsFor?: 'loopback' | 'all' | 'nobody'
+  /** Whoever sends it as `Authorization: Bearer` may read them from wherever. */
+  metricsToken?: string
+}
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8)
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** Whether a request is for the metrics and may have them. On a host name of content it never may: pages live there. */
+export function answersMetrics(
+  incoming: IncomingMessage,
+  path: string,
+  engine: MeasuredEngine,
+  { metricsFor = 'loopback', metricsToken }: MetricsReaders,
+): boolean {
+  if (path !== '/metrics' || !isRead(incoming)) return false
+  const { headers, socket } = incoming
+  const header = (name: string): string | undefined => String(headers[name] ?? '') || undefined
+  if (engine.isContentHost === undefined || engine.isContentHost(header)) return false
+  if (metricsFor === 'all') return true
+  if (metricsToken !== undefined && carries(headers.authorization, metricsToken)) return true
+  return (
+    metricsFor === 'loopback' &&
+    engine.trustedProxies === 0 &&
+    PROXY_HEADERS.every(name => headers[name] === undefined) &&
+    isLoopback(socket.remoteAddress) &&
+    isOwnHost(headers.host)
+  )
+}
+
+export async function metricsResponse(
+  incoming: IncomingMessage,
+  metrics: PrometheusMetrics,
+  engine: MeasuredEngine,
+): Promise<ApiResponse> {
+  // A node that is stopping still tells what it has done.
+  const stats = await engine.stats?.().catch(() => undefined)
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    },
+    body: incoming.method === 'HEAD' ? null : metrics.text(stats),
+  }
+}
+
+/** A server that has nothing but `/metrics`, for whoever reaches it. Not listening yet; the caller closes it. */
+export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
+  return http.createServer(async (incoming, outgoing) => {
+    const [path] = (incoming.url ?? '').split('?', 1)
+    if (path !== '/metrics' || !isRead(incoming)) {
+      outgoing.writeHead(404, { 'content-type': 'text/plain' }).end()
+      return
+    }
+    const { status, headers, body } = await metricsResponse(incoming, metrics, engine)
+    outgoing.writeHead(status, { ...headers }).end(body ?? undefined)
+  })
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function carries(authorization: string | undefined, token: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(authorization ?? ''), digest(`Bearer ${token}`))
+}
+
+function isLoopback(remoteAddress = ''): boolean {
+  const address = remoteAddress.replace(/^::ffff:/, '')
+  return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+}
+
+/** A page that has its own name lead to this machine is told apart by that name. */
+function isOwnHost(header: string | undefined): boolean {
+  const url = `http://${header}`
+  if (header === undefined || !URL.canParse(url)) return false
+  const host = new URL(url).hostname.replace(/^\[/, '').replace(/\]$/, '')
+  if (host === 'localhost' || host === hostname().toLowerCase()) return true
+  if (isLoopback(host)) return true
+  return Object.values(networkInterfaces()).some(addresses => addresses?.some(({ address }) => address === host))
+}

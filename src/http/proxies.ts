@@ -1,0 +1,64 @@
+import type { Logger } from '../domain/logger.ts'
+import { clientAddress } from './client-address.ts'
+import type { ApiHandler, ApiRequest } from './types.ts'
+
+/** Puts a handler behind proxies: it is given each request as its client sent it. */
+export type Behind = (handler: ApiHandler) => ApiHandler
+
+/**
+ * Handlers behind so many proxies are given each request as its client sent it to the outermost of them: with the client's address and
+ * the host that the client asked for.
+ *
+ * Proxies are trusted only as far as they are configured. Where none is, but a request carries what proxies add, the
+ * log says so once: all clients may then look like one.
+ */
+export function behindProxies(trustedProxies: number, logger: Logger): Behind {
+  if (trustedProxies > 0) return handler => request => handler(beyond(request, trustedProxies))
+  let told = false
+  return handler => request => {
+    if (!told && PROXY_HEADERS.some(name => request.header(name) !== undefined)) {
+      told = true
+      const message = 'a request came through a proxy, and trustedProxies is 0: all its clients share one address'
+      logger.warn({ remoteAddress: request.remoteAddress }, message)
+    }
+    return handler(request)
+  }
+}
+
+/** Headers that show that a proxy stands in front. */
+export const PROXY_HEADERS: readonly string[] = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+  'x-forwarded-port',
+  'x-real-ip',
+]
+
+/** What was asked for as the host: of the trusted proxies the outermost tells it, if they tell it at all. */
+export function requestedHost(
+  header: (name: string) => string | undefined,
+  trustedProxies: number,
+): string | undefined {
+  const forwarded = trustedProxies === 0 ? undefined : header('x-forwarded-host')
+  if (forwarded === undefined || forwarded.trim() === '') return header('host')
+  const entries = forwarded.split(',')
+  return entries[Math.max(0, entries.length - trustedProxies)]?.trim()
+}
+
+function beyond(request: ApiRequest, trustedProxies: number): ApiRequest {
+  const header = (name: string): string | undefined => request.header(name)
+  const host = requestedHost(header, trustedProxies)
+  // Written out, because a spread would lose what an adapter keeps behind getters and methods of a class.
+  return {
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    header: name => (name === 'host' ? host : request.header(name)),
+    body: request.body,
+    signal: request.signal,
+    remoteAddress: clientAddress(request.remoteAddress, request.header('x-forwarded-for'), trustedProxies),
+  }
+}
