@@ -31,6 +31,7 @@ import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
 import { T } from './wiring/tokens.ts'
+import { warnOfConfiguration } from './wiring/warnings.ts'
 
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */
 export interface Engine extends Border, AsyncDisposable {
@@ -114,6 +115,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
     provideHttp(parts, config)
+    warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
     provideGateway(parts, config)
     await parts.get(T.collector).start()
     node = await startNetwork(parts, config, stores.datastore)

@@ -20,7 +20,7 @@ function principalOf(kind: Credential['kind'], requests: number): Principal {
       ...{ disabled: false, createdAt: 0 },
     },
     plan: {
-      ...{ name: 'p', timelock: false, clusters: '*', maxFileBytes: null, maxDirectoryBytes: null },
+      ...{ name: 'p', timelock: false, clusters: '*', serverImport: true, maxFileBytes: null, maxDirectoryBytes: null },
       ...{
         maxDirectoryFiles: null,
         maxStorageBytes: null,

@@ -11,7 +11,7 @@ export class PlanCatalogue {
   constructor(configured: Readonly<Record<string, PlanOptions>> = {}) {
     for (const plan of builtInPlans) this.#plans.set(plan.name, plan)
     for (const [name, plan] of Object.entries(configured))
-      this.#plans.set(name, { maxKeys: DEFAULT_MAX_KEYS, ...plan, name })
+      this.#plans.set(name, { maxKeys: DEFAULT_MAX_KEYS, serverImport: true, ...plan, name })
   }
 
   has(name: string): boolean {

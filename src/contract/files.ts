@@ -1,3 +1,4 @@
+import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
@@ -73,6 +74,11 @@ export class FileRoutes {
     const target = new RequestTarget(context)
     await target.check(this.#pins, context.principal.account.id)
     const body = await readDirectoryBody(context.request)
+    // Before the path is looked at: an answer must tell nothing of the disk.
+    const { plan } = context.principal
+    if (!plan.serverImport) {
+      throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
+    }
     const { record, created } = await this.#pins.importDirectory(body.dirPath, {
       ...commonOptions(context, undefined),
       cluster: target.cluster(body.cl),

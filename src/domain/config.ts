@@ -21,6 +21,7 @@ const planSchema = Type.Object(
   {
     timelock: Type.Boolean(),
     clusters: Type.Union([Type.Literal('*'), Type.Array(text)]),
+    serverImport: Type.Optional(Type.Boolean()),
     maxFileBytes: limit,
     maxDirectoryBytes: limit,
     maxDirectoryFiles: limit,
@@ -166,6 +167,7 @@ function completePlan(plan: RawPlan): Plans[string] {
   return {
     timelock: plan.timelock,
     clusters: plan.clusters,
+    serverImport: plan.serverImport ?? true,
     maxFileBytes: plan.maxFileBytes ?? null,
     maxDirectoryBytes: plan.maxDirectoryBytes ?? null,
     maxDirectoryFiles: plan.maxDirectoryFiles ?? null,

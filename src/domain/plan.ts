@@ -11,6 +11,8 @@ export interface Plan {
   timelock: boolean
   /** Cluster ids that the plan may use, or all of them. */
   clusters: readonly string[] | '*'
+  /** Whether the HTTP contract takes imports by server path, which read all that is in the import roots. */
+  serverImport: boolean
   /** Content bytes of one file; a file of exactly this size passes. */
   maxFileBytes: number | null
   /** Content bytes of all files of one directory upload. */
@@ -29,8 +31,9 @@ export interface Plan {
   accountRateLimit: RateLimit | null
 }
 
-/** A plan as it is configured, its name apart; a cap that is left out is the default one. */
-export type PlanOptions = Omit<Plan, 'name' | 'maxKeys'> & Partial<Pick<Plan, 'maxKeys'>>
+/** A plan as it is configured, its name apart; what may be left out is the default then. */
+export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'serverImport'> &
+  Partial<Pick<Plan, 'maxKeys' | 'serverImport'>>
 
 export const DEFAULT_MAX_KEYS = 100
 
@@ -43,6 +46,7 @@ export const builtInPlans: readonly Plan[] = [
     name: 'free',
     timelock: false,
     clusters: ['cl0-global'],
+    serverImport: true,
     maxFileBytes: 100 * MiB,
     maxDirectoryBytes: 500 * MiB,
     maxDirectoryFiles: 1_000,
@@ -57,6 +61,7 @@ export const builtInPlans: readonly Plan[] = [
     name: 'premium',
     timelock: true,
     clusters: '*',
+    serverImport: true,
     maxFileBytes: 32 * GiB,
     maxDirectoryBytes: 128 * GiB,
     maxDirectoryFiles: 100_000,
@@ -71,6 +76,7 @@ export const builtInPlans: readonly Plan[] = [
     name: 'unlimited',
     timelock: true,
     clusters: '*',
+    serverImport: true,
     maxFileBytes: null,
     maxDirectoryBytes: null,
     maxDirectoryFiles: null,

@@ -389,6 +389,20 @@ describe('a directory on the server', () => {
       })
     }))
 
+  test.each<[string, object, number]>([
+    ['without sign-up', {}, 0],
+    ['with sign-up onto a plan that imports', { signup: { enabled: true } }, 1],
+    ['with sign-up onto one that does not', { signup: { enabled: true, plan: 'remote' } }, 0],
+    ['with sign-up and no import roots', { signup: { enabled: true }, importRoots: [] }, 0],
+  ])('whom the import roots are open to is told at the start, %s', async (_, config, count) => {
+    const told: Array<[object, string]> = []
+    const ignore = (): void => undefined
+    const logger = { debug: ignore, info: ignore, warn: (...line: [object, string]) => told.push(line), error: ignore }
+    const plans = { remote: planOf({ serverImport: false }) }
+    await withEngine(async () => undefined, { ...config, plans, logger })
+    expect(told.filter(([, text]) => text.includes('anybody may sign up'))).toHaveLength(count)
+  })
+
   test('the limits of the plan hold', async () => {
     await withEngine(
       async test => {

@@ -264,6 +264,23 @@ export const directoryAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'directory.not-offered',
+    name: 'MUST refuse imports by server path with 403 where the plan does not offer them, whatever the path',
+    async run({ actor, importRoot }) {
+      const account = await actor('audit-remote')
+      await mkdir(join(importRoot, 'not-offered'), { recursive: true })
+      const messages = new Set<unknown>()
+      for (const dirPath of ['not-offered', 'missing', '/etc', '..', '']) {
+        messages.add(assertError(await fromServer(account, { dirPath }), 403, 'NOT_OFFERED').message)
+      }
+      assert.equal(messages.size, 1)
+      assertError(await fromServer(account, { dirPath: 5 }), 400, 'VALIDATION', 'dirPath')
+      const reader = await account.key({ name: 'reader', scopes: ['files:read'] })
+      const options = { ...json({ dirPath: 5 }), headers: { ...json({}).headers, authorization: `Bearer ${reader}` } }
+      assertError(await account.request('POST', `${BASE}/files/directory`, options), 403, 'missing_scope')
+    },
+  },
+  {
     id: 'directory.invalid-body',
     name: 'MUST refuse a body without dirPath, or with wrong types, with 400 naming the field',
     async run({ actor }) {

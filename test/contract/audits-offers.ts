@@ -12,7 +12,13 @@ export const offerAudits: readonly Audit[] = [
         const names = plans.map((plan: { id: string }) => plan.id)
         for (const name of ['free', 'premium', 'unlimited', ...Object.keys(auditPlans)]) assert.ok(names.includes(name))
         const small = plans[names.indexOf('audit-small')]
-        assert.deepEqual(small, { id: 'audit-small', name: 'audit-small', maxKeys: 100, ...auditPlans['audit-small'] })
+        assert.deepEqual(small, {
+          id: 'audit-small',
+          name: 'audit-small',
+          maxKeys: 100,
+          serverImport: true,
+          ...auditPlans['audit-small'],
+        })
       }
     },
   },

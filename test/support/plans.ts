@@ -5,6 +5,7 @@ export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'na
   return {
     timelock: true,
     clusters: '*',
+    serverImport: true,
     maxFileBytes: null,
     maxDirectoryBytes: null,
     maxDirectoryFiles: null,

@@ -57,6 +57,7 @@ const planFields = {
   name: text,
   timelock: Type.Boolean({ description: 'whether uploads and pins may carry an expiry' }),
   clusters: Type.Union([Type.Array(text), Type.Literal('*')]),
+  serverImport: Type.Boolean({ description: 'whether imports by server path are offered' }),
   maxFileBytes: limit,
   maxDirectoryBytes: limit,
   maxDirectoryFiles: limit,

@@ -40,11 +40,11 @@ export const fileOperations: Operations = {
   'POST /files/directory': {
     tag: 'Files',
     summary: 'Import a directory that the server can read',
-    details: 'Only below the import roots of the node; relative paths begin at the first one.',
+    details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
     ...CLUSTER,
     body: { type: 'application/json', schema: readDirectoryBody.schema },
     answers: { 200: 'Upload', 201: 'Upload' },
-    errors: [...formErrors, 'DIRECTORY_TOO_LARGE', 'INVALID_PATH', 'REQUEST_TOO_LARGE'],
+    errors: [...formErrors, 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH', 'REQUEST_TOO_LARGE'],
   },
   'POST /files/car': {
     tag: 'Files',
