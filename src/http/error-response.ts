@@ -76,12 +76,13 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
   507: 'Insufficient Storage',
 }
 
-/** Codes about the node's own set-up: their messages name local paths and are for the operator alone. */
+/** Codes about the node itself, for its operator alone: messages may name local paths, or what is wrong with a disk. */
 const INTERNAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DATA_DIR_IN_USE',
   'DATA_DIR_UNUSABLE',
   'DATA_DIR_NEWER',
   'CONFIG_INVALID',
+  'BLOCK_DAMAGED',
   'INTERNAL_ERROR',
 ])
 

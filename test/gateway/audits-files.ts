@@ -213,7 +213,7 @@ export const fileAudits: readonly GatewayAudit[] = [
       const { world } = context
       const cid = await world.addFile(pseudoRandom(100_000, 'damaged'))
       await world.damage(cid, 'other bytes')
-      await getError(context, `/ipfs/${cid}`, 500, 'BLOCK_DAMAGED')
+      await getError(context, `/ipfs/${cid}`, 500, 'INTERNAL_ERROR')
     },
   },
   {

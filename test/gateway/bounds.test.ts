@@ -1,0 +1,299 @@
+import * as dagPb from '@ipld/dag-pb'
+import { UnixFS } from 'ipfs-unixfs'
+import type { CID } from 'multiformats/cid'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { streamCar } from '../../src/gateway/car-stream.ts'
+import { streamFile } from '../../src/gateway/file-stream.ts'
+import { streamTar } from '../../src/gateway/tar-stream.ts'
+import { decodeNode } from '../../src/gateway/unixfs-node.ts'
+import { apiRequest, directClient, readBody } from './client.ts'
+import { MapReader } from './map-reader.ts'
+import { fileNode, GatewayWorld, pbBlock, rawBlock } from './world.ts'
+
+type Block = readonly [CID, Uint8Array]
+
+let world: GatewayWorld
+
+beforeEach(async () => {
+  world = await GatewayWorld.open()
+})
+
+afterEach(() => world.close())
+
+/** A directory of the given links, as they are. */
+function directory(links: ReadonlyArray<readonly [name: string, cid: CID]>, size = 1): Promise<Block> {
+  const Links = links.map(([name, cid]) => dagPb.createLink(name, size, cid))
+  return pbBlock({ Data: new UnixFS({ type: 'directory' }).marshal(), Links })
+}
+
+/** A shard with the given links, names with their prefixes. */
+function shard(links: ReadonlyArray<readonly [name: string, cid: CID]>, fanout = 8n): Promise<Block> {
+  const Links = links.map(([name, cid]) => dagPb.createLink(name, 1, cid))
+  return pbBlock({ Data: new UnixFS({ type: 'hamt-sharded-directory', fanout, hashType: 0x22n }).marshal(), Links })
+}
+
+/** Blocks of which each links twice to the one before. */
+async function doubling(
+  levels: number,
+  first: Block,
+  node: (below: CID, size: number) => Promise<Block>,
+): Promise<Block[]> {
+  const blocks = [first]
+  for (let level = 0, size = 1; level < levels; level++, size *= 2) {
+    blocks.push(await node(blocks.at(-1)?.[0] ?? first[0], size))
+  }
+  return blocks
+}
+
+function doublingFile(levels: number, leaf: Block): Promise<Block[]> {
+  return doubling(levels, leaf, (cid, size) =>
+    pbBlock(
+      fileNode([
+        { cid, size: size * leaf[1].length },
+        { cid, size: size * leaf[1].length },
+      ]),
+    ),
+  )
+}
+
+function mapOf(blocks: readonly Block[]): Map<string, Uint8Array> {
+  return new Map(blocks.map(([cid, bytes]) => [cid.toString(), bytes]))
+}
+
+/** Runs what takes only microtasks, and counts the turns that the loop gets meanwhile. */
+async function countTurns(work: () => Promise<void>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const turn = (): void => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await work()
+  isOver = true
+  return turns
+}
+
+/** How often each block is read from now on, by CID. */
+function countReads(): Map<string, number> {
+  const reads = new Map<string, number>()
+  const lease = world.content.lease.bind(world.content)
+  const counted = new Set<unknown>()
+  world.content.lease = root => {
+    const held = lease(root)
+    if (held === null || counted.has(held.store)) return held
+    counted.add(held.store)
+    const get = held.store.get.bind(held.store)
+    held.store.get = (cid, options) => {
+      reads.set(cid.toString(), (reads.get(cid.toString()) ?? 0) + 1)
+      return get(cid, options)
+    }
+    return held
+  }
+  return reads
+}
+
+describe('content that repeats itself', () => {
+  test('a file of 27 blocks that stands for 67 MB has each of its nodes read once or twice, and can be left at any time', async () => {
+    const blocks = await doublingFile(26, await rawBlock(Buffer.from('x')))
+    const root = await world.addBlocks(blocks)
+    const reads = countReads()
+    const client = new AbortController()
+    const response = await world.gateway()(apiRequest('GET', `/ipfs/${root}?filename=x.bin`, {}, client.signal))
+    expect(response.headers['content-length']).toBe(String(2 ** 26))
+    if (response.body === null || typeof response.body !== 'object') throw new Error('no stream')
+    let taken = 0
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      taken += chunk.length
+      if (taken === 2000) break
+    }
+    // Two links to one block may both have been read ahead.
+    for (const [cid] of blocks.slice(1)) expect(reads.get(cid.toString())).toBeLessThanOrEqual(2)
+    expect(world.leases.held().size).toBe(0)
+  })
+
+  test('walks end at their bound', async () => {
+    const blocks = await doublingFile(26, await rawBlock(Buffer.from('x')))
+    const [cid, bytes] = blocks.at(-1) as Block
+    const node = decodeNode(cid, bytes)
+    if (node.kind !== 'file') throw new Error('a file was built')
+    const range = { start: 0, end: node.size }
+    const walks = [
+      (reader: MapReader) => streamFile(reader, node, range),
+      (reader: MapReader) => streamTar(reader, { node, block: bytes }, 'x'),
+      (reader: MapReader) => streamCar(reader, { trail: [cid], scope: 'all', range: null, duplicates: true }),
+      (reader: MapReader) => streamCar(reader, { trail: [cid], scope: 'entity', range, duplicates: true }),
+    ]
+    for (const walk of walks) {
+      const reader = MapReader.over(mapOf(blocks), { steps: 5_000 })
+      let chunks = 0
+      const read = async (): Promise<void> => {
+        for await (const _ of walk(reader)) chunks++
+      }
+      await expect(read()).rejects.toMatchObject({ code: 'DIRECTORY_TOO_LARGE' })
+      expect(chunks).toBeLessThanOrEqual(5_010)
+    }
+  })
+
+  test('a CAR without repeats is as short as its DAG, however often that repeats itself', async () => {
+    const blocks = await doublingFile(40, await rawBlock(Buffer.from('x')))
+    const reader = MapReader.over(mapOf(blocks), { steps: 100 })
+    const [root] = blocks.at(-1) as Block
+    for await (const _ of streamCar(reader, { trail: [root], scope: 'all', range: null, duplicates: false }));
+    expect(reader.reads).toBeLessThan(blocks.length + 10)
+  })
+
+  test('directories that double, archived and listed', async () => {
+    const file = await rawBlock(Buffer.from('x'))
+    const blocks = await doubling(30, await directory([['x', file[0]]]), cid =>
+      directory([
+        ['a', cid],
+        ['b', cid],
+      ]),
+    )
+    const root = await world.addBlocks([file, ...blocks])
+    const reads = countReads()
+    const { request } = directClient(world.gateway({}, { limits: { steps: 3_000 } }))
+    const archive = await request('GET', `/ipfs/${root}?format=tar`)
+    expect(archive.isBroken).toBe(true)
+    expect(archive.body.length).toBeLessThan(3_010 * 2048)
+    expect(JSON.parse((await request('GET', `/ipfs/${root}/?format=json`)).text).entries.length).toBe(2)
+    for (const [cid] of blocks) expect(reads.get(cid.toString()) ?? 0).toBeLessThanOrEqual(1)
+  })
+
+  test('500 names for one block have it read once', async () => {
+    const file = await rawBlock(Buffer.from('x'))
+    const large = await directory(
+      Array.from({ length: 20_000 }, (_, index) => [String(index).padStart(5, '0'), file[0]]),
+    )
+    const many = await directory(Array.from({ length: 500 }, (_, index) => [String(index).padStart(3, '0'), large[0]]))
+    const root = await world.addBlocks([file, large, many])
+    const reads = countReads()
+    for (const form of ['json', 'html']) {
+      const { request } = directClient(world.gateway())
+      const listing = await request('GET', `/ipfs/${root}/${form === 'json' ? '?format=json' : ''}`)
+      expect(listing.status).toBe(200)
+      expect(reads.get(large[0].toString())).toBe(1)
+      reads.clear()
+    }
+  })
+
+  test('shards without entries that double end at their bound', async () => {
+    const blocks = await doubling(20, await shard([]), cid =>
+      shard([
+        ['0', cid],
+        ['1', cid],
+      ]),
+    )
+    const root = await world.addBlocks(blocks)
+    const { request } = directClient(world.gateway({}, { limits: { steps: 10_000 } }))
+    const listing = await request('GET', `/ipfs/${root}/?format=json`)
+    expect(listing.status).toBe(413)
+    expect(JSON.parse(listing.text).code).toBe('DIRECTORY_TOO_LARGE')
+    expect((await request('GET', `/ipfs/${root}?format=tar`)).isBroken).toBe(true)
+  })
+
+  test('a walk keeps no more of large blocks than its bound', async () => {
+    const leaf = await rawBlock(Buffer.from('x'))
+    const blocks = [leaf]
+    for (let level = 0; level < 10; level++) {
+      const [below] = blocks.at(-1) as Block
+      const filling = Array.from({ length: 1000 }, () => ({ cid: leaf[0], size: 0 }))
+      blocks.push(await pbBlock(fileNode([{ cid: below, size: 1 }, ...filling])))
+    }
+    const [cid, bytes] = blocks.at(-1) as Block
+    const node = decodeNode(cid, bytes)
+    if (node.kind !== 'file') throw new Error('a file was built')
+    const all = async (openBytes: number): Promise<void> => {
+      for await (const _ of streamFile(MapReader.over(mapOf(blocks), { openBytes }), node, { start: 0, end: 1 }));
+    }
+    await all(10 * bytes.length)
+    await expect(all(5 * bytes.length)).rejects.toMatchObject({ code: 'DIRECTORY_TOO_LARGE' })
+  })
+})
+
+describe('content that is deep', () => {
+  test('an archive of 5,000 nested directories', async () => {
+    const blocks = [await directory([])]
+    for (let depth = 1; depth < 5_000; depth++) {
+      blocks.push(await directory([['d', (blocks.at(-1) as Block)[0]]]))
+    }
+    const [cid, block] = blocks.at(-1) as Block
+    let headers = 0
+    for await (const chunk of streamTar(MapReader.over(mapOf(blocks)), { node: decodeNode(cid, block), block }, 'x')) {
+      if (chunk.length >= 512) headers++
+    }
+    expect(headers).toBe(5_001)
+  })
+
+  test('paths that are longer than any file system takes end an archive', async () => {
+    const blocks = [await directory([])]
+    const name = 'd'.repeat(1000)
+    for (let depth = 0; depth < 80; depth++) blocks.push(await directory([[name, (blocks.at(-1) as Block)[0]]]))
+    const root = await world.addBlocks(blocks)
+    const archive = await directClient(world.gateway()).request('GET', `/ipfs/${root}?format=tar`)
+    expect(archive.isBroken).toBe(true)
+    expect(archive.body.length).toBeLessThan(80 * 70_000)
+  })
+
+  test('shards that lie deeper than any hash leads are refused', async () => {
+    const file = await rawBlock(Buffer.from('x'))
+    const blocks: Block[] = [await shard([['0x', file[0]]])]
+    for (let depth = 0; depth < 100; depth++) blocks.push(await shard([['0', (blocks.at(-1) as Block)[0]]]))
+    const deepest = await world.addBlocks([file, ...blocks])
+    const { request } = directClient(world.gateway())
+    const listing = await request('GET', `/ipfs/${deepest}/?format=json`)
+    expect(listing.status).toBe(400)
+    expect(JSON.parse(listing.text).message).toMatch(/deeper than any hash/)
+    expect((await request('GET', `/ipfs/${deepest}?format=tar`)).isBroken).toBe(true)
+    // As deep as hashes lead, all is well.
+    const [allowed] = blocks[20] as Block
+    const fine = await request('GET', `/ipfs/${allowed}/?format=json`)
+    expect(JSON.parse(fine.text).entries.map(({ name }: { name: string }) => name)).toEqual(['x'])
+  })
+})
+
+describe('content that is large', () => {
+  test('100,000 links in one block: by name, by page, and archived whole', async () => {
+    const COUNT = 100_000
+    const file = await rawBlock(Buffer.from('x'))
+    const nameOf = (index: number): string => `f${String(index).padStart(6, '0')}`
+    const large = await directory(Array.from({ length: COUNT }, (_, index) => [nameOf(index), file[0]]))
+    const root = await world.addBlocks([file, large])
+    const { request } = directClient(world.gateway())
+    expect((await request('GET', `/ipfs/${root}/${nameOf(COUNT - 1)}`)).text).toBe('x')
+    const page = JSON.parse((await request('GET', `/ipfs/${root}/?format=json&after=${nameOf(49_999)}`)).text)
+    expect(page.entries.length).toBe(500)
+    expect(page.entries[0].name).toBe(nameOf(50_000))
+    expect(page.next).toBe(nameOf(50_499))
+    const reader = MapReader.over(mapOf([file, large]))
+    let entries = 0
+    const turns = await countTurns(async () => {
+      const loaded = { node: decodeNode(...large), block: large[1] }
+      for await (const chunk of streamTar(reader, loaded, 'x')) if (chunk.length === 512) entries++
+    })
+    expect(entries).toBe(1 + COUNT)
+    expect(turns).toBeGreaterThan(10)
+  })
+
+  test('what is aborted stops at the next turn, before anything has come of it', async () => {
+    const blocks = await doubling(20, await shard([]), cid =>
+      shard([
+        ['0', cid],
+        ['1', cid],
+      ]),
+    )
+    const root = await world.addBlocks(blocks)
+    for (const target of [`/ipfs/${root}/?format=json`, `/ipfs/${root}/`, `/ipfs/${root}?format=tar`]) {
+      const client = new AbortController()
+      const answer = world.gateway()(apiRequest('GET', target, {}, client.signal))
+      // Its first turns are over when this one comes.
+      await new Promise(resolve => setTimeout(resolve, 5))
+      client.abort()
+      const response = await answer
+      if (response.status === 200) expect((await readBody(response)).bytes.length, target).toBe(0)
+      else expect(response.status, target).toBe(499)
+      expect(world.leases.held().size).toBe(0)
+    }
+  })
+})
