@@ -3,6 +3,8 @@ import type { Lookup } from './lookup.ts'
 
 const FOREVER_SECONDS = 29_030_400
 const LISTING_SECONDS = 604_800
+/** Characters; clients refuse answers whose headers are too long. */
+const LONGEST_ROOTS = 8192
 
 /** For browsers of any origin; on every answer. */
 export const corsHeaders: Readonly<Record<string, string>> = {
@@ -16,12 +18,13 @@ export const corsHeaders: Readonly<Record<string, string>> = {
 
 /** What identifies content and lets it be cached. `etag` is that of the representation, quoted. */
 export function contentHeaders(lookup: Lookup, etag: string): Record<string, string> {
+  const roots = lookup.roots.join(',')
   return {
     etag,
     'cache-control': cacheControl(lookup, FOREVER_SECONDS, ', immutable'),
     vary: 'Accept',
     'x-ipfs-path': formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : ''),
-    'x-ipfs-roots': lookup.roots.join(','),
+    ...(roots.length <= LONGEST_ROOTS && { 'x-ipfs-roots': roots }),
     'x-content-type-options': 'nosniff',
   }
 }

@@ -29,6 +29,8 @@ interface Followed {
 
 /** Symbolic links that one path may pass through. */
 const MOST_LINKS = 16
+/** Characters of where one of them leads, as on file systems. */
+const LONGEST_TARGET = 4096
 
 /**
  * Follows names from the root of `blocks`. Symbolic links are followed within that root; the last only if
@@ -63,7 +65,7 @@ export async function resolve(
     const isEnd = step.depth === wanted.length
     if (step.node.kind !== 'symlink' || (isEnd && !followLast)) return { ...step, names: wanted, trail }
     const target = linkTarget(wanted.slice(0, step.depth), step.node.target)
-    if (target === null) throw notFound(root, names, 'is a symbolic link that leads out of the content')
+    if (target === null) throw notFound(root, names, 'is a symbolic link that leads out of the content, or too far')
     wanted = [...target, ...wanted.slice(step.depth)]
   }
   throw notFound(root, names, 'leads through too many symbolic links')
@@ -106,7 +108,7 @@ async function findOne(blocks: BlockReader, node: UnixfsNode, [name = '']: reado
 
 /** Where a link at `path` points, as names from the root. Null outside of it. */
 function linkTarget(path: readonly string[], target: string): string[] | null {
-  if (target.startsWith('/') || path.length === 0) return null
+  if (target.startsWith('/') || path.length === 0 || target.length > LONGEST_TARGET) return null
   const names = path.slice(0, -1)
   for (const name of target.split('/')) {
     if (name === '' || name === '.') continue

@@ -297,3 +297,27 @@ describe('content that is large', () => {
     }
   })
 })
+
+describe('paths', () => {
+  test('a deep one is answered, without the header that would grow with it', async () => {
+    const blocks: Block[] = [await rawBlock(Buffer.from('deep'))]
+    for (let depth = 0; depth < 1000; depth++) blocks.push(await directory([['d', (blocks.at(-1) as Block)[0]]]))
+    const root = await world.addBlocks(blocks)
+    const { request } = directClient(world.gateway())
+    const deep = await request('GET', `/ipfs/${root}${'/d'.repeat(1000)}`)
+    expect(deep.text).toBe('deep')
+    expect(deep.header('x-ipfs-roots')).toBe(undefined)
+    expect((await request('GET', `/ipfs/${root}/d/`)).header('x-ipfs-roots')).toMatch(/^\w+,\w+$/)
+  })
+
+  test('a symbolic link leads no further than on file systems', async () => {
+    const root = await world.addDirectory({
+      far: { link: `${'./'.repeat(2048)}file` },
+      near: { link: `${'./'.repeat(1000)}file` },
+      file: 'x',
+    })
+    const { request } = directClient(world.gateway())
+    expect((await request('GET', `/ipfs/${root}/near`)).text).toBe('x')
+    expect((await request('GET', `/ipfs/${root}/far`)).status).toBe(404)
+  })
+})
