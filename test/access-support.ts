@@ -22,6 +22,7 @@ import { type SigningKeyStore, SigningKeys, type StoredSigningKey } from '../src
 import { sqliteAccess } from '../src/catalogue/sqlite/access-catalogue.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { silentLogger } from '../src/domain/logger.ts'
+import { sealingWith } from '../src/domain/sealing.ts'
 import { Database } from '../src/storage/database.ts'
 import { WriteQueue } from '../src/storage/write-queue.ts'
 
@@ -83,7 +84,7 @@ export function openAccess(clock = new StandingClock()) {
   ]
   const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers })
   const accounts = new AccountService({ store: store.accounts, hasher, plans, cache, clock })
-  const secondFactor = new SecondFactor({ store: store.secondFactors, clock })
+  const secondFactor = new SecondFactor({ store: store.secondFactors, sealing: sealingWith(new Uint8Array(32)), clock })
   const sessions = new SessionService({ store: store.sessions, tokens, cache, clock })
   const challenges = new LoginChallenges(clock)
   return {

@@ -2,6 +2,7 @@ import type { SecondFactorRow, SecondFactorStore } from '../catalogue/second-fac
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
+import type { Sealing } from '../domain/sealing.ts'
 import { type RandomBytes, systemRandom } from './api-key-secret.ts'
 import { AttemptLimits } from './attempt-limits.ts'
 import type { Account } from './principal.ts'
@@ -18,6 +19,8 @@ export interface SecondFactorSetup {
 
 export interface SecondFactorOptions {
   store: SecondFactorStore
+  /** What secrets are sealed with before they are stored. */
+  sealing: Sealing
   clock: Clock
   random?: RandomBytes
 }
@@ -30,15 +33,27 @@ const SECRET_BYTES = 20
 /** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
 export class SecondFactor {
   readonly #store: SecondFactorStore
+  readonly #sealing: Sealing
   readonly #clock: Clock
   readonly #random: RandomBytes
   readonly #attempts: AttemptLimits
 
   constructor(options: SecondFactorOptions) {
     this.#store = options.store
+    this.#sealing = options.sealing
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
     this.#attempts = new AttemptLimits(options.clock, WRONG_CODES)
+  }
+
+  /** Seals what an earlier version has stored in clear. To be called before anything else is asked. */
+  async sealStored(): Promise<void> {
+    const inClear = await this.#store.inClear()
+    const sealed = inClear.map(secret => ({
+      ...secret,
+      sealed: this.#sealing.seal(secret.clear, contextOf(secret.accountId)),
+    }))
+    if (sealed.length > 0) await this.#store.seal(sealed)
   }
 
   async isEnabled(accountId: string): Promise<boolean> {
@@ -48,7 +63,7 @@ export class SecondFactor {
   /** Makes a secret, which counts once {@link enable} has seen a code of it. @throws HoldfastError `CONFLICT`. */
   async begin(account: Account): Promise<SecondFactorSetup> {
     const secret = this.#random(SECRET_BYTES)
-    const outcome = await this.#store.begin(account.id, secret)
+    const outcome = await this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))
     if (outcome === 'enabled') throw alreadyOn()
     if (outcome === 'no_account') throw new HoldfastError('NOT_FOUND', `there is no account ${account.id}`)
     return { secret: totpSecretText(secret), otpauthUrl: otpauthUrl(secret, account.email) }
@@ -66,7 +81,7 @@ export class SecondFactor {
     const recoveryCodes = generateRecoveryCodes(this.#random)
     const hashes = recoveryCodes.map(hashRecoveryCode)
     await this.#attempt(accountId, code, async given => {
-      const match = this.#match(row, given)
+      const match = this.#match(accountId, row, given)
       return match !== null && this.#store.enable(accountId, match, this.#clock.now(), hashes)
     })
     return recoveryCodes
@@ -87,7 +102,7 @@ export class SecondFactor {
     const row = await this.#store.get(accountId)
     if (!isOn(row)) return
     await this.#attempt(accountId, code, async given => {
-      const match = this.#match(row, given)
+      const match = this.#match(accountId, row, given)
       if (match !== null && (await this.#store.useStep(accountId, match))) return true
       return this.#store.useRecoveryCode(accountId, hashRecoveryCode(given))
     })
@@ -105,11 +120,20 @@ export class SecondFactor {
   }
 
   /** The secret, and the step that a code by time belongs to; null if it belongs to none that is still good. */
-  #match({ secret, lastStep }: SecondFactorRow, code: string): { secret: Uint8Array; step: number } | null {
+  #match(
+    accountId: string,
+    { secret, lastStep }: SecondFactorRow,
+    code: string,
+  ): { secret: Uint8Array; step: number } | null {
+    const opened = this.#sealing.open(secret, contextOf(accountId))
     // Some apps show the digits in two groups.
-    const step = matchTotp(secret, code.replaceAll(' ', ''), this.#clock.now(), lastStep)
+    const step = matchTotp(opened, code.replaceAll(' ', ''), this.#clock.now(), lastStep)
     return step === null ? null : { secret, step }
   }
+}
+
+function contextOf(accountId: string): string {
+  return `second-factor ${accountId}`
 }
 
 function isOn(row: SecondFactorRow | null): row is SecondFactorRow {

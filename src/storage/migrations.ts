@@ -202,4 +202,9 @@ export const migrations: readonly string[] = [
   DROP INDEX sessions_by_account;
   CREATE INDEX sessions_by_account ON sessions (account_id, created_at);
   `,
+  `
+  -- 1: the secret is sealed with the data key; 0: it is in clear, as all were before, until the next start.
+  ALTER TABLE second_factors ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX second_factors_in_clear ON second_factors (account_id) WHERE sealed = 0;
+  `,
 ]

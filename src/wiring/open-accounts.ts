@@ -13,8 +13,10 @@ import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { EngineConfig } from '../domain/options.ts'
+import type { Sealing } from '../domain/sealing.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
+import { openDataKey } from './data-key.ts'
 import { makeDirectory } from './make-directory.ts'
 import { keepToOwner } from './permissions.ts'
 
@@ -50,12 +52,25 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
-  const secondFactor = new SecondFactor({ store: access.secondFactors, clock })
+  const secondFactor = new SecondFactor({
+    store: access.secondFactors,
+    sealing: keyOnDemand(db, options.dataDir),
+    clock,
+  })
   return {
     accounts: new AccountService({ store: access.accounts, hasher, plans, cache, clock }),
     keys: new KeyService({ store: access.keys, accounts: access.accounts, plans, scopes, secondFactor, cache, clock }),
     secondFactor,
     close: () => db.close(),
+  }
+}
+
+/** Most commands need no key, and work where it is missing. */
+function keyOnDemand(db: Database, dataDir: string): Sealing {
+  const open = (): Sealing => openDataKey(db, resolve(dataDir))
+  return {
+    seal: (bytes, context) => open().seal(bytes, context),
+    open: (sealed, context) => open().open(sealed, context),
   }
 }
 

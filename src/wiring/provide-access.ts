@@ -75,7 +75,10 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
 /** Signing in, and what belongs to it. */
 function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKeyStore): void {
   parts.provide(T.hasher, () => ScryptHasher.ofCost(config.passwordCost))
-  parts.provide(T.secondFactor, p => new SecondFactor({ store: p.get(T.access).secondFactors, clock: p.get(T.clock) }))
+  parts.provide(T.secondFactor, p => {
+    const store = p.get(T.access).secondFactors
+    return new SecondFactor({ store, sealing: p.get(T.sealing), clock: p.get(T.clock) })
+  })
   parts.provide(T.sessionTokens, p => {
     const clock = p.get(T.clock)
     return new SessionTokens(new SigningKeys(secrets, clock, SESSION_MS), clock)
