@@ -1,5 +1,6 @@
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
+import { keepCopy } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 
 /** What SQLite stores; booleans are 0 or 1. */
@@ -16,7 +17,8 @@ export interface Statement<Params extends SqlValue[], Row> {
 const BUSY_TIMEOUT_MS = 5_000
 
 /**
- * The one SQLite database of a data directory, opened and brought up to the newest schema. Several processes may
+ * The one SQLite database of a data directory, opened and brought up to the newest schema; as it was before, it is
+ * kept beside it. Several processes may
  * have it open (the account and key commands beside a running server); whoever opens it closes it.
  */
 export class Database {
@@ -109,6 +111,7 @@ function migrate(sqlite: SqliteDatabase.Database, file: string): void {
     )
   }
   if (version() === migrations.length) return
+  if (version() > 0) keepCopy(sqlite, file, version())
   sqlite
     .transaction(() => {
       // Read again inside the transaction: another process may have migrated in between.

@@ -1,0 +1,43 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { platform } from 'node:os'
+import { dirname } from 'node:path'
+import type SqliteDatabase from 'better-sqlite3'
+
+/** Where the database of an older schema is kept when it is migrated. */
+export function keptCopyOf(file: string, version: number): string {
+  return `${file}.schema-${version}`
+}
+
+/**
+ * Keeps a copy of a database beside it, on the disk before this returns. A copy of the same schema that is there
+ * already is left as it is: it is the older one, and perhaps the one somebody needs.
+ *
+ * @throws the error of SQLite or of the file system, as on a full disk
+ */
+export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version: number): void {
+  const copy = keptCopyOf(file, version)
+  if (existsSync(copy)) return
+  const unfinished = `${copy}.part`
+  rmSync(unfinished, { force: true })
+  // Made empty first, for SQLite would let everybody read what it makes.
+  closeSync(openSync(unfinished, 'w', 0o600))
+  try {
+    sqlite.prepare('VACUUM INTO ?').run(unfinished)
+    sync(unfinished)
+    renameSync(unfinished, copy)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+  // Windows cannot open a directory.
+  if (platform() !== 'win32') sync(dirname(copy))
+}
+
+function sync(path: string): void {
+  const opened = openSync(path, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
