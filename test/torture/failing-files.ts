@@ -1,0 +1,54 @@
+import { nodeFileSystem } from '../../src/content/file-system.ts'
+import type { FileSystem } from '../../src/domain/file-system.ts'
+import { Draws } from '../support/draws.ts'
+
+/** How often an operation fails, one in so many. */
+const ONE_IN = 12
+
+/**
+ * The real file system, on which syncs, deletions and new files fail now and then, once it is told to begin: by the
+ * disk's own errors and for want of room.
+ */
+export function failingFiles(seed: number): { fileSystem: FileSystem; begin(): void } {
+  const draws = new Draws(seed)
+  let begun = false
+  const mayFail = (code: string): void => {
+    if (begun && draws.below(ONE_IN) === 0) throw Object.assign(new Error(`${code}: a fault of the test`), { code })
+  }
+  const fileSystem: FileSystem = {
+    ...nodeFileSystem,
+    create: async path => {
+      mayFail('ENOSPC')
+      const file = await nodeFileSystem.create(path)
+      return {
+        write: async bytes => {
+          mayFail('ENOSPC')
+          await file.write(bytes)
+        },
+        datasync: async () => {
+          mayFail('EIO')
+          await file.datasync()
+        },
+        close: () => file.close(),
+      }
+    },
+    rename: async (from, to) => {
+      mayFail('EIO')
+      await nodeFileSystem.rename(from, to)
+    },
+    unlink: async path => {
+      mayFail('EPERM')
+      await nodeFileSystem.unlink(path)
+    },
+    syncDirectory: async path => {
+      mayFail('EIO')
+      await nodeFileSystem.syncDirectory(path)
+    },
+  }
+  return {
+    fileSystem,
+    begin: () => {
+      begun = true
+    },
+  }
+}

@@ -1,0 +1,183 @@
+import { carOf } from '../car/support/cars.ts'
+import { type Dag, fileOf, leaf } from '../fetch/support/dags.ts'
+import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import type { Draws } from '../support/draws.ts'
+import { type AccountLog, type Content, now } from './account-log.ts'
+import type { Answered, Client } from './client.ts'
+
+/** Requests under way at a time. */
+export const WORKERS = 4
+/** Answers that a failing disk may give; anything else but success fails the test. */
+const FAULTY = [500, 503, 507]
+
+interface FormFile {
+  name: string
+  filename: string
+  content: Buffer
+}
+
+interface Made {
+  cid: string
+  files: Array<{ cid: string; path: string }>
+}
+
+/** Clients that store, pin, remove, collect, verify and read, all at once, until the server is gone. */
+export class Load {
+  readonly #client: Client
+  readonly #log: AccountLog
+  readonly #mayFail: boolean
+  #ended = false
+
+  /** @param mayFail whether the server's disk fails now and then */
+  constructor(client: Client, log: AccountLog, mayFail = false) {
+    this.#client = client
+    this.#log = log
+    this.#mayFail = mayFail
+  }
+
+  /** Tells that the server is being killed: broken connections are expected from now on. */
+  end(): void {
+    this.#ended = true
+  }
+
+  /** Resolves when all clients have ended. @throws what went wrong before {@link end} */
+  async run(draws: Draws, label: string): Promise<void> {
+    await Promise.all(Array.from({ length: WORKERS }, (_, i) => this.#work(draws.fork(), `${label} ${i}`)))
+  }
+
+  async #work(draws: Draws, label: string): Promise<void> {
+    const mine: Content[] = []
+    for (let step = 0; !this.#ended; step++) {
+      try {
+        await this.#step(draws, `${label} ${step}`, mine)
+      } catch (error) {
+        if (!this.#ended) throw error
+      }
+    }
+  }
+
+  async #step(draws: Draws, label: string, mine: Content[]): Promise<void> {
+    const choice = draws.below(16)
+    if (choice < 5) await this.#storeFile(draws, label, mine)
+    else if (choice < 7) await this.#storeDirectory(draws, label, mine)
+    else if (choice < 9) await this.#storeCar(draws, label, mine)
+    else if (choice < 12) await this.#remove(draws, mine)
+    else if (choice < 13) await this.#expect([200], this.#client.json('POST', '/admin/v1/gc', { graceSeconds: 0 }))
+    else if (choice < 14) await this.#expect([200], this.#client.ask('POST', '/admin/v1/verify'))
+    else await this.#readOne(draws, mine)
+  }
+
+  async #storeFile(draws: Draws, label: string, mine: Content[]): Promise<void> {
+    const bytes = contentOf(draws, label)
+    const dag = fileDag(bytes)
+    const expiresAt = draws.below(4) === 0 ? now() + 200 + draws.below(3_000) : null
+    const content = { cid: dag.root.toString(), hashes: { '': sha256Hex(bytes) }, expiresAt }
+    const timelock = expiresAt === null ? null : new Date(expiresAt).toISOString()
+    const parts = [{ name: 'file', filename: label, content: bytes }]
+    await this.#store(content, mine, () => this.#upload('/files', parts, timelock))
+  }
+
+  async #storeCar(draws: Draws, label: string, mine: Content[]): Promise<void> {
+    const parts = Array.from({ length: 1 + draws.below(4) }, (_, i) =>
+      contentOf(draws, `${label} ${i}`).subarray(-400_000),
+    )
+    const dag = fileOf(parts.map(leaf))
+    const content = { cid: dag.root.toString(), hashes: { '': sha256Hex(Buffer.concat(parts)) }, expiresAt: null }
+    const car = await carOf([dag.root], dag.blocks)
+    const type = { 'content-type': 'application/vnd.ipld.car' }
+    await this.#store(content, mine, () => this.#client.ask('POST', '/api/v3/files/car', type, car))
+  }
+
+  /** A directory, whose CID is known only from the answer, and a pin of one of its files. */
+  async #storeDirectory(draws: Draws, label: string, mine: Content[]): Promise<void> {
+    const files = Array.from({ length: 2 + draws.below(10) }, (_, i) => ({
+      name: 'files[]',
+      filename: `tree/d${i % 3}/f${i}`,
+      content: i === 0 ? contentOf(draws, label) : pseudoRandom(1 + draws.below(3_000), `${label} ${i}`),
+    }))
+    const answer = await this.#expect([201], this.#upload('/files/directory-dag', files))
+    if (answer === null) return
+    const made = JSON.parse(answer.body.toString()) as Made
+    const hashes: Record<string, string> = {}
+    for (const file of made.files) {
+      const sent = files.find(({ filename }) => filename === file.path || filename.endsWith(`/${file.path}`))
+      if (sent === undefined) throw new Error(`${file.path} was never sent`)
+      hashes[file.path] = sha256Hex(sent.content)
+    }
+    if (made.files.length !== files.length) throw new Error('files are missing in the answer')
+    const content = { cid: made.cid, hashes, expiresAt: null }
+    this.#log.storing(content)()
+    mine.push(content)
+    const [one] = made.files.slice(-1)
+    if (one === undefined || draws.below(2) === 0) return
+    const child = { cid: one.cid, hashes: { '': hashes[one.path] ?? '' }, expiresAt: null }
+    await this.#store(child, mine, () => this.#client.ask('POST', `/api/v3/files/pin/${one.cid}`))
+  }
+
+  async #store(content: Content, mine: Content[], send: () => Promise<Answered>): Promise<void> {
+    const acknowledge = this.#log.storing(content)
+    const answer = await this.#expect([200, 201], send())
+    if (answer === null) return
+    const { cid } = JSON.parse(answer.body.toString()) as Made
+    if (cid !== content.cid) throw new Error(`${content.cid} was stored as ${cid}`)
+    acknowledge()
+    if (content.expiresAt === null) mine.push(content)
+  }
+
+  async #remove(draws: Draws, mine: Content[]): Promise<void> {
+    const [content] = mine.splice(draws.below(mine.length), 1)
+    if (content === undefined) return
+    const acknowledge = this.#log.removing(content.cid)
+    if ((await this.#expect([200], this.#client.ask('DELETE', `/api/v3/files/remove/${content.cid}`))) !== null) {
+      acknowledge()
+    }
+  }
+
+  async #readOne(draws: Draws, mine: readonly Content[]): Promise<void> {
+    const content = mine[draws.below(mine.length)]
+    if (content === undefined) return
+    for (const [path, hash] of Object.entries(content.hashes)) {
+      const read = await this.#client.hashOf(content.cid, path)
+      if (read !== hash) throw new Error(`${content.cid}/${path} reads back as ${read}, not as ${hash}`)
+    }
+  }
+
+  #upload(path: string, files: readonly FormFile[], timelock: string | null = null): Promise<Answered> {
+    const boundary = 'torture-of-a-server'
+    const pieces = files.flatMap(({ name, filename, content }) => [
+      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${filename}"\r\n\r\n`),
+      content,
+      Buffer.from('\r\n'),
+    ])
+    const field = `--${boundary}\r\ncontent-disposition: form-data; name="timelock"\r\n\r\n${timelock}\r\n`
+    if (timelock !== null) pieces.unshift(Buffer.from(field))
+    const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)])
+    const type = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+    return this.#client.ask('POST', `/api/v3${path}`, type, body)
+  }
+
+  /** The answer if it has one of the statuses; null for one that a failing disk may give. */
+  async #expect<T extends { status: number }>(statuses: readonly number[], asked: Promise<T>): Promise<T | null> {
+    const answer = await asked
+    if (statuses.includes(answer.status)) return answer
+    if (this.#mayFail && FAULTY.includes(answer.status)) return null
+    throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer).slice(0, 500)}`)
+  }
+}
+
+/** Content of all the ways of being stored: in a row, in a file, in several chunks; some of it shared. */
+function contentOf(draws: Draws, label: string): Buffer {
+  const size = draws.pick([draws.below(30_000), 33_000 + draws.below(200_000), 1_048_577 + draws.below(1_500_000)])
+  const own = pseudoRandom(Math.max(size, 32), label)
+  // A first chunk that others have, too.
+  return draws.below(4) === 0 ? Buffer.concat([pseudoRandom(1_048_576, `shared ${draws.below(3)}`), own]) : own
+}
+
+/** The DAG that an upload of these bytes becomes: chunks of 1 MiB as raw leaves, one node above several. */
+function fileDag(bytes: Buffer): Dag {
+  const leaves: Dag[] = []
+  for (let start = 0; start < bytes.length; start += 1_048_576)
+    leaves.push(leaf(bytes.subarray(start, start + 1_048_576)))
+  const [only] = leaves
+  return leaves.length === 1 && only !== undefined ? only : fileOf(leaves)
+}

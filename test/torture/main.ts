@@ -1,0 +1,19 @@
+import { parseArgs } from 'node:util'
+import { torture } from './torture.ts'
+
+/** `npm run --silent torture -- --rounds N --seed S [--minutes M]`. */
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '20' }, seed: { type: 'string' }, minutes: { type: 'string' } },
+})
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
+const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+console.log(`seed ${seed}`)
+const started = performance.now()
+const { rounds, acknowledged } = await torture({
+  rounds: Number(values.rounds),
+  seed,
+  minutes,
+  progress: text => process.stderr.write(`${text}\n`),
+})
+const seconds = Math.round((performance.now() - started) / 1_000)
+console.log(`${rounds} rounds, ${acknowledged} acknowledged requests, nothing lost, nothing left, ${seconds} s`)

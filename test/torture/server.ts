@@ -1,0 +1,30 @@
+/**
+ * A real server in a process of its own, whose disk fails now and then if it is told to. Arguments: data directory,
+ * seed of the faults or `none`. Prints `listening on URL` once it does, and ends at SIGTERM.
+ */
+
+import { createServer } from '../../adapters/node-http/index.ts'
+import { createEngine } from '../../src/index.ts'
+import { failingFiles } from './failing-files.ts'
+
+const [dataDir = '', faults = 'none'] = process.argv.slice(2)
+const files = faults === 'none' ? null : failingFiles(Number(faults))
+const engine = await createEngine({
+  dataDir,
+  gc: { intervalSeconds: 1, graceSeconds: 0 },
+  ...(files === null ? {} : { fileSystem: files.fileSystem }),
+})
+const { account } = await engine.accounts.ensureOwner()
+await engine.keys.adopt(account.id, 'torture', process.env.TORTURE_KEY ?? '')
+const server = createServer(engine)
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  files?.begin()
+  process.stdout.write(`listening on http://127.0.0.1:${address.port}\n`)
+})
+process.once('SIGTERM', async () => {
+  server.close()
+  server.closeAllConnections()
+  await engine.stop()
+})

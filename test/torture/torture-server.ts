@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client } from './client.ts'
+
+const MAIN = join(import.meta.dirname, 'server.ts')
+const KEY = 'torture-0123456789abcdef0123456789abcdef'
+
+export interface StartOptions {
+  /** Seed of the disk's faults; null for a disk that works. */
+  faults?: number | null
+  /** What runs the process, `strace` and its options say; nothing by default. */
+  under?: readonly string[]
+}
+
+/** A real server on a data directory, in a process that can be killed. */
+export class TortureServer {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<unknown>
+  readonly client: Client
+
+  private constructor(child: ChildProcess, exited: Promise<unknown>, url: string) {
+    this.#child = child
+    this.#exited = exited
+    this.client = new Client(url, KEY)
+  }
+
+  /** Resolves when it listens. */
+  static async start(dataDir: string, { faults = null, under = [] }: StartOptions = {}): Promise<TortureServer> {
+    const [command = '', ...args] = [...under, process.execPath, MAIN, dataDir, faults === null ? 'none' : `${faults}`]
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        TORTURE_KEY: KEY,
+        NODE_COMPILE_CACHE: join(MAIN, '../../../node_modules/.cache/compiled'),
+      },
+      // A group of its own, so that what runs it and what is run are killed at one stroke.
+      detached: true,
+    })
+    const exited = once(child, 'exit')
+    const lines = createInterface({ input: child.stdout })
+    const [line] = (await Promise.race([
+      once(lines, 'line'),
+      exited.then(([code, signal]) => Promise.reject(new Error(`the server did not start: ${code ?? signal}`))),
+    ])) as [string]
+    return new TortureServer(child, exited, line.replace('listening on ', ''))
+  }
+
+  /** As a crash does: at once, without a word. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    const { pid, exitCode, signalCode } = this.#child
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+    await this.#exited
+  }
+
+  /** Resolves when it has ended in order. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    await this.#exited
+  }
+}

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { torture } from './torture.ts'
+
+const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+test('a server that is killed again and again, on a disk that fails, loses nothing and leaves nothing', async () => {
+  console.log(`torture: seed ${SEED}`)
+  const { rounds, acknowledged } = await torture({ rounds: 4, seed: SEED })
+  expect(rounds).toBe(4)
+  // So that it cannot pass by doing nothing.
+  expect(acknowledged).toBeGreaterThan(4)
+}, 90_000)

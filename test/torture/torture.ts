@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Draws } from '../support/draws.ts'
+import { AccountLog, now } from './account-log.ts'
+import { emptyOut, findStrays, inspect } from './inspection.ts'
+import { Load } from './load.ts'
+import { TortureServer } from './torture-server.ts'
+
+export interface TortureOptions {
+  rounds: number
+  seed: number
+  /** No round begins later than this after the first. */
+  minutes?: number | undefined
+  progress?: (text: string) => void
+}
+
+export interface Tortured {
+  rounds: number
+  /** Requests that were acknowledged and have held. */
+  acknowledged: number
+}
+
+/** All so many rounds everything is removed and the store has to be empty. */
+const EMPTIED_EVERY = 10
+const LONGEST_LOAD_MS = 1_500
+
+/**
+ * Loads a server with all kinds of requests, kills it at a random moment, starts it again and looks, again and again;
+ * in every third round its disk fails now and then.
+ *
+ * @throws AssertionError for the first promise that is found broken
+ */
+export async function torture({ rounds, seed, minutes, progress = () => {} }: TortureOptions): Promise<Tortured> {
+  const home = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
+  const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
+  const draws = new Draws(seed)
+  const done: Tortured = { rounds: 0, acknowledged: 0 }
+  const dataDir = join(home, 'data-0')
+  let log = new AccountLog()
+  try {
+    for (let round = 0; round < rounds && now() < latest; round++) {
+      const before = log.acknowledged
+      const at = await killedRound(dataDir, log, draws.fork(), round)
+      done.acknowledged += log.acknowledged - before
+      done.rounds++
+      const isLast = round + 1 === rounds || now() >= latest
+      const empties = isLast || (round + 1) % EMPTIED_EVERY === 0
+      await lookedAt(dataDir, log, at, empties)
+      if (empties) log = new AccountLog()
+      progress(`round ${round + 1} of ${rounds}: ${done.acknowledged} acknowledged`)
+    }
+    return done
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+/** Resolves with the moment at which the server was killed. */
+async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round: number): Promise<number> {
+  const faults = round % 3 === 2 ? draws.below(2 ** 31) : null
+  const server = await TortureServer.start(dataDir, { faults })
+  const load = new Load(server.client, log, faults !== null)
+  try {
+    const killAfter = draws.below(LONGEST_LOAD_MS)
+    const running = load.run(draws, `round ${round} ${draws.below(2 ** 31)}`)
+    // What goes wrong before the server is killed ends the round at once.
+    await Promise.race([sleep(killAfter), running])
+    load.end()
+    await server.kill()
+    await running
+    return now()
+  } finally {
+    load.end()
+    await server.kill()
+  }
+}
+
+async function lookedAt(dataDir: string, log: AccountLog, at: number, empties: boolean): Promise<void> {
+  const server = await TortureServer.start(dataDir)
+  try {
+    const listed = await inspect(server, log, at)
+    await findStrays(server, dataDir)
+    log.settle(listed)
+    if (empties) await emptyOut(server, dataDir)
+  } finally {
+    await server.kill()
+  }
+}
