@@ -1,9 +1,9 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { varint } from 'multiformats'
 import type { CID } from 'multiformats/cid'
-import { linksOf } from '../content/dag-walk.ts'
 import { CODEC, HASH } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
+import { documentLinks } from './document.ts'
 import { partOf, piecesOf } from './file-stream.ts'
 import { type Step, walkInOrder } from './ordered-walk.ts'
 import { giveAway } from './owned-memory.ts'
@@ -66,12 +66,15 @@ export async function* streamCar(
 }
 
 function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefined> {
-  const links = cid.code === CODEC.dagPb ? pbLinksOf(cid, block) : linksOf(cid, block)
-  for (const link of links) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
+  for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
 }
 
-/** Links by the thousand are read one by one, as they are reached. */
-function* pbLinksOf(cid: CID, block: Uint8Array): Generator<CID, void, undefined> {
+/** One by one, as they are reached: a block can have hundreds of thousands. */
+function* linksOf(cid: CID, block: Uint8Array): Generator<CID, void, undefined> {
+  if (cid.code !== CODEC.dagPb) {
+    yield* documentLinks({ cid, bytes: block })
+    return
+  }
   const links = linksOfNode(cid, block)
   for (let index = 0; index < links.length; index++) yield links.cid(index)
 }

@@ -1,23 +1,24 @@
-import * as dagJson from '@ipld/dag-json'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ApiResponse } from '../http/types.ts'
 import { bytesResponse } from './bytes-response.ts'
 import { listingHeaders } from './content-headers.ts'
 import { dispositionHeader } from './disposition.ts'
-import { decodeDocument } from './document.ts'
+import { tokensOf } from './document.ts'
+import { documentText } from './document-text.ts'
 import { matchesAny } from './etag.ts'
 import { type Format, MEDIA_TYPE } from './format.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 import type { Lookup } from './lookup.ts'
 import { notModified } from './not-modified.ts'
 import { fileInOneBlock, type UnixfsNode } from './unixfs-node.ts'
+import type { WalkBudget } from './walk-budget.ts'
 
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
 
 /** Raised when the page changes its looks, so that browsers fetch it anew. */
-const PAGE_VERSION = 1
+const PAGE_VERSION = 2
 
 /** The formats that a block of each codec is there in: its bytes are the same in all of them. */
 const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
@@ -38,7 +39,7 @@ export function rawResponse(lookup: Lookup): Promise<ApiResponse> {
  * @param asked null for whatever the codec is
  * @throws HoldfastError `NOT_ACCEPTABLE` if it is not there in that format.
  */
-export function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promise<ApiResponse> {
+export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promise<ApiResponse> {
   const { cid } = lookup.node
   const formats = FORMATS_OF.get(cid.code) ?? []
   const format = asked ?? formats[0]
@@ -46,27 +47,27 @@ export function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promis
     const reason = `${cid} has codec 0x${cid.code.toString(16)} and is not converted`
     throw new HoldfastError('NOT_ACCEPTABLE', asked === null ? `${reason}; ask for format=raw` : reason)
   }
-  if (lookup.node.kind === 'opaque') decodeDocument(lookup.node)
+  if (lookup.node.kind === 'opaque') await checkDocument(lookup.node, lookup.blocks.budget)
   const isText = format === 'json' || format === 'dag-json'
   return blockResponse(lookup, format, isText ? 'inline' : 'attachment', isText ? 'json' : 'cbor')
 }
 
 /** A document as a page for people. */
-export function documentResponse(lookup: Lookup, node: OpaqueNode): ApiResponse {
+export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
   const etag = `"DagIndex-${PAGE_VERSION}_CID-${node.cid}"`
   const headers = listingHeaders(lookup, etag)
   if (matchesAny(lookup.request.header('if-none-match'), etag)) return notModified(headers)
-  const text = Buffer.from(dagJson.encode(decodeDocument(node))).toString()
-  const pretty = JSON.stringify(JSON.parse(text), null, 2)
+  const { text, isWhole } = await documentText(node, lookup.blocks.budget)
+  const more = isWhole ? '' : '<p>The rest of this document is left out here.</p>'
   const formats = [...(FORMATS_OF.get(node.cid.code) ?? []), 'raw', 'car']
   const links = formats.map(format => `<a href="?format=${format}">${format}</a>`).join('')
-  const body = `<h1><code>${node.cid}</code></h1><nav>${links}</nav><pre>${escapeHtml(pretty)}</pre>`
+  const body = `<h1><code>${node.cid}</code></h1><nav>${links}</nav><pre>${escapeHtml(text)}</pre>${more}`
   return { status: 200, headers: { ...headers, ...PAGE_HEADERS }, body: htmlPage(node.cid.toString(), body) }
 }
 
-/** Whether a block can be shown as a page. */
-export function isDocument({ cid }: OpaqueNode): boolean {
-  return cid.code === CODEC.dagCbor || cid.code === CODEC.dagJson
+/** @throws HoldfastError `INVALID_CID` if the block is not what its codec says. */
+async function checkDocument(node: OpaqueNode, budget: WalkBudget): Promise<void> {
+  for await (const _ of tokensOf(node, budget));
 }
 
 function blockResponse(

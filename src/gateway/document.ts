@@ -1,10 +1,16 @@
-import * as dagCbor from '@ipld/dag-cbor'
-import * as dagJson from '@ipld/dag-json'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
+import { cborTokens } from '../domain/cbor-tokens.ts'
 import { CODEC } from '../domain/cid.ts'
-import { malformed, type UnixfsNode } from './unixfs-node.ts'
+import type { DocumentToken } from '../domain/document-token.ts'
+import { jsonTokens } from '../domain/json-tokens.ts'
+import { malformed } from './unixfs-node.ts'
+import type { WalkBudget } from './walk-budget.ts'
 
-type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
+/** A DAG-CBOR or DAG-JSON block. */
+export interface Document {
+  cid: CID
+  bytes: Uint8Array
+}
 
 /** A block that names lead to, and how many of them it took. */
 export interface Found {
@@ -12,34 +18,91 @@ export interface Found {
   taken: number
 }
 
-const DECODERS = new Map<number, (bytes: Uint8Array) => unknown>([
-  [CODEC.dagCbor, bytes => dagCbor.decode(bytes)],
-  [CODEC.dagJson, bytes => dagJson.decode(bytes)],
+const READERS = new Map<number, (bytes: Uint8Array) => Iterable<DocumentToken>>([
+  [CODEC.dagCbor, cborTokens],
+  [CODEC.dagJson, jsonTokens],
 ])
 
+/** Whether a block has parts and links by its codec. */
+export function isDocument({ cid }: { cid: CID }): boolean {
+  return READERS.has(cid.code)
+}
+
 /**
- * The first link on the way that names take through a DAG-CBOR or DAG-JSON document. Null if they lead to nothing,
- * or end inside the document: parts of a block have no address of their own.
+ * Goes through a document; nothing for a codec of another kind. The event loop is given back in between.
+ *
+ * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
  */
-export function findLink(node: OpaqueNode, names: readonly string[]): Found | null {
-  let value = decodeDocument(node)
-  for (const [index, name] of names.entries()) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null
-    value = Reflect.get(value, name)
-    const cid = CID.asCID(value)
-    if (cid !== null) return { cid, taken: index + 1 }
+export async function* tokensOf(
+  document: Document,
+  budget: WalkBudget,
+): AsyncGenerator<DocumentToken, void, undefined> {
+  for (const token of readTokens(document)) {
+    const turn = budget.turn()
+    if (turn !== null) await turn
+    yield token
+  }
+}
+
+/**
+ * The links of a document, as they are reached.
+ *
+ * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
+ */
+export function* documentLinks(document: Document): Generator<CID, void, undefined> {
+  for (const token of readTokens(document)) if (token.kind === 'link') yield token.cid
+}
+
+/**
+ * The first link on the way that names take through a document. Null if they lead to nothing, or end inside the
+ * document: parts of a block have no address of their own.
+ */
+export async function findLink(
+  document: Document,
+  names: readonly string[],
+  budget: WalkBudget,
+): Promise<Found | null> {
+  let taken = 0
+  let depth = 0
+  // The container that the names have led to, and whether its next value is the one they go on with.
+  let inside = { depth: 0, isMap: true, index: -1 }
+  let isNext = true
+  for await (const token of tokensOf(document, budget)) {
+    const isHere = depth === inside.depth
+    if (token.kind === 'key') {
+      if (isHere) isNext = token.name === names[taken]
+      continue
+    }
+    if (token.kind === 'close') {
+      depth--
+      if (depth < inside.depth) return null
+      continue
+    }
+    if (isHere && !inside.isMap) isNext = String(++inside.index) === names[taken]
+    if (isHere && isNext) {
+      if (depth > 0) taken++
+      if (token.kind === 'link') return depth === 0 ? null : { cid: token.cid, taken }
+      if (token.kind === 'value' || taken === names.length) return null
+      inside = { depth: depth + 1, isMap: token.isMap, index: -1 }
+      isNext = false
+    }
+    if (token.kind === 'open') depth++
   }
   return null
 }
 
-/**
- * The document that a block is; undefined if its codec is of another kind.
- *
- * @throws HoldfastError `INVALID_CID` if it is not what its codec says.
- */
-export function decodeDocument({ cid, bytes }: OpaqueNode): unknown {
+function* readTokens({ cid, bytes }: Document): Generator<DocumentToken, void, undefined> {
+  const tokens = READERS.get(cid.code)?.(bytes)[Symbol.iterator]()
+  for (;;) {
+    const next = tokens === undefined ? undefined : readNext(cid, tokens)
+    if (next === undefined || next.done === true) return
+    yield next.value
+  }
+}
+
+function readNext(cid: CID, tokens: Iterator<DocumentToken>): IteratorResult<DocumentToken> {
   try {
-    return DECODERS.get(cid.code)?.(bytes)
+    return tokens.next()
   } catch {
     throw malformed(cid, 'it is not what its codec says')
   }

@@ -90,7 +90,7 @@ async function follow(root: CID, blocks: BlockReader, names: readonly string[]):
   for (let depth = 0; depth < names.length; ) {
     if (node.kind === 'symlink') return { node, block, roots, depth }
     const rest = names.slice(depth)
-    const found = node.kind === 'opaque' ? findLink(node, rest) : await findOne(blocks, node, rest)
+    const found = node.kind === 'opaque' ? await findLink(node, rest, blocks.budget) : await findOne(blocks, node, rest)
     if (found === null) return null
     const turn = blocks.budget.step()
     if (turn !== null) await turn

@@ -34,6 +34,11 @@ export class WalkBudget {
    */
   step(): Promise<void> | null {
     if (this.#steps-- <= 0) throw tooLarge('it has more parts, counted as often as they occur')
+    return this.turn()
+  }
+
+  /** As {@link step}, for work that the size of what has been read bounds already. */
+  turn(): Promise<void> | null {
     return turnSpent() ? nextTurn(this.#signal) : null
   }
 
