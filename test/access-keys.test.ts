@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KeyInput } from '../src/access/key-input.ts'
 import { parseKeyInput } from '../src/access/key-input.ts'
+import { PlanCatalogue } from '../src/access/plan-catalogue.ts'
 import { type Account, type Principal, SCOPES } from '../src/access/principal.ts'
 import { openAccounts } from '../src/wiring/open-accounts.ts'
 import { type Access, failure, openAccess } from './access-support.ts'
+import { planOf } from './support/plans.ts'
 
 const DAY = 86_400_000
 let access: Access
@@ -234,4 +236,68 @@ test('keys made and revoked by another process count within a second', async () 
   expect((await access.authenticate(headers)).credential.name).toBe('outside')
   access.clock.advance(1_000)
   expect((await failure(() => access.authenticate(headers))).code).toBe('INVALID_API_KEY')
+})
+
+describe('keys of an account', () => {
+  test('are as many as the plan allows, 100 unless it says otherwise, for whoever makes them', async () => {
+    for (let i = 0; i < 99; i++) await access.keys.create(account.id, { name: `k${i}`, scopes: ['files:read'] })
+    const minter = await signIn({ name: 'minter', scopes: SCOPES, expiresInDays: 1 })
+    const refusal = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('100 API keys') }
+    expect(await failure(() => access.keys.create(account.id, { name: 'more' }))).toMatchObject(refusal)
+    expect(await failure(() => access.keys.generate(minter, { name: 'more', expiresInDays: 1 }))).toMatchObject(refusal)
+    expect(await failure(() => access.keys.generate(session(), { name: 'more' }))).toMatchObject(refusal)
+    await access.keys.adopt(account.id, 'bootstrap', 'a secret chosen by whoever runs it')
+    await access.keys.revokeByName(account.id, 'k0')
+    await access.keys.revokeByName(account.id, 'k1')
+    await access.keys.create(account.id, { name: 'more' })
+    access.clock.advance(DAY)
+    await access.keys.create(account.id, { name: 'instead of the expired one' })
+  })
+
+  test('are capped on every plan but one that lifts it', () => {
+    const plans = new PlanCatalogue({ lifted: planOf({ maxKeys: null }), few: planOf({ maxKeys: 2 }) })
+    const caps = plans.names().map(name => [name, plans.get(name).maxKeys])
+    expect(Object.fromEntries(caps)).toEqual({ free: 100, premium: 100, unlimited: 100, lifted: null, few: 2 })
+    const { maxKeys: _, ...silent } = planOf()
+    expect(new PlanCatalogue({ silent }).get('silent').maxKeys).toBe(100)
+  })
+
+  test('go with the key that minted them, at once; one that is rotated keeps what it minted', async () => {
+    const secret = 'a secret chosen by whoever runs it'
+    await access.keys.adopt(account.id, 'bootstrap', secret)
+    const bootstrap = await access.authenticate({ 'x-api-key': secret })
+    const child = await access.keys.generate(bootstrap, { name: 'child', scopes: SCOPES })
+    const asChild = await access.authenticate({ 'x-api-key': child.secret })
+    const grandchild = await access.keys.generate(asChild, { name: 'grandchild' })
+    await access.authenticate({ 'x-api-key': grandchild.secret })
+    const parents = (await access.keys.list(account.id)).map(({ name, parent }) => [name, parent])
+    expect(parents).toEqual([
+      ['bootstrap', null],
+      ['child', 'bootstrap'],
+      ['grandchild', 'child'],
+    ])
+    await access.keys.adopt(account.id, 'bootstrap', secret.toUpperCase())
+    await access.authenticate({ 'x-api-key': grandchild.secret })
+    expect((await failure(() => access.authenticate({ 'x-api-key': secret }))).code).toBe('INVALID_API_KEY')
+    await access.keys.revoke(session(), 'child')
+    for (const gone of [child.secret, grandchild.secret]) {
+      expect((await failure(() => access.authenticate({ 'x-api-key': gone }))).code).toBe('INVALID_API_KEY')
+    }
+    expect(await failure(() => access.keys.generate(asChild, { name: 'too late' }))).toMatchObject({
+      code: 'INVALID_API_KEY',
+    })
+    expect((await access.keys.list(account.id)).map(({ name }) => name)).toEqual(['bootstrap'])
+  })
+
+  test('are listed a thousand at a time, however many there are', async () => {
+    access.fillKeys(account.id, 2_500)
+    expect(await access.keys.list(account.id)).toHaveLength(1_000)
+    const sizes: number[] = []
+    const names = new Set<string>()
+    for await (const page of access.keys.pages(account.id)) {
+      sizes.push(page.length)
+      for (const { name } of page) names.add(name)
+    }
+    expect([sizes, names.size]).toEqual([[1_000, 1_000, 500], 2_500])
+  })
 })

@@ -104,6 +104,18 @@ export function openAccess(clock = new StandingClock()) {
     authenticator,
     authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
       authenticator.authenticate({ header: name => headers[name], remoteAddress }),
+    /** Gives an account many keys at once, as only an earlier version could. */
+    fillKeys(accountId: string, count: number): void {
+      db.prepare<[number, string, string, string]>(`
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+        INSERT INTO api_keys (id, account_id, name, hash, prefix, scopes, created_at)
+        SELECT ? || i, ?, 'filled ' || i, CAST(? || i AS BLOB), '', '[]', i / 10 FROM n`).run(
+        count,
+        accountId,
+        accountId,
+        accountId,
+      )
+    },
     close(): void {
       db.close()
       rmSync(dataDir, { recursive: true })

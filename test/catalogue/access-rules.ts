@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import type { AccountRow } from '../../src/catalogue/accounts.ts'
+import { EXPIRED_KEYS_KEPT, type NewKeyRow } from '../../src/catalogue/keys.ts'
+import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import type { AccessCatalogue } from './memory-access.ts'
+
+/** What every implementation of the access stores has to keep. Each rule gets an empty catalogue. */
+export interface AccessRule {
+  name: string
+  run(catalogue: AccessCatalogue): Promise<void>
+}
+
+const NOW = 1_000_000
+const UNLIMITED = { now: NOW, maxKeys: null }
+
+export const accessRules: readonly AccessRule[] = [
+  {
+    name: 'an account is found by id and by email, whatever its case, until it is another one’s',
+    async run({ accounts }) {
+      const one = account('one')
+      assert.equal(await accounts.insert(one, 'hash'), 'inserted')
+      assert.equal(await accounts.insert({ ...account('two'), email: 'ONE@example.org' }, null), 'email_taken')
+      assert.deepEqual(await accounts.get('one'), one)
+      assert.deepEqual(await accounts.findByEmail('One@Example.ORG'), one)
+      assert.equal(await accounts.get('two'), null)
+      assert.equal(await accounts.passwordHash('one'), 'hash')
+      assert.equal(await accounts.passwordHash('two'), null)
+    },
+  },
+  {
+    name: 'of two accounts made at once with one email there is one',
+    async run({ accounts }) {
+      const outcomes = await Promise.all(
+        ['a', 'b', 'c'].map(id => accounts.insert({ ...account(id), email: 'same@example.org' }, null)),
+      )
+      assert.deepEqual(outcomes.toSorted(), ['email_taken', 'email_taken', 'inserted'])
+    },
+  },
+  {
+    name: 'what is left out of a change stays, and a change is there afterwards',
+    async run({ accounts }) {
+      await accounts.insert(account('one'), null)
+      await accounts.insert(account('two'), null)
+      const changed = { ...account('one'), plan: 'premium', name: 'One' }
+      assert.deepEqual(await accounts.change('one', { plan: 'premium', name: 'One' }), changed)
+      assert.deepEqual(await accounts.get('one'), changed)
+      assert.equal(await accounts.change('one', { email: 'TWO@example.org' }), 'email_taken')
+      assert.equal(await accounts.change('three', { plan: 'free' }), 'no_account')
+      assert.deepEqual(await accounts.get('one'), changed)
+    },
+  },
+  {
+    name: 'there is always an owner that is not disabled',
+    async run({ accounts }) {
+      await accounts.insert({ ...account('boss'), role: 'owner' }, null)
+      assert.equal((await accounts.findOwner())?.id, 'boss')
+      assert.equal(await accounts.change('boss', { disabled: true }), 'last_owner')
+      assert.equal(await accounts.markDeleted('boss', NOW), 'last_owner')
+      await accounts.insert({ ...account('deputy'), role: 'owner' }, null)
+      const outcomes = await Promise.all(['boss', 'deputy'].map(id => accounts.change(id, { disabled: true })))
+      assert.equal(outcomes.filter(outcome => outcome === 'last_owner').length, 1)
+    },
+  },
+  {
+    name: 'lists are paged oldest first, nothing twice and nothing left out, whatever goes meanwhile',
+    async run({ accounts, keys }) {
+      const ids = Array.from({ length: 7 }, (_, i) => `a${i}`)
+      for (const [i, id] of ids.entries()) await accounts.insert({ ...account(id), createdAt: 10 + i }, null)
+      assert.deepEqual(await walk(request => accounts.list(request), 3), ids)
+      const last = await accounts.slice(5, 10)
+      assert.deepEqual([last.rows.map(({ id }) => id), last.total], [['a5', 'a6'], 7])
+      assert.deepEqual((await accounts.slice(7, 10)).rows, [])
+      for (const [i, id] of ids.entries()) await keys.insert({ ...key('a0', id), createdAt: 10 + i }, UNLIMITED)
+      const first = await keys.list('a0', { after: null, limit: 3 })
+      assert.deepEqual(
+        first.rows.map(({ id }) => id),
+        ['a0', 'a1', 'a2'],
+      )
+      await keys.revoke('a2')
+      await keys.revoke('a3')
+      assert.deepEqual(await walk(request => keys.list('a0', request), 2, first.next), ['a4', 'a5', 'a6'])
+      assert.deepEqual(await walk(request => keys.list('a1', request), 2), [])
+    },
+  },
+  {
+    name: 'another password ends all sessions but the one to keep, and is set only where it was the former',
+    async run({ accounts, sessions }) {
+      await accounts.insert(account('one'), 'first')
+      const check = { now: NOW, passwordHash: 'first' }
+      for (const id of ['s1', 's2', 's3']) await sessions.begin(session('one', id), check)
+      assert.equal(await accounts.setPassword('one', 'second', 's2'), true)
+      assert.deepEqual([await sessions.get('s1'), await sessions.get('s3')], [null, null])
+      assert.equal((await sessions.get('s2'))?.accountId, 'one')
+      assert.equal(await accounts.replacePassword('one', 'first', 'third'), false)
+      assert.equal(await accounts.replacePassword('one', 'second', 'third'), true)
+      assert.equal(await accounts.passwordHash('one'), 'third')
+      assert.equal(await accounts.setPassword('nobody', 'x', null), false)
+    },
+  },
+  {
+    name: 'a session begins only with the password as it is, in an account that is not disabled',
+    async run({ accounts, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      assert.deepEqual(await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' }), account('one'))
+      assert.equal(await sessions.begin(session('one', 's2'), { now: NOW, passwordHash: 'other' }), 'stale')
+      assert.equal(await sessions.begin(session('nobody', 's3'), { now: NOW, passwordHash: 'hash' }), 'stale')
+      await accounts.change('one', { disabled: true })
+      assert.equal(await sessions.begin(session('one', 's4'), { now: NOW, passwordHash: 'hash' }), 'disabled')
+      assert.deepEqual(await Promise.all(['s2', 's3', 's4'].map(id => sessions.get(id))), [null, null, null])
+    },
+  },
+  {
+    name: 'sessions are listed while they live, and end once',
+    async run({ accounts, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      const check = { now: NOW, passwordHash: 'hash' }
+      for (const id of ['s1', 's2', 's3']) await sessions.begin(session('one', id), check)
+      await sessions.begin({ ...session('one', 'old'), expiresAt: NOW + 1 }, check)
+      assert.deepEqual(await walk(request => sessions.list('one', NOW + 1, request), 2), ['s1', 's2', 's3'])
+      assert.deepEqual([await sessions.end('s1'), await sessions.end('s1')], [true, false])
+      assert.equal(await sessions.get('s1'), null)
+      assert.equal(await sessions.endAll('one', 's3'), 2)
+      assert.deepEqual(await walk(request => sessions.list('one', NOW, request), 2), ['s3'])
+    },
+  },
+  {
+    name: 'a key is found by its hash and by its name, in its own account',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const row = key('one', 'k', { scopes: ['files:read'], ipAllowlist: ['10.0.0.0/8'], label: 'a note' })
+      assert.equal(await keys.insert(row, UNLIMITED), 'inserted')
+      assert.equal(await keys.insert(key('nobody', 'x'), UNLIMITED), 'no_account')
+      const found = await keys.findByHash(row.hash)
+      assert.deepEqual({ ...found, hash: null }, { ...row, hash: null, parent: null })
+      assert.equal((await keys.findByName('one', 'k'))?.id, 'k')
+      assert.equal(await keys.findByName('two', 'k'), null)
+      assert.equal(await keys.findByHash(Buffer.from('x')), null)
+      await keys.noteUse('k', NOW + 5)
+      assert.equal((await keys.findByHash(row.hash))?.lastUsedAt, NOW + 5)
+    },
+  },
+  {
+    name: 'a live name is taken, however many ask at once; an expired key gives way to another of its name',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const asked = ['a', 'b', 'c'].map(id =>
+        keys.insert(key('one', id, { name: 'ci', expiresAt: NOW + 1 }), UNLIMITED),
+      )
+      assert.deepEqual((await Promise.all(asked)).toSorted(), ['inserted', 'name_taken', 'name_taken'])
+      const later = { now: NOW + 1, maxKeys: null }
+      assert.equal(await keys.insert(key('one', 'd', { name: 'ci' }), later), 'inserted')
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['d'])
+    },
+  },
+  {
+    name: 'an account has at most so many live keys, however many are asked for at once; expired ones do not count',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      await accounts.insert(account('two'), null)
+      await keys.insert(key('one', 'old', { expiresAt: NOW }), { now: NOW - 1, maxKeys: 1 })
+      await keys.insert(key('two', 'theirs'), { now: NOW, maxKeys: 1 })
+      const asked = ['a', 'b', 'c', 'd'].map((id, i) =>
+        keys.insert(key('one', id, { expiresAt: i === 0 ? NOW + 1 : null }), { now: NOW, maxKeys: 3 }),
+      )
+      assert.deepEqual((await Promise.all(asked)).toSorted(), ['inserted', 'inserted', 'inserted', 'too_many'])
+      assert.equal(await keys.insert(key('one', 'e'), { now: NOW + 1, maxKeys: 3 }), 'inserted')
+      assert.equal(await keys.insert(key('one', 'f'), { now: NOW + 1, maxKeys: 0 }), 'too_many')
+    },
+  },
+  {
+    name: 'expired keys are kept to be seen, as far as their bound',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const surplus = 3
+      for (let i = 0; i < EXPIRED_KEYS_KEPT + surplus; i++) {
+        await keys.insert(key('one', `k${i}`, { expiresAt: NOW + i, createdAt: i }), { now: NOW - 1, maxKeys: null })
+      }
+      await keys.insert(key('one', 'last', { createdAt: 1_000 }), { now: NOW + 1_000, maxKeys: 1 })
+      const left = await walk(request => keys.list('one', request), 1_000)
+      assert.equal(left.length, EXPIRED_KEYS_KEPT + 1)
+      assert.deepEqual([left[0], left.at(-1)], [`k${surplus}`, 'last'])
+    },
+  },
+  {
+    name: 'a revoked key takes with it what it minted, and what that minted, and nothing else',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      await keys.insert(key('one', 'root'), UNLIMITED)
+      await keys.insert(key('one', 'child', { parentId: 'root' }), UNLIMITED)
+      await keys.insert(key('one', 'grandchild', { parentId: 'child' }), UNLIMITED)
+      await keys.insert(key('one', 'beside'), UNLIMITED)
+      assert.equal((await keys.findByName('one', 'grandchild'))?.parent, 'child')
+      assert.equal(await keys.insert(key('one', 'orphan', { parentId: 'nobody' }), UNLIMITED), 'no_parent')
+      assert.equal(await keys.revoke('root'), 3)
+      assert.equal(await keys.revoke('root'), 0)
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['beside'])
+      assert.equal(await keys.findByHash(key('one', 'grandchild').hash), null)
+    },
+  },
+  {
+    name: 'a key mints nothing once it has expired or been revoked, at the same time included',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      await keys.insert(key('one', 'root', { expiresAt: NOW + 1 }), UNLIMITED)
+      const late = { now: NOW + 1, maxKeys: null }
+      assert.equal(await keys.insert(key('one', 'late', { parentId: 'root' }), late), 'no_parent')
+      await Promise.all([keys.revoke('root'), keys.insert(key('one', 'racing', { parentId: 'root' }), UNLIMITED)])
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), [])
+    },
+  },
+  {
+    name: 'an adopted secret takes the place of the one before; the key and what it minted stay',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const first = key('one', 'first', { name: 'bootstrap' })
+      assert.deepEqual(await keys.adopt(first), { ...first, parent: null })
+      await keys.insert(key('one', 'minted', { parentId: 'first' }), UNLIMITED)
+      const second = key('one', 'second', { name: 'bootstrap' })
+      const rotated = await keys.adopt(second)
+      assert.deepEqual([rotated.id, Buffer.from(rotated.hash)], ['first', Buffer.from(second.hash)])
+      assert.equal(await keys.findByHash(first.hash), null)
+      assert.equal((await keys.findByName('one', 'minted'))?.parent, 'bootstrap')
+      assert.equal((await keys.adopt({ ...second, accountId: 'other', name: 'x' })).id, 'first')
+      assert.equal(await keys.findByName('other', 'x'), null)
+    },
+  },
+  {
+    name: 'a second factor counts once enabled, by the secret that is being set up',
+    async run({ accounts, secondFactors }) {
+      await accounts.insert(account('one'), null)
+      const [former, secret] = [Buffer.from('former'), Buffer.from('secret')]
+      assert.equal(await secondFactors.begin('nobody', secret), 'no_account')
+      await secondFactors.begin('one', former)
+      assert.equal(await secondFactors.begin('one', secret), 'begun')
+      assert.equal(await secondFactors.enable('one', { secret: former, step: 5 }, NOW, []), false)
+      assert.equal(await secondFactors.useStep('one', { secret, step: 5 }), false)
+      assert.equal(await secondFactors.enable('one', { secret, step: 5 }, NOW, []), true)
+      assert.equal(await secondFactors.begin('one', former), 'enabled')
+      const row = await secondFactors.get('one')
+      assert.deepEqual([row?.enabledAt, row?.lastStep], [NOW, 5])
+      assert.deepEqual([await secondFactors.disable('one'), await secondFactors.disable('one')], [true, false])
+      assert.equal(await secondFactors.get('one'), null)
+    },
+  },
+  {
+    name: 'no code is good twice, nor one that is older than one that was used',
+    async run({ accounts, secondFactors }) {
+      await accounts.insert(account('one'), null)
+      const secret = Buffer.from('secret')
+      const hash = Buffer.from('recovery')
+      await secondFactors.begin('one', secret)
+      await secondFactors.enable('one', { secret, step: 5 }, NOW, [hash])
+      const used = await Promise.all([6, 6, 5].map(step => secondFactors.useStep('one', { secret, step })))
+      assert.deepEqual(used, [true, false, false])
+      const recovered = await Promise.all([hash, hash].map(code => secondFactors.useRecoveryCode('one', code)))
+      assert.deepEqual(recovered.toSorted(), [false, true])
+    },
+  },
+  {
+    name: 'a deleted account is gone at once, its email free, and forgotten once nothing of it is left',
+    async run({ accounts, keys, sessions, secondFactors }) {
+      await accounts.insert(account('one'), 'hash')
+      await keys.insert(key('one', 'k1'), UNLIMITED)
+      await keys.insert(key('one', 'k2'), UNLIMITED)
+      await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' })
+      await secondFactors.begin('one', Buffer.from('secret'))
+      assert.equal(await accounts.purge('one', 10), false)
+      assert.equal((await keys.list('one', { after: null, limit: 10 })).rows.length, 2)
+      assert.equal(await accounts.markDeleted('one', NOW), 'marked')
+      assert.equal(await accounts.markDeleted('one', NOW), 'no_account')
+      assert.deepEqual([await accounts.get('one'), await accounts.findByEmail('one@example.org')], [null, null])
+      assert.deepEqual([(await accounts.slice(0, 10)).total, await accounts.passwordHash('one')], [0, null])
+      assert.equal(await accounts.insert({ ...account('again'), email: 'one@example.org' }, null), 'inserted')
+      assert.equal(await keys.insert(key('one', 'k3'), UNLIMITED), 'no_account')
+      assert.equal(await sessions.begin(session('one', 's2'), { now: NOW, passwordHash: 'hash' }), 'stale')
+      assert.equal(await accounts.change('one', { plan: 'free' }), 'no_account')
+      assert.equal(await secondFactors.get('one'), null)
+      assert.deepEqual(await accounts.deleted(10), ['one'])
+      assert.deepEqual([await accounts.forget('one'), await accounts.forget('again')], [false, false])
+      assert.equal(await accounts.purge('one', 1), true)
+      while (await accounts.purge('one', 1));
+      assert.deepEqual([await accounts.forget('one'), await accounts.deleted(10)], [true, []])
+      assert.equal((await accounts.get('again'))?.id, 'again')
+    },
+  },
+]
+
+function account(id: string): AccountRow {
+  const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 1 }
+  return { id, email: `${id}@example.org`, ...rest }
+}
+
+function key(accountId: string, id: string, changes: Partial<NewKeyRow> = {}): NewKeyRow {
+  return {
+    ...{ id, accountId, parentId: null, name: id, label: null, hash: Buffer.from(`hash of ${id}`), prefix: 'hf_' },
+    ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null },
+    ...changes,
+  }
+}
+
+function session(accountId: string, id: string) {
+  return { id, accountId, createdAt: NOW, expiresAt: NOW + 1_000 }
+}
+
+/** The ids of a whole list, in the order of its pages. */
+async function walk(
+  list: (request: PageRequest) => Promise<Page<{ id: string }>>,
+  limit: number,
+  after: string | null = null,
+): Promise<string[]> {
+  const ids: string[] = []
+  let next: string | null = after
+  do {
+    const page: Page<{ id: string }> = await list({ after: next, limit })
+    assert.ok(page.rows.length <= limit)
+    ids.push(...page.rows.map(({ id }) => id))
+    next = page.next
+  } while (next !== null)
+  return ids
+}

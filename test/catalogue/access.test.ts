@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
+import { Database } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { accessRules } from './access-rules.ts'
+import { type AccessCatalogue, memoryAccess } from './memory-access.ts'
+
+describe('the access stores in SQLite', () => {
+  let directory: string
+  let db: Database
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'holdfast-catalogue-'))
+    db = new Database(join(directory, 'holdfast.db'))
+  })
+  afterEach(() => {
+    db.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  test.each(accessRules)('$name', async ({ run }) => {
+    await run(sqliteAccess(db, new WriteQueue(db)))
+  })
+})
+
+describe('the access stores in memory', () => {
+  test.each(accessRules)('$name', async ({ run }) => {
+    await run(memoryAccess())
+  })
+})
+
+/** Implementations that are wrong in one thing each, and words of the rules that find it out. */
+const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => AccessCatalogue, rules: RegExp[]]> = [
+  [
+    'says yes to a code twice',
+    right => ({ ...right, secondFactors: { ...right.secondFactors, useStep: async () => true } }),
+    [/^no code is good twice/, /^a second factor counts/],
+  ],
+  [
+    'answers a recovery code twice',
+    right => ({ ...right, secondFactors: { ...right.secondFactors, useRecoveryCode: async () => true } }),
+    [/^no code is good twice/],
+  ],
+  [
+    'forgets a change that it has acknowledged',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        change: async (id, changes) => {
+          const account = await right.accounts.get(id)
+          return account === null ? 'no_account' : { ...account, ...changes }
+        },
+      },
+    }),
+    [/^what is left out of a change/, /^there is always an owner/],
+  ],
+  [
+    'looks first and writes later',
+    right => ({
+      ...right,
+      keys: {
+        ...right.keys,
+        insert: async (key, limits) => {
+          const { rows } = await right.keys.list(key.accountId, { after: null, limit: 1_000 })
+          const live = rows.filter(({ expiresAt }) => expiresAt === null || expiresAt > limits.now)
+          if (limits.maxKeys !== null && live.length >= limits.maxKeys) return 'too_many'
+          return right.keys.insert(key, { ...limits, maxKeys: null })
+        },
+      },
+    }),
+    [/^an account has at most so many/],
+  ],
+  [
+    'revokes a key alone',
+    right => ({
+      ...right,
+      keys: {
+        ...right.keys,
+        insert: (key, limits) => right.keys.insert({ ...key, parentId: null }, limits),
+      },
+    }),
+    [/^a revoked key takes with it/, /^a key mints nothing/],
+  ],
+  [
+    'forgets to end sessions with the password',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        setPassword: async (id, hash) =>
+          right.accounts.replacePassword(id, (await right.accounts.passwordHash(id)) ?? '', hash),
+      },
+    }),
+    [/^another password ends/],
+  ],
+  [
+    'lets a session begin unchecked',
+    right => ({
+      ...right,
+      sessions: {
+        ...right.sessions,
+        begin: async (session, { now }) => {
+          const passwordHash = (await right.accounts.passwordHash(session.accountId)) ?? ''
+          return right.sessions.begin(session, { now, passwordHash })
+        },
+      },
+    }),
+    [/^a session begins only/],
+  ],
+  [
+    'shows the first page again',
+    right => ({
+      ...right,
+      keys: {
+        ...right.keys,
+        list: async (accountId, { limit }) => {
+          const { rows } = await right.keys.list(accountId, { after: null, limit })
+          return { rows, next: null }
+        },
+      },
+    }),
+    [/^lists are paged/],
+  ],
+  [
+    'forgets an account while something of it is left',
+    right => ({ ...right, accounts: { ...right.accounts, forget: async () => true } }),
+    [/^a deleted account/],
+  ],
+]
+
+describe('the rules find out a store that', () => {
+  test.each(wrong)('%s', async (_, broken, rules) => {
+    const failed: string[] = []
+    for (const { name, run } of accessRules) {
+      await run(broken(memoryAccess())).catch(() => failed.push(name))
+    }
+    for (const rule of rules)
+      expect(
+        failed.some(name => rule.test(name)),
+        `${rule} in ${failed.join('; ')}`,
+      ).toBe(true)
+  })
+})

@@ -1,0 +1,291 @@
+import type { AccountChanges, AccountRow, AccountStore } from '../../src/catalogue/accounts.ts'
+import type { Catalogue } from '../../src/catalogue/catalogue.ts'
+import {
+  EXPIRED_KEYS_KEPT,
+  type KeyRefusal,
+  type KeyRow,
+  type KeyStore,
+  type NewKeyRow,
+} from '../../src/catalogue/keys.ts'
+import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import type { ClearSecret, SecondFactorRow, SecondFactorStore } from '../../src/catalogue/second-factors.ts'
+import type { SessionRow, SessionStore } from '../../src/catalogue/sessions.ts'
+
+export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
+
+type StoredAccount = AccountRow & { passwordHash: string | null; isDeleted: boolean }
+
+/** Rows of everything, in the order in which they came. Nothing awaits inside a command, so each is one transaction. */
+interface Rows {
+  accounts: StoredAccount[]
+  keys: NewKeyRow[]
+  sessions: SessionRow[]
+  factors: Map<string, SecondFactorRow>
+  codes: Map<string, Uint8Array[]>
+}
+
+/** The access stores without any database: what they promise is more than what SQLite happens to do. */
+export function memoryAccess(): AccessCatalogue {
+  const rows: Rows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
+  return {
+    accounts: accountsOf(rows),
+    keys: keysOf(rows),
+    sessions: sessionsOf(rows),
+    secondFactors: secondFactorsOf(rows),
+  }
+}
+
+const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+const isLive = ({ expiresAt }: { expiresAt: number | null }, now: number): boolean =>
+  expiresAt === null || expiresAt > now
+
+function pageOf<Row extends { id: string; createdAt: number }>(rows: readonly Row[], request: PageRequest): Page<Row> {
+  const sorted = rows.toSorted((a, b) => a.createdAt - b.createdAt)
+  const { at = 0, id = '' } = request.after === null ? {} : (JSON.parse(request.after) as { at: number; id: string })
+  const index = sorted.findIndex(row => row.id === id)
+  // Of rows of one instant those behind a removed one come again rather than never.
+  const from = request.after === null ? 0 : index === -1 ? sorted.findIndex(row => row.createdAt > at) : index + 1
+  const rest = from === -1 ? [] : sorted.slice(from)
+  const shown = rest.slice(0, request.limit)
+  const last = rest.length > request.limit ? shown.at(-1) : undefined
+  return { rows: shown, next: last === undefined ? null : JSON.stringify({ at: last.createdAt, id: last.id }) }
+}
+
+function live(rows: Rows, id: string): StoredAccount | undefined {
+  return rows.accounts.find(account => account.id === id && !account.isDeleted)
+}
+
+function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): AccountRow {
+  return account
+}
+
+function accountsOf(rows: Rows): AccountStore {
+  const all = (): StoredAccount[] => rows.accounts.filter(account => !account.isDeleted)
+  const byEmail = (email: string): StoredAccount | undefined =>
+    all().find(account => account.email.toLowerCase() === email.toLowerCase())
+  const isLastOwner = (account: AccountRow): boolean =>
+    account.role === 'owner' &&
+    !account.disabled &&
+    !all().some(({ id, role, disabled }) => id !== account.id && role === 'owner' && !disabled)
+  const orNull = (account: StoredAccount | undefined): AccountRow | null => (account ? shown(account) : null)
+  return {
+    insert: async (account, passwordHash) => {
+      if (byEmail(account.email)) return 'email_taken'
+      rows.accounts.push({ ...account, passwordHash, isDeleted: false })
+      return 'inserted'
+    },
+    get: async id => orNull(live(rows, id)),
+    findByEmail: async email => orNull(byEmail(email)),
+    findOwner: async () => orNull(all().find(({ role }) => role === 'owner')),
+    list: async request => {
+      const { rows: page, next } = pageOf(all(), request)
+      return { rows: page.map(shown), next }
+    },
+    slice: async (offset, limit) => {
+      const sorted = all().toSorted((a, b) => a.createdAt - b.createdAt)
+      return { rows: sorted.slice(offset, offset + limit).map(shown), total: sorted.length }
+    },
+    change: async (id: string, changes: AccountChanges) => {
+      const account = live(rows, id)
+      if (account === undefined) return 'no_account'
+      const holder = changes.email === undefined ? undefined : byEmail(changes.email)
+      if (holder !== undefined && holder.id !== id) return 'email_taken'
+      if (changes.disabled === true && isLastOwner(account)) return 'last_owner'
+      return shown(Object.assign(account, changes))
+    },
+    passwordHash: async id => live(rows, id)?.passwordHash ?? null,
+    setPassword: async (id, hash, keepSession) => {
+      const account = live(rows, id)
+      if (account === undefined) return false
+      account.passwordHash = hash
+      rows.sessions = rows.sessions.filter(session => session.accountId !== id || session.id === keepSession)
+      return true
+    },
+    replacePassword: async (id, former, hash) => {
+      const account = live(rows, id)
+      if (account === undefined || account.passwordHash !== former) return false
+      account.passwordHash = hash
+      return true
+    },
+    markDeleted: async id => {
+      const account = live(rows, id)
+      if (account === undefined) return 'no_account'
+      if (isLastOwner(account)) return 'last_owner'
+      account.isDeleted = true
+      rows.factors.delete(id)
+      rows.codes.delete(id)
+      return 'marked'
+    },
+    deleted: async limit =>
+      rows.accounts
+        .filter(account => account.isDeleted)
+        .slice(0, limit)
+        .map(({ id }) => id),
+    purge: async (id, limit) => {
+      if (live(rows, id) !== undefined) return false
+      const isTheirs = ({ accountId }: { accountId: string }): boolean => accountId === id
+      const keys = rows.keys.filter(isTheirs).slice(0, limit)
+      const sessions = rows.sessions.filter(isTheirs).slice(0, limit)
+      rows.keys = rows.keys.filter(key => !keys.includes(key))
+      rows.sessions = rows.sessions.filter(session => !sessions.includes(session))
+      return keys.length === limit || sessions.length === limit
+    },
+    forget: async id => {
+      const index = rows.accounts.findIndex(account => account.id === id && account.isDeleted)
+      const isHeld = [...rows.keys, ...rows.sessions].some(({ accountId }) => accountId === id)
+      if (index === -1 || isHeld) return false
+      rows.accounts.splice(index, 1)
+      return true
+    },
+  }
+}
+
+function keysOf(rows: Rows): KeyStore {
+  const whole = (key: NewKeyRow): KeyRow => {
+    const parent = rows.keys.find(({ id }) => id === key.parentId)
+    return { ...key, parent: parent?.name ?? null }
+  }
+  const named = (accountId: string, name: string): NewKeyRow | undefined =>
+    rows.keys.find(key => key.accountId === accountId && key.name === name)
+  const remove = (ids: ReadonlySet<string>): void => {
+    rows.keys = rows.keys.filter(({ id }) => !ids.has(id))
+  }
+  const clearExpired = (accountId: string, now: number): void => {
+    const expired = rows.keys
+      .filter(key => key.accountId === accountId && !isLive(key, now))
+      .toSorted((a, b) => Number(b.expiresAt) - Number(a.expiresAt))
+    remove(new Set(expired.slice(EXPIRED_KEYS_KEPT).map(({ id }) => id)))
+  }
+  const refusal = (key: NewKeyRow, now: number, maxKeys: number | null): KeyRefusal | null => {
+    const { accountId, parentId, name } = key
+    if (live(rows, accountId) === undefined) return 'no_account'
+    const theirs = rows.keys.filter(other => other.accountId === accountId && isLive(other, now))
+    if (parentId !== null && !theirs.some(({ id }) => id === parentId)) return 'no_parent'
+    if (theirs.some(other => other.name === name)) return 'name_taken'
+    return maxKeys !== null && theirs.length >= maxKeys ? 'too_many' : null
+  }
+  return {
+    insert: async (key, { now, maxKeys }) => {
+      const why = refusal(key, now, maxKeys)
+      if (why !== null) return why
+      const former = named(key.accountId, key.name)
+      if (former !== undefined) remove(new Set([former.id]))
+      rows.keys.push({ ...key })
+      clearExpired(key.accountId, now)
+      return 'inserted'
+    },
+    adopt: async key => {
+      const known = rows.keys.find(({ hash }) => same(hash, key.hash))
+      if (known !== undefined) return whole(known)
+      const former = named(key.accountId, key.name)
+      if (former === undefined) rows.keys.push({ ...key })
+      else {
+        const { hash, prefix, scopes, ipAllowlist, expiresAt } = key
+        Object.assign(former, { hash, prefix, scopes, ipAllowlist, expiresAt, parentId: null })
+      }
+      return { ...whole(former ?? key) }
+    },
+    findByHash: async hash => {
+      const key = rows.keys.find(other => same(other.hash, hash))
+      return key ? whole(key) : null
+    },
+    findByName: async (accountId, name) => {
+      const key = named(accountId, name)
+      return key ? whole(key) : null
+    },
+    list: async (accountId, request) => {
+      const { rows: page, next } = pageOf(
+        rows.keys.filter(key => key.accountId === accountId),
+        request,
+      )
+      return { rows: page.map(whole), next }
+    },
+    revoke: async id => {
+      const gone = new Set(rows.keys.filter(key => key.id === id).map(key => key.id))
+      for (let before = -1; before !== gone.size; ) {
+        before = gone.size
+        for (const { id: child, parentId } of rows.keys) if (parentId !== null && gone.has(parentId)) gone.add(child)
+      }
+      remove(gone)
+      return gone.size
+    },
+    noteUse: async (id, at) => {
+      const key = rows.keys.find(other => other.id === id)
+      if (key !== undefined) key.lastUsedAt = at
+    },
+  }
+}
+
+function sessionsOf(rows: Rows): SessionStore {
+  return {
+    begin: async (session, { now, passwordHash }) => {
+      const account = live(rows, session.accountId)
+      if (account === undefined || account.passwordHash !== passwordHash) return 'stale'
+      if (account.disabled) return 'disabled'
+      rows.sessions = rows.sessions.filter(({ expiresAt }) => expiresAt > now)
+      rows.sessions.push(session)
+      return shown(account)
+    },
+    get: async id => rows.sessions.find(session => session.id === id) ?? null,
+    list: async (accountId, now, request) =>
+      pageOf(
+        rows.sessions.filter(session => session.accountId === accountId && session.expiresAt > now),
+        request,
+      ),
+    end: async id => {
+      const before = rows.sessions.length
+      rows.sessions = rows.sessions.filter(session => session.id !== id)
+      return rows.sessions.length < before
+    },
+    endAll: async (accountId, keep) => {
+      const before = rows.sessions.length
+      rows.sessions = rows.sessions.filter(session => session.accountId !== accountId || session.id === keep)
+      return before - rows.sessions.length
+    },
+  }
+}
+
+function secondFactorsOf({ accounts, factors, codes }: Rows): SecondFactorStore {
+  const isEnabled = (accountId: string): boolean => (factors.get(accountId)?.enabledAt ?? null) !== null
+  return {
+    get: async accountId => {
+      const row = factors.get(accountId)
+      return row ? { ...row } : null
+    },
+    begin: async (accountId, secret) => {
+      if (!accounts.some(({ id, isDeleted }) => id === accountId && !isDeleted)) return 'no_account'
+      if (isEnabled(accountId)) return 'enabled'
+      factors.set(accountId, { secret, enabledAt: null, lastStep: -1 })
+      return 'begun'
+    },
+    enable: async (accountId, { secret, step }, at, recoveryHashes) => {
+      const row = factors.get(accountId)
+      if (row === undefined || row.enabledAt !== null || !same(row.secret, secret) || row.lastStep >= step) return false
+      Object.assign(row, { enabledAt: at, lastStep: step })
+      codes.set(accountId, [...recoveryHashes])
+      return true
+    },
+    useStep: async (accountId, { secret, step }) => {
+      const row = factors.get(accountId)
+      if (row === undefined || row.enabledAt === null || !same(row.secret, secret) || row.lastStep >= step) return false
+      row.lastStep = step
+      return true
+    },
+    useRecoveryCode: async (accountId, hash) => {
+      const theirs = codes.get(accountId) ?? []
+      const index = theirs.findIndex(code => same(code, hash))
+      if (!isEnabled(accountId) || index === -1) return false
+      theirs.splice(index, 1)
+      return true
+    },
+    // Nothing here has ever been in clear.
+    inClear: async (): Promise<ClearSecret[]> => [],
+    seal: async () => undefined,
+    disable: async accountId => {
+      const was = isEnabled(accountId)
+      factors.delete(accountId)
+      codes.delete(accountId)
+      return was
+    },
+  }
+}
