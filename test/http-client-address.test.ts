@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clientAddress } from '../src/http/client-address.ts'
+import { clientAddress, shareOf } from '../src/http/client-address.ts'
 
 const PEER = '10.0.0.1'
 
@@ -30,4 +30,17 @@ test('what the client puts in front changes nothing', () => {
       expect(clientAddress(PEER, [forged, ...added].join(','), added.length)).toBe(added[0])
     }),
   )
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:0:1:2:3:4:5', '2001:db8:0:1::/64'],
+  ['2001:DB8:0:1::5', '2001:db8:0:1::/64'],
+  ['2001:db8::5', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  [undefined, 'unknown'],
+])('%s shares as %s', (address, share) => {
+  expect(shareOf(address)).toBe(share)
 })

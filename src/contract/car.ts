@@ -6,7 +6,7 @@ import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
 import { FileForm } from './file-form.ts'
 import { presentCar } from './presenters.ts'
 import { present, RequestTarget } from './request-target.ts'
-import type { Pins } from './services.ts'
+import type { Pins, UploadSlots } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 
 /** Media type of a CAR, whatever its parameters say. */
@@ -15,9 +15,11 @@ export const CAR_TYPE = 'application/vnd.ipld.car'
 /** Taking whole DAGs in, beside what the contract has. 201 if any root has a new record, else 200. */
 export class CarRoutes {
   readonly #pins: Pins
+  readonly #slots: UploadSlots
 
-  constructor(pins: Pins) {
+  constructor(pins: Pins, slots: UploadSlots) {
     this.#pins = pins
+    this.#slots = slots
   }
 
   /** POST /files/car: the CAR as the body, or as the part `file` of a form. */
@@ -29,10 +31,15 @@ export class CarRoutes {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
     const options = optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0))
-    const outcome = await (type === CAR_TYPE
-      ? this.#pins.importCar(context.request.body, options)
-      : this.#importForm(context, target, options))
-    return jsonResponse(outcome.created ? 201 : 200, presentCar(outcome))
+    const slot = await this.#slots.enter(context.principal.account.id, context.request.signal)
+    try {
+      const outcome = await (type === CAR_TYPE
+        ? this.#pins.importCar(context.request.body, options)
+        : this.#importForm(context, target, options))
+      return jsonResponse(outcome.created ? 201 : 200, presentCar(outcome))
+    } finally {
+      slot.leave()
+    }
   }
 
   async #importForm(

@@ -9,15 +9,17 @@ import type { FormFields } from './form-fields.ts'
 import { presentDirectory, presentUpload } from './presenters.ts'
 import { present, RequestTarget } from './request-target.ts'
 import { readDirectoryBody } from './schemas.ts'
-import type { Pins } from './services.ts'
+import type { Pins, UploadSlots } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 
 /** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
 export class FileRoutes {
   readonly #pins: Pins
+  readonly #slots: UploadSlots
 
-  constructor(pins: Pins) {
+  constructor(pins: Pins, slots: UploadSlots) {
     this.#pins = pins
+    this.#slots = slots
   }
 
   /** POST /files. The fields behind the file decide as well as those before it. */
@@ -31,6 +33,7 @@ export class FileRoutes {
       code: 'FILE_TOO_LARGE',
       what: 'file',
     })
+    const slot = await this.#slots.enter(principal.account.id, request.signal)
     const form = new FileForm(request)
     try {
       const file = await form.file()
@@ -46,6 +49,7 @@ export class FileRoutes {
       return jsonResponse(created ? 201 : 200, presentUpload(record))
     } finally {
       await form.close()
+      slot.leave()
     }
   }
 
@@ -60,13 +64,18 @@ export class FileRoutes {
       code: 'DIRECTORY_TOO_LARGE',
       what: 'directory',
     })
-    const form = new DirectoryForm(request)
-    const outcome = await this.#pins.uploadDirectory(form.entries(), {
-      ...commonOptions(context, expectedBytes),
-      cluster: target.cluster(),
-      late: async () => ({ ...targetOf(target, form.fields), name: present(form.fields.get('dirName')) }),
-    })
-    return jsonResponse(outcome.created ? 201 : 200, presentDirectory(outcome))
+    const slot = await this.#slots.enter(principal.account.id, request.signal)
+    try {
+      const form = new DirectoryForm(request)
+      const outcome = await this.#pins.uploadDirectory(form.entries(), {
+        ...commonOptions(context, expectedBytes),
+        cluster: target.cluster(),
+        late: async () => ({ ...targetOf(target, form.fields), name: present(form.fields.get('dirName')) }),
+      })
+      return jsonResponse(outcome.created ? 201 : 200, presentDirectory(outcome))
+    } finally {
+      slot.leave()
+    }
   }
 
   /** POST /files/directory: a directory that the node itself can read. */
@@ -79,12 +88,17 @@ export class FileRoutes {
     if (!plan.serverImport) {
       throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
     }
-    const { record, created } = await this.#pins.importDirectory(body.dirPath, {
-      ...commonOptions(context, undefined),
-      cluster: target.cluster(body.cl),
-      timelock: present(body.timelock),
-    })
-    return jsonResponse(created ? 201 : 200, presentUpload(record))
+    const slot = await this.#slots.enter(context.principal.account.id, context.request.signal)
+    try {
+      const { record, created } = await this.#pins.importDirectory(body.dirPath, {
+        ...commonOptions(context, undefined),
+        cluster: target.cluster(body.cl),
+        timelock: present(body.timelock),
+      })
+      return jsonResponse(created ? 201 : 200, presentUpload(record))
+    } finally {
+      slot.leave()
+    }
   }
 }
 

@@ -21,8 +21,8 @@ export const BASE_PATH = '/api/v3'
 
 /** The contract as a table: who may call what, and which handler answers. */
 export function createRoutes(services: ContractServices): Route[] {
-  const files = new FileRoutes(services.pins)
-  const cars = new CarRoutes(services.pins)
+  const files = new FileRoutes(services.pins, services.uploadSlots)
+  const cars = new CarRoutes(services.pins, services.uploadSlots)
   const pins = new PinRoutes(services.pins)
   const status = new StatusRoutes(services.pins)
   const uploads = new UploadRoutes(services.pins)

@@ -8,6 +8,7 @@ import type { SecondFactor } from '../access/second-factor.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SignUp } from '../access/sign-up.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { Slots } from '../domain/slots.ts'
 import type { PinService } from '../pins/pin-service.ts'
 
 export type Pins = Pick<
@@ -30,6 +31,8 @@ export interface Peers {
   /** Connected ones; 0 while networking is off. */
   peerCount(): number
 }
+/** Places for uploads, by account. */
+export type UploadSlots = Pick<Slots, 'enter'>
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
@@ -43,6 +46,7 @@ export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' 
 /** What the contract's handlers are made of. */
 export interface ContractServices {
   pins: Pins
+  uploadSlots: UploadSlots
   clusters: Clusters
   keys: Keys
   accounts: Accounts

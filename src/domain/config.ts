@@ -104,6 +104,9 @@ export const configSchema = Type.Object(
     signup: Type.Optional(Type.Object({ enabled: Type.Optional(Type.Boolean()), plan: Type.Optional(text) }, closed)),
     passwordCost: Type.Optional(Type.Integer({ minimum: 1_024, maximum: 1_048_576 })),
     trustedProxies: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
+    uploads: Type.Optional(
+      Type.Object({ maxConcurrent: Type.Optional(count), maxPerAccount: Type.Optional(count) }, closed),
+    ),
     gc: Type.Optional(
       Type.Object(
         {

@@ -99,6 +99,13 @@ export interface EngineConfig {
    * header is not looked at.
    */
   trustedProxies?: number
+  /** Uploads under way at once, CARs and server paths included. More of them wait for a while, then are told to return. */
+  uploads?: {
+    /** Of all accounts. Default 256. */
+    maxConcurrent?: number
+    /** Of one account. Default 64. */
+    maxPerAccount?: number
+  }
   gc?: {
     /** How long a freed block is kept before its bytes go. Default 60. */
     graceSeconds?: number

@@ -4,6 +4,8 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { GatewayConfig } from '../domain/options.ts'
+import { Slots } from '../domain/slots.ts'
+import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-response.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
@@ -15,7 +17,6 @@ import { failureResponse } from './failure-response.ts'
 import { chooseFormat, contentLocation, type FormatChoice } from './format.ts'
 import { heldResponse } from './held-response.ts'
 import type { RequestBlocks } from './request-blocks.ts'
-import { RequestLimit } from './request-limit.ts'
 import { resolve } from './resolver.ts'
 import { respond } from './respond.ts'
 import { type ArrivalOf, RootOpener } from './root-opener.ts'
@@ -39,6 +40,8 @@ const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
 const CONCURRENT_REQUESTS = 1024
 const DURATION_SECONDS = 3600
+/** How long a request may wait until an answer that is under way has ended. */
+const WAIT_MS = 5_000
 
 /**
  * Serves pinned content at `/ipfs/<cid>/<path>`, and on host names of their own if the configuration has one. Every
@@ -53,7 +56,9 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
   const admission = new Admission({ allow: options.mode === 'allow-list' ? (options.allow ?? []) : null, denylist })
   const opener = new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher })
-  const limit = new RequestLimit(options.maxConcurrentRequests ?? CONCURRENT_REQUESTS)
+  const capacity = options.maxConcurrentRequests ?? CONCURRENT_REQUESTS
+  const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
+  const slots = new Slots(limits, clock)
   const maxDurationMs = (options.maxDurationSeconds ?? DURATION_SECONDS) * 1000
 
   return async request => {
@@ -83,16 +88,16 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const choice = chooseFormat(query, request.header('accept'))
     const routed = route(request, query, choice, options.host ?? null)
     if ('response' in routed) return routed.response
-    const leave = limit.enter()
+    const slot = await slots.enter(shareOf(request.remoteAddress), request.signal)
     let blocks: RequestBlocks | null = null
     const release = (): void => {
       blocks?.release()
-      leave()
+      slot.leave()
     }
     try {
       blocks = await opener.open(request, routed.path)
       const response = await serve(request, routed.path, query, blocks, choice)
-      return await heldResponse(request, response, { clock, logger, maxDurationMs, release })
+      return await heldResponse(request, response, { clock, logger, maxDurationMs, slot, release })
     } catch (error) {
       release()
       throw error

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { Slot } from '../domain/slots.ts'
 import type { ApiRequest, ApiResponse } from '../http/types.ts'
 import { StreamBody } from './stream-body.ts'
 
@@ -9,6 +10,8 @@ export interface Holding {
   logger: Logger
   /** How long a body may take. */
   maxDurationMs: number
+  /** The place that the answer takes: while others wait for one, a client that reads too slowly loses it. */
+  slot: Pick<Slot, 'watch' | 'progress'>
   /** Gives back what the answer needs; called once, when it is over. */
   release: () => void
 }
@@ -31,7 +34,8 @@ export async function heldResponse(request: ApiRequest, response: ApiResponse, h
       holding.logger.error({ path: request.path, err: failure }, 'gateway response broken off')
     }
   }
-  const stream = await StreamBody.start(body, end)
+  const stream = await StreamBody.start(body, end, bytes => holding.slot.progress(bytes))
+  holding.slot.watch(reason => stream.fail(reason))
   const close = (): void => void stream.return().catch(() => undefined)
   request.signal.addEventListener('abort', close, { once: true })
   const { clock, maxDurationMs } = holding

@@ -8,6 +8,7 @@ import { free } from './owned-memory.ts'
 export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
+  readonly #handedOver: (bytes: number) => void
   #first: IteratorResult<Uint8Array, void> | null
   #ended = false
   #failure: { error: unknown } | null = null
@@ -16,20 +17,27 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     source: AsyncIterator<Uint8Array, void, undefined>,
     first: IteratorResult<Uint8Array, void>,
     end: (failure?: unknown) => void,
+    handedOver: (bytes: number) => void,
   ) {
     this.#source = source
     this.#first = first
     this.#end = end
+    this.#handedOver = handedOver
   }
 
   /**
    * Reads as far as the first piece, so that what is broken from the start can still be answered as an error.
    *
    * @param end called once when the body is over, with the error that broke it if that is how; not if this throws
+   * @param handedOver called with the bytes of each piece that is read
    */
-  static async start(source: AsyncIterable<Uint8Array>, end: (failure?: unknown) => void): Promise<StreamBody> {
+  static async start(
+    source: AsyncIterable<Uint8Array>,
+    end: (failure?: unknown) => void,
+    handedOver: (bytes: number) => void = () => undefined,
+  ): Promise<StreamBody> {
     const iterator = source[Symbol.asyncIterator]()
-    return new StreamBody(iterator, await iterator.next(), end)
+    return new StreamBody(iterator, await iterator.next(), end, handedOver)
   }
 
   [Symbol.asyncIterator](): this {
@@ -44,6 +52,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
       this.#first = null
       this.#throwFailure()
       if (result.done === true) this.#finish()
+      else this.#handedOver(result.value.byteLength)
       return result
     } catch (error) {
       this.#finish(error)

@@ -1,6 +1,7 @@
 import { createAdminRoutes } from '../contract/admin-routes.ts'
 import { createRoutes } from '../contract/routes.ts'
 import type { EngineConfig } from '../domain/options.ts'
+import { Slots } from '../domain/slots.ts'
 import { VERSION } from '../domain/version.ts'
 import { isContentHost, withContentHosts } from '../gateway/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
@@ -8,8 +9,13 @@ import { behindProxies, requestedHost } from '../http/proxies.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
+const MOST_UPLOADS = 256
+const MOST_UPLOADS_PER_ACCOUNT = 64
+const MOST_WAITING_UPLOADS = 1_024
+const UPLOAD_WAIT_MS = 10_000
+
 /** The API, as a function from request to response. Needs everything below. */
-export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: EngineConfig): void {
+export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, uploads = {} }: EngineConfig): void {
   const { host = null } = gateway
   parts.provide(T.border, p => {
     const behind = behindProxies(trustedProxies, p.get(T.logger))
@@ -26,6 +32,16 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {} }: 
       routes: [
         ...createRoutes({
           pins: p.get(T.pins),
+          uploadSlots: new Slots(
+            {
+              capacity: uploads.maxConcurrent ?? MOST_UPLOADS,
+              perOwner: uploads.maxPerAccount ?? MOST_UPLOADS_PER_ACCOUNT,
+              waiting: MOST_WAITING_UPLOADS,
+              waitMs: UPLOAD_WAIT_MS,
+              what: 'what takes uploads in',
+            },
+            p.get(T.clock),
+          ),
           clusters: p.get(T.clusters),
           keys: p.get(T.keys),
           accounts: p.get(T.accounts),
