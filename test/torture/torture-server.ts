@@ -33,6 +33,8 @@ export class TortureServer {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         ...process.env,
+        // What the kernel does on its own behalf no recorder sees.
+        UV_USE_IO_URING: '0',
         TORTURE_KEY: KEY,
         NODE_COMPILE_CACHE: join(MAIN, '../../../node_modules/.cache/compiled'),
       },

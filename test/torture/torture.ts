@@ -70,7 +70,8 @@ async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round
     load.end()
     await server.kill()
     await running
-    return now()
+    // Later than anything that was acknowledged.
+    return now() + 2
   } finally {
     load.end()
     await server.kill()
