@@ -19,12 +19,11 @@ import type { HeliaNode, NetworkNode } from './network/network-node.ts'
 import type { PinService } from './pins/pin-service.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type { EngineEvents } from './pins/types.ts'
-import { WriteQueue } from './storage/write-queue.ts'
 import type { Border } from './wiring/border.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
-import { provideContent } from './wiring/provide-content.ts'
+import { provideContent, provideWrites } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideGateway } from './wiring/provide-gateway.ts'
 import { provideHttp } from './wiring/provide-http.ts'
@@ -106,9 +105,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.events, new Emitter<EngineEvents>(logger))
     parts.add(T.sealing, stores.sealing)
     parts.add(T.database, stores.database)
-    const onBroken = (err: unknown): void =>
-      logger.error({ err }, 'the disk has failed a write: nothing more is written')
-    parts.provide(T.writes, p => new WriteQueue(p.get(T.database), onBroken))
+    provideWrites(parts)
     const { importRoots, ownBackends } = stores
     provideAccess(parts, config, stores.secrets)
     provideContent(parts, options, stores)
@@ -124,6 +121,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.network, { fetcher: node, peerCount: () => peers?.peerCount() ?? 0 })
     parts.get(T.sweeper).start()
     const endUse = node === null ? () => undefined : await useNetwork(parts, node)
+    for (const reserve of parts.get(T.reserves).values()) reserve.start()
     return startedEngine(parts, stores, resolve(dataDir), { node, endUse })
   } catch (error) {
     await node?.stop()
@@ -150,6 +148,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     await node?.stop()
     await parts.get(T.sweeper).stop()
     await collector.stop()
+    for (const reserve of parts.get(T.reserves).values()) await reserve.stop()
     await parts.get(T.writes).settled()
     await stores.close()
   }

@@ -138,5 +138,22 @@ function writeStats(out: Exposition, stats: EngineStats): void {
   )
   const garbage = 'Blocks that wait for the collector, counted up to 100,000.'
   out.gauge('holdfast_garbage_blocks', garbage, [[{}, stats.garbageBlocks]])
+  const ofDisks = (value: (disk: EngineStats['disks'][number]) => number): [Labels, number][] =>
+    stats.disks.map(disk => [{ backend: String(disk.backend) }, value(disk)])
+  out.gauge(
+    'holdfast_disk_free_bytes',
+    'Room on the disks of blocks.',
+    ofDisks(disk => disk.freeBytes),
+  )
+  out.gauge(
+    'holdfast_disk_reserve_bytes',
+    'Room that new content leaves.',
+    ofDisks(disk => disk.reserveBytes),
+  )
+  out.gauge(
+    'holdfast_disk_full',
+    'Whether new content is refused.',
+    ofDisks(disk => Number(disk.isFull)),
+  )
   out.gauge('holdfast_peers', 'Peers connected.', [[{}, stats.peers]])
 }

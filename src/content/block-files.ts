@@ -24,12 +24,12 @@ const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
  * The caller sees to the directory's sync, many blocks at a time.
  */
 export class BlockFiles {
-  readonly #dataDir: string
   readonly #dir: string
   readonly #tempDir: string
   readonly #layout = new NextToLast()
   readonly #threads: BlockThreads | null
   readonly fileSystem: FileSystem
+  readonly dataDir: string
 
   /**
    * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
@@ -38,7 +38,7 @@ export class BlockFiles {
   constructor(dataDir: string, threads: BlockThreads | null = null, fileSystem: FileSystem = nodeFileSystem) {
     this.#threads = threads
     this.fileSystem = fileSystem
-    this.#dataDir = dataDir
+    this.dataDir = dataDir
     this.#dir = join(dataDir, 'blocks')
     this.#tempDir = join(dataDir, 'tmp')
   }
@@ -47,7 +47,7 @@ export class BlockFiles {
   async open(): Promise<void> {
     const files = this.fileSystem
     const made = [await this.#ensure(this.#tempDir), await this.#ensure(this.#dir)]
-    if (made.includes(true)) await files.syncDirectory(this.#dataDir)
+    if (made.includes(true)) await files.syncDirectory(this.dataDir)
     const there = new Set(await files.list(this.#dir))
     const missing = SHARDS.filter(shard => !there.has(shard))
     for (const shard of missing) await this.#ensure(join(this.#dir, shard))
@@ -169,7 +169,7 @@ export class BlockFiles {
 
   /** What has a block's name and is no file is none of ours to remove: it goes beside `blocks/`. */
   async #setAside(path: string): Promise<void> {
-    const aside = join(this.#dataDir, 'quarantine')
+    const aside = join(this.dataDir, 'quarantine')
     await this.#ensure(aside)
     await this.fileSystem.rename(path, join(aside, randomUUID()))
     await this.fileSystem.syncDirectory(aside)

@@ -10,6 +10,7 @@ import type { BlockRow, BlockTable, StoredBlock } from '../ledger/block-table.ts
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
+import type { DiskReserve } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
 import type { Semaphore } from './semaphore.ts'
 
@@ -22,6 +23,8 @@ export interface BlockStoreOptions {
   threads?: BlockThreads
   /** Bounds the files being written at once, over all stores that share a thread pool. */
   writes: Semaphore
+  /** Refuses content that the disk has no room for. */
+  reserve: Pick<DiskReserve, 'admit'>
   onHealed: (cid: CID) => void
   onDamaged: (cid: CID, reason: string) => void
 }
@@ -80,12 +83,16 @@ export class BlockStore {
   /**
    * Stores a block for a root. Resolves when `bytes` are no longer needed; the caller then waits for `durable`,
    * after a {@link flush}. Where the block is already there its bytes are compared, and put right if damaged.
+   *
+   * @throws HoldfastError `STORAGE_FULL` if the disk has no room for them
    */
   async put(rootId: number, cid: CID, bytes: Uint8Array): Promise<PutProgress> {
     const { bytes: multihash } = cid.multihash
     const key = keyOf(multihash)
     const inline = bytes.length <= this.#options.smallBlockBytes ? bytes : null
     let added = false
+    const admitted = this.#options.reserve.admit(bytes.length)
+    if (admitted !== null) await admitted
     for (;;) {
       const claim = await this.#ledger.claim(rootId, this.backendId, multihash, bytes.length, inline)
       added ||= claim.added

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { ApiResponse } from '../http/types.ts'
-import type { Peers } from './services.ts'
+import type { Health, Peers } from './services.ts'
 
 /** What the service says of itself, without credentials. */
 export class MetaRoutes {
@@ -9,7 +9,10 @@ export class MetaRoutes {
 
   readonly #peers: Peers
 
-  constructor(version: string, peers: Peers) {
+  readonly #health: Health
+
+  constructor(version: string, peers: Peers, health: Health) {
+    this.#health = health
     this.#version = version
     this.#peers = peers
   }
@@ -17,8 +20,11 @@ export class MetaRoutes {
   /** GET {base}. */
   about = (): ApiResponse => jsonResponse(200, { name: 'holdfast', version: this.#version })
 
-  /** GET /health. */
-  health = (): ApiResponse => jsonResponse(200, { status: 'ok' })
+  /** GET /health: 503 only where a restart is what helps. */
+  health = (): ApiResponse => {
+    const status = this.#health.status()
+    return jsonResponse(status === 'failed' ? 503 : 200, { status })
+  }
 
   /** GET /peers: how many, never who or where. */
   peers = (): ApiResponse => jsonResponse(200, { peers: [], count: this.#peers.peerCount() })

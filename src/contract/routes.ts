@@ -35,7 +35,7 @@ export function createRoutes(services: ContractServices): Route[] {
   const plans = new PlanRoutes(services.plans, services.pins)
   const absent = new NotOffered()
   const docs = new DocsRoutes(() => base, services.version)
-  const meta = new MetaRoutes(services.version, services.peers)
+  const meta = new MetaRoutes(services.version, services.peers, services.health)
 
   const base: Route[] = [
     { method: 'GET', path: '', access: 'public', handler: meta.about },

@@ -33,6 +33,14 @@ export interface Peers {
 }
 /** Places for uploads, by account. */
 export type UploadSlots = Pick<Slots, 'enter'>
+/**
+ * `full`: reads and deletions go on, new content is refused until there is room; `failed`: the disk has failed a write,
+ * and nothing more is written until a restart.
+ */
+export type NodeStatus = 'ok' | 'full' | 'failed'
+export interface Health {
+  status(): NodeStatus
+}
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
@@ -58,6 +66,7 @@ export interface ContractServices {
   scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
   plans: Plans
   peers: Peers
+  health: Health
   /** Of the software. */
   version: string
 }

@@ -116,6 +116,7 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    disk: Type.Optional(Type.Object({ reserveBytes: Type.Optional(Type.Integer({ minimum: 0 })) }, closed)),
     gateway: Type.Optional(servingSchema),
     network: Type.Optional(networkSchema),
   },

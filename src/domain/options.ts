@@ -112,6 +112,13 @@ export interface EngineConfig {
     /** How often the collector looks for work by itself. Default 30. */
     intervalSeconds?: number
   }
+  disk?: {
+    /**
+     * Bytes of each disk that new content leaves free, so that there is room to delete with. Default: the lesser of
+     * 67,108,864 (64 MiB) and 5 % of the file system.
+     */
+    reserveBytes?: number
+  }
   gateway?: GatewayConfig
   network?: NetworkConfig
 }

@@ -20,8 +20,16 @@ export interface EngineStats {
   garbageBlocks: number
   /** Of the database, small blocks included. */
   databaseBytes: number
+  /** Room where blocks are, in bytes, by backend: the data directory first, then those of clusters. */
+  disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
   /** Connected ones. */
   peers: number
+}
+
+/** What is asked of others when it is wanted. */
+export interface StatisticsSources {
+  peerCount: () => number
+  disks: () => Promise<EngineStats['disks']>
 }
 
 const SLICE_ROWS = 2_000
@@ -40,14 +48,14 @@ export class Statistics {
   readonly #table: CensusTable
   readonly #activity: Activity
   readonly #clock: Clock
-  readonly #peerCount: () => number
+  readonly #sources: StatisticsSources
   #census: Promise<Census> | null = null
 
-  constructor(table: CensusTable, activity: Activity, clock: Clock, peerCount: () => number) {
+  constructor(table: CensusTable, activity: Activity, clock: Clock, sources: StatisticsSources) {
     this.#table = table
     this.#activity = activity
     this.#clock = clock
-    this.#peerCount = peerCount
+    this.#sources = sources
   }
 
   /**
@@ -71,7 +79,8 @@ export class Statistics {
     const garbageBlocks = this.#table.garbage(MOST_GARBAGE)
     const held = { accounts, pins: { ...unfinished, pinned }, accountedBytes: bytes }
     const databaseBytes = this.#table.databaseBytes()
-    return { ...held, roots, blocks, garbageBlocks, databaseBytes, peers: this.#peerCount() }
+    const disks = await this.#sources.disks()
+    return { ...held, roots, blocks, garbageBlocks, databaseBytes, disks, peers: this.#sources.peerCount() }
   }
 
   async #recentCensus(signal: AbortSignal): Promise<Census> {

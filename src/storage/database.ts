@@ -80,6 +80,19 @@ export class Database {
     this.#durable = durable
   }
 
+  /**
+   * Moves what the log holds into the database, so that the log is written from its start again and needs no more
+   * room. Returns whether it could.
+   */
+  restartLog(): boolean {
+    try {
+      const [result] = this.#sqlite.pragma('wal_checkpoint(RESTART)') as Array<{ busy: number; log: number }>
+      return result !== undefined && result.busy === 0 && result.log > 0
+    } catch {
+      return false
+    }
+  }
+
   /** False inside a transaction that SQLite itself has rolled back, as it does when the disk is full. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction

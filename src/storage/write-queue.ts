@@ -1,3 +1,4 @@
+import { isDiskFull } from '../domain/disk-full.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from './database.ts'
 
@@ -6,6 +7,22 @@ interface QueuedWrite {
   durable: boolean
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
+}
+
+interface FailedBatch {
+  error: unknown
+  /** Writes that were in it. */
+  taken: number
+}
+
+export interface WriteQueueOptions {
+  /** Called once, when the disk has failed a commit and no more is written. */
+  onBroken?: (error: unknown) => void
+  /**
+   * Ways to make room, tried in turn when a commit finds the disk full, until it succeeds. Each returns whether it has
+   * made any. What is in the batch is done again from the start.
+   */
+  makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
 }
 
 /** A batch ends when it has taken this long, so that no transaction holds up the event loop. */
@@ -19,14 +36,15 @@ const BATCH_MS = 3
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
-  readonly #onBroken: (error: unknown) => void
+  readonly #options: WriteQueueOptions
+  /** While room is being made. */
+  #paused: Promise<void> | null = null
   #scheduled = false
   #broken: HoldfastError | null = null
 
-  /** @param onBroken called once, when the disk has failed a commit and no more is written */
-  constructor(db: Database, onBroken: (error: unknown) => void = () => undefined) {
+  constructor(db: Database, options: WriteQueueOptions = {}) {
     this.#db = db
-    this.#onBroken = onBroken
+    this.#options = options
   }
 
   /** Whether the disk has failed a commit. Nothing more is written then, until the database is opened anew. */
@@ -49,20 +67,23 @@ export class WriteQueue {
 
   /** Resolves when everything queued so far is committed. */
   async settled(): Promise<void> {
+    await this.#paused
     while (this.#waiting.length > 0) await this.run(() => undefined, { durable: false })
   }
 
   #schedule(): void {
-    if (this.#scheduled) return
+    if (this.#scheduled || this.#paused !== null) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#commitBatch()
+      const failed = this.#commitBatch()
+      if (failed !== null) this.#handle(failed)
       if (this.#waiting.length > 0) this.#schedule()
     })
   }
 
-  #commitBatch(): void {
+  /** Returns what went wrong if the transaction itself failed: then nothing of the batch happened, and it still waits. */
+  #commitBatch(): FailedBatch | null {
     const settle: Array<() => void> = []
     let taken = 0
     try {
@@ -76,14 +97,42 @@ export class WriteQueue {
         }
       })
     } catch (error) {
-      // The transaction itself failed, so nothing of the batch happened.
-      const failed = this.#waiting.splice(0, Math.max(taken, 1))
-      for (const write of failed) write.reject(error)
-      if (isDiskFailure(error)) this.#break(error)
-      return
+      return { error, taken: Math.max(taken, 1) }
     }
     this.#waiting.splice(0, taken)
     for (const done of settle) done()
+    return null
+  }
+
+  #handle(failed: FailedBatch): void {
+    if (isDiskFull(failed.error) && this.#options.makeRoom !== undefined) {
+      this.#paused = this.#retry(failed, this.#options.makeRoom).finally(() => {
+        this.#paused = null
+        if (this.#waiting.length > 0) this.#schedule()
+      })
+    } else {
+      this.#fail(failed)
+    }
+  }
+
+  async #retry(failed: FailedBatch, makeRoom: NonNullable<WriteQueueOptions['makeRoom']>): Promise<void> {
+    let latest = failed
+    for (const make of makeRoom) {
+      const hasMadeRoom = await Promise.resolve()
+        .then(make)
+        .catch(() => false)
+      if (!hasMadeRoom) continue
+      const again = this.#commitBatch()
+      if (again === null) return
+      latest = again
+      if (!isDiskFull(latest.error)) break
+    }
+    this.#fail(latest)
+  }
+
+  #fail({ error, taken }: FailedBatch): void {
+    for (const write of this.#waiting.splice(0, taken)) write.reject(error)
+    if (isDiskFailure(error)) this.#break(error)
   }
 
   /**
@@ -95,7 +144,7 @@ export class WriteQueue {
       cause,
     })
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
-    this.#onBroken(cause)
+    this.#options.onBroken?.(cause)
   }
 
   #attempt(write: QueuedWrite): () => void {
@@ -103,12 +152,14 @@ export class WriteQueue {
       const value = this.#db.transaction(write.work)
       return () => write.resolve(value)
     } catch (error) {
-      if (!this.#db.inTransaction) throw error
+      if (!this.#db.inTransaction || isDiskFull(error)) throw error
       return () => write.reject(error)
     }
   }
 }
 
 function isDiskFailure(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_IOERR')
+  return (
+    !isDiskFull(error) && error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_IOERR')
+  )
 }

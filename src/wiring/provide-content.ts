@@ -1,15 +1,18 @@
 import type { BlockFiles } from '../content/block-files.ts'
 import { BlockStore } from '../content/block-store.ts'
 import { Collector } from '../content/collector.ts'
+import { DiskReserve } from '../content/disk-reserve.ts'
 import { Leases } from '../content/leases.ts'
 import { LiveContent } from '../content/live-content.ts'
 import { Semaphore } from '../content/semaphore.ts'
 import { Verifier } from '../content/verifier.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import type { EngineOptions } from '../domain/options.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { RootTable } from '../ledger/root-table.ts'
+import { WriteQueue } from '../storage/write-queue.ts'
 import type { Parts } from './container.ts'
 import type { Stores } from './stores.ts'
 import { T } from './tokens.ts'
@@ -33,6 +36,14 @@ export function provideContent(
   parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
   parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.writes)))
   parts.provide(T.leases, () => new Leases())
+  parts.provide(T.reserves, p => {
+    const reserves = [...stores.blockFiles].map(([backendId, { dataDir, fileSystem: files }]) => {
+      const { reserveBytes } = options.disk ?? {}
+      const hasBallast = backendId === DEFAULT_BACKEND_ID
+      return [backendId, new DiskReserve({ dataDir, files, clock: p.get(T.clock), reserveBytes, hasBallast })] as const
+    })
+    return new Map(reserves)
+  })
   parts.provide(T.blockStores, p => {
     const logger = p.get(T.logger)
     const events = p.get(T.events)
@@ -45,6 +56,7 @@ export function provideContent(
         // Small blocks are rows of the engine's own database; a backend elsewhere keeps all of its bytes there.
         smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
         writes,
+        reserve: reserveOf(p, backendId),
         onHealed: cid => {
           logger.warn({ cid: cid.toString() }, 'a damaged block has been put right by an upload of the same bytes')
           events.emit('block:healed', { cid })
@@ -75,7 +87,35 @@ export function provideContent(
   )
 }
 
+/**
+ * The queue of all writes to the database. On a full disk its log is first written from the start again, which needs no
+ * room, and then the ballast given up: so what frees room finds some.
+ */
+export function provideWrites(parts: Parts): void {
+  parts.provide(T.writes, p => {
+    const database = p.get(T.database)
+    const logger = p.get(T.logger)
+    return new WriteQueue(database, {
+      onBroken: err => logger.error({ err }, 'the disk has failed a write: nothing more is written'),
+      makeRoom: [
+        () => database.restartLog(),
+        async () => {
+          const isGivenUp = await reserveOf(p, DEFAULT_BACKEND_ID).giveUpBallast()
+          if (isGivenUp) logger.warn({}, 'the disk is full: the ballast is given up')
+          return isGivenUp
+        },
+      ],
+    })
+  })
+}
+
 /** Half of the pool, so that reads are not held up. */
 function writesAtOnce({ threadPoolSize = THREADS }: EngineOptions): number {
   return Math.max(2, Math.floor(threadPoolSize / 2))
+}
+
+function reserveOf(parts: Parts, backendId: number): DiskReserve {
+  const reserve = parts.get(T.reserves).get(backendId)
+  if (reserve === undefined) throw new HoldfastError('INTERNAL_ERROR', `backend ${backendId} has no disk`)
+  return reserve
 }

@@ -1,5 +1,6 @@
 import { createAdminRoutes } from '../contract/admin-routes.ts'
 import { createRoutes } from '../contract/routes.ts'
+import type { Health, NodeStatus } from '../contract/services.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { Slots } from '../domain/slots.ts'
 import { VERSION } from '../domain/version.ts'
@@ -53,6 +54,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, up
           scopes: p.get(T.scopes),
           plans: p.get(T.plans),
           peers: p.get(T.network),
+          health: healthOf(p),
           version: VERSION,
         }),
         ...createAdminRoutes({
@@ -72,4 +74,14 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, up
     })
     return withContentHosts(api, p.get(T.gateway), host)
   })
+}
+
+function healthOf(parts: Parts): Health {
+  const writes = parts.get(T.writes)
+  const reserves = [...parts.get(T.reserves).values()]
+  const status = (): NodeStatus => {
+    if (writes.isBroken) return 'failed'
+    return reserves.some(({ state }) => state?.isFull === true) ? 'full' : 'ok'
+  }
+  return { status }
 }

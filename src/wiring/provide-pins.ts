@@ -119,7 +119,9 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
   )
   parts.provide(T.statistics, p => {
     const peerCount = (): number => p.get(T.network).peerCount()
-    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), p.get(T.clock), peerCount)
+    const disks = () =>
+      Promise.all([...p.get(T.reserves)].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) })))
+    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), p.get(T.clock), { peerCount, disks })
   })
 }
 

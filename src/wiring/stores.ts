@@ -3,9 +3,11 @@ import { join, resolve } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads } from '../content/block-threads.ts'
-import { OWNERS_DIRECTORY } from '../content/file-system.ts'
+import { giveUpBallast } from '../content/disk-reserve.ts'
+import { nodeFileSystem, OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { isInside } from '../content/server-directory.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
+import { isDiskFull } from '../domain/disk-full.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -35,18 +37,31 @@ export interface Stores {
   close(): Promise<void>
 }
 
-/**
- * Opens everything that an engine keeps on disk; on failure what was opened is closed again.
- *
- * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
- */
-export async function openStores(options: {
+export interface StoresOptions {
   dataDir: string
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
   logger: Logger
   fileSystem?: FileSystem | undefined
-}): Promise<Stores> {
+}
+
+/**
+ * Opens everything that an engine keeps on disk; on failure what was opened is closed again.
+ *
+ * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
+ */
+export async function openStores(options: StoresOptions): Promise<Stores> {
+  try {
+    return await openAll(options)
+  } catch (error) {
+    // The databases need a little room to open at all, and to delete with afterwards.
+    if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, resolve(options.dataDir)))) throw error
+    options.logger.warn({}, 'the disk is full: the ballast is given up')
+    return openAll(options)
+  }
+}
+
+async function openAll(options: StoresOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir)
   const closers: Array<() => Promise<void> | void> = []
   const close = async (): Promise<void> => {

@@ -21,6 +21,7 @@ import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import type { Collector } from '../content/collector.ts'
+import type { DiskReserve } from '../content/disk-reserve.ts'
 import type { Leases } from '../content/leases.ts'
 import type { LiveContent } from '../content/live-content.ts'
 import type { Verifier } from '../content/verifier.ts'
@@ -78,6 +79,8 @@ export const T = {
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),
   blockStores: token<ReadonlyMap<number, BlockStore>>('blockStores'),
+  /** Of the disks of the backends, by backend id. */
+  reserves: token<ReadonlyMap<number, DiskReserve>>('reserves'),
   collector: token<Collector>('collector'),
   liveContent: token<LiveContent>('liveContent'),
   verifier: token<Verifier>('verifier'),

@@ -9,6 +9,7 @@ import { BlockFiles } from '../../src/content/block-files.ts'
 import { BlockStore } from '../../src/content/block-store.ts'
 import { BlockThreads } from '../../src/content/block-threads.ts'
 import { DirectoryBuilder } from '../../src/content/directory-builder.ts'
+import { DiskReserve } from '../../src/content/disk-reserve.ts'
 import { Leases } from '../../src/content/leases.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
 import { Semaphore } from '../../src/content/semaphore.ts'
@@ -66,6 +67,13 @@ export class GatewayWorld {
       smallBlockBytes: SMALL_BLOCK_BYTES,
       threads,
       writes: new Semaphore(2),
+      reserve: new DiskReserve({
+        dataDir,
+        files: files.fileSystem,
+        clock: this.clock,
+        reserveBytes: 0,
+        hasBallast: false,
+      }),
       onHealed: () => undefined,
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
     })

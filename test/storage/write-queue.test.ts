@@ -8,7 +8,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 /** Counts the transactions that are not inside another, and may make one of them fail as a full disk does. */
 class CountingDatabase extends Database {
   commits = 0
-  failNext = false
+  failures = 0
   /** What the next commit fails with. */
   failure: Error = new Error('database or disk is full')
   readonly durable: boolean[] = []
@@ -16,8 +16,8 @@ class CountingDatabase extends Database {
   override transaction<T>(work: () => T): T {
     if (this.inTransaction) return super.transaction(work)
     this.commits++
-    if (this.failNext) {
-      this.failNext = false
+    if (this.failures > 0) {
+      this.failures--
       return super.transaction(() => {
         work()
         throw this.failure
@@ -97,7 +97,7 @@ describe('write queue', () => {
 
   test('if the transaction itself fails nothing of it happened, everybody is told, and the next goes on', async () => {
     await withQueue(async (queue, db) => {
-      db.failNext = true
+      db.failures = 1
       const outcomes = await Promise.allSettled([1, 2, 3].map(id => queue.run(() => keep(db, id), { durable: true })))
       expect(outcomes.map(outcome => outcome.status)).toEqual(['rejected', 'rejected', 'rejected'])
       expect(kept(db)).toEqual([])
@@ -106,12 +106,55 @@ describe('write queue', () => {
     })
   })
 
+  test.each([0, 1, 2])('a full disk: %i of two ways to make room help', async helping => {
+    await withQueue(async (_, db) => {
+      const asked: string[] = []
+      db.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+      db.failures = helping === 0 ? 3 : helping
+      const makeRoom = [
+        () => asked.push('first') > 0,
+        async () => {
+          await new Promise(resolve => setImmediate(resolve))
+          return asked.push('second') > 0
+        },
+      ]
+      const queue = new WriteQueue(db, { makeRoom })
+      const writes = [1, 2].map(id => queue.run(() => keep(db, id), { durable: true }))
+      const outcomes = await Promise.allSettled(writes)
+      expect(asked).toEqual(helping === 1 ? ['first'] : ['first', 'second'])
+      expect(outcomes.map(({ status }) => status)).toEqual(Array(2).fill(helping === 0 ? 'rejected' : 'fulfilled'))
+      expect(kept(db)).toEqual(helping === 0 ? [] : [1, 2])
+      expect(queue.isBroken).toBe(false)
+      await queue.run(() => keep(db, 3), { durable: true })
+      expect(kept(db)).toContain(3)
+    })
+  })
+
+  test('what comes while room is being made waits its turn', async () => {
+    await withQueue(async (_, db) => {
+      db.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+      db.failures = 1
+      const later: Promise<unknown>[] = []
+      const makeRoom = [
+        async () => {
+          later.push(queue.run(() => keep(db, 2), { durable: true }))
+          await new Promise(resolve => setImmediate(resolve))
+          return true
+        },
+      ]
+      const queue: WriteQueue = new WriteQueue(db, { makeRoom })
+      await queue.run(() => keep(db, 1), { durable: true })
+      await Promise.all(later)
+      expect(kept(db)).toEqual([1, 2])
+    })
+  })
+
   test('after a commit that the disk has failed nothing is written any more, and nothing acknowledged', async () => {
     await withQueue(async (_, db) => {
       const told: unknown[] = []
-      const queue = new WriteQueue(db, error => told.push(error))
+      const queue = new WriteQueue(db, { onBroken: error => told.push(error) })
       db.failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
-      db.failNext = true
+      db.failures = 1
       await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toBe(db.failure)
       const commits = db.commits
       const refused = { code: 'UNAVAILABLE', message: expect.stringContaining('restarted') }

@@ -4,6 +4,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { BlockFiles } from '../../src/content/block-files.ts'
 import { BlockStore } from '../../src/content/block-store.ts'
 import { Collector } from '../../src/content/collector.ts'
+import { DiskReserve } from '../../src/content/disk-reserve.ts'
 import { Leases } from '../../src/content/leases.ts'
 import { Semaphore } from '../../src/content/semaphore.ts'
 import { StagedDag } from '../../src/content/staged-dag.ts'
@@ -83,6 +84,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     files,
     smallBlockBytes: SMALL_BLOCK_BYTES,
     writes: new Semaphore(2),
+    reserve: new DiskReserve({ dataDir, files: files.fileSystem, clock: clock, reserveBytes: 0, hasBallast: false }),
     onHealed: cid => healed.push(cid.toString()),
     onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
   })

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { nodeFileSystem } from '../../src/content/file-system.ts'
-import type { FileSystem, NewFile } from '../../src/domain/file-system.ts'
+import type { DiskSpace, FileSystem, NewFile } from '../../src/domain/file-system.ts'
 import { fault, turns } from './content-parts.ts'
 
 export type FileOperation = 'create' | 'write' | 'datasync' | 'close' | 'read' | 'rename' | 'unlink' | 'syncDirectory'
@@ -11,6 +11,21 @@ export class RecordingFiles implements FileSystem {
   readonly log: string[] = []
   /** Before each operation: what it returns is the code of the error that the operation fails with. */
   fail: (operation: FileOperation, path: string) => string | undefined = () => undefined
+
+  readonly #waiting: Array<{ line: string; resolve: () => void }> = []
+
+  /** Resolves when an operation is told of, from now on. */
+  seen(line: string): Promise<void> {
+    return new Promise(resolve => this.#waiting.push({ line, resolve }))
+  }
+
+  #tell(line: string): void {
+    this.log.push(line)
+    for (const waiting of this.#waiting) if (waiting.line === line) waiting.resolve()
+  }
+
+  /** What there is said to be on the disk; null for the truth. */
+  room: DiskSpace | null = null
 
   async create(path: string): Promise<NewFile> {
     const file = await this.#run('create', path, () => nodeFileSystem.create(path))
@@ -45,20 +60,20 @@ export class RecordingFiles implements FileSystem {
     return this.#run('syncDirectory', path, () => nodeFileSystem.syncDirectory(path))
   }
 
-  space(path: string): ReturnType<FileSystem['space']> {
-    return nodeFileSystem.space(path)
+  async space(path: string): Promise<DiskSpace> {
+    return this.room ?? (await nodeFileSystem.space(path))
   }
 
   /** Slow at both ends, so that whoever does not wait for it is seen to go ahead. */
   async #run<T>(operation: FileOperation, path: string, work: () => Promise<T>, from?: string): Promise<T> {
     const line = [operation, ...(from === undefined ? [] : [basename(from)]), basename(path)].join(' ')
-    this.log.push(line)
+    this.#tell(line)
     await turns(2)
     const code = this.fail(operation, path)
     if (code !== undefined) throw fault(code)
     const result = await work()
     await turns(2)
-    this.log.push(`${line} done`)
+    this.#tell(`${line} done`)
     return result
   }
 }

@@ -98,7 +98,7 @@ const key = {
 
 export const ANSWERS = {
   About: Type.Object({ name: Type.Literal('holdfast'), version: text }),
-  Health: Type.Object({ status: Type.Literal('ok') }),
+  Health: Type.Object({ status: Type.Union([Type.Literal('ok'), Type.Literal('full'), Type.Literal('failed')]) }),
   Peers: Type.Object({ peers: Type.Array(text, { description: 'empty: nobody is named' }), count }),
 
   Upload: Type.Object(upload),

@@ -7,8 +7,9 @@ export const nodeOperations: Operations = {
   'GET /health': {
     tag: 'Node',
     summary: 'Whether the node answers',
-    details: 'Also at `/health` outside the versioned base.',
-    answers: { 200: 'Health' },
+    details:
+      '`full`: new content is refused until there is room, everything else goes on. `failed`, with 503: the disk has failed a write, and nothing more is written until a restart. Also at `/health` outside the versioned base.',
+    answers: { 200: 'Health', 503: 'Health' },
   },
   'GET /peers': { tag: 'Node', summary: 'How many peers are connected', answers: { 200: 'Peers' } },
   'GET /plans': { tag: 'Node', summary: 'The plans of the node', answers: { 200: 'Plans' } },
