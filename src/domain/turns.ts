@@ -28,10 +28,21 @@ export function turnSpent(): boolean {
   return false
 }
 
+/** Who waits for a turn: each gets one of its own, in order, so that none does all of its work before the others. */
+const waiting: Array<() => void> = []
+
 /** Resolves in a later turn of the loop, after timers and sockets have had theirs. @throws the signal's reason */
 export async function nextTurn(signal?: AbortSignal): Promise<void> {
-  await new Promise<void>(resolve => setImmediate(resolve))
+  await new Promise<void>(resolve => {
+    if (waiting.push(resolve) === 1) setImmediate(giveTurn)
+  })
   signal?.throwIfAborted()
+}
+
+function giveTurn(): void {
+  begun = null
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(giveTurn)
 }
 
 /** The items of a source, the loop given back between them where it has been held long enough. */
