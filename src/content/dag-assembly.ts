@@ -17,6 +17,8 @@ export interface AssemblyParts {
   holderOf: (cid: CID) => BlockStore | null
   /** Called for each distinct block that is not to be had; may throw to end it. */
   onMissing: (cid: CID) => void
+  /** Levels below which nothing may be. */
+  maxDepth: number
   signal?: AbortSignal | undefined
 }
 
@@ -24,9 +26,13 @@ export interface AssemblyParts {
  * Stages a DAG from blocks that are on this node: claimed where they are on the same backend, else copied, each
  * checked by its hash.
  *
- * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, or is not what its codec says.
+ * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, or is not what its codec says;
+ * `VALIDATION` if it is too deep.
  */
-export async function assembleDag(root: CID, { into, holderOf, onMissing, signal }: AssemblyParts): Promise<void> {
+export async function assembleDag(
+  root: CID,
+  { into, holderOf, onMissing, maxDepth, signal }: AssemblyParts,
+): Promise<void> {
   const visit = async (cid: CID): Promise<Uint8Array | null> => {
     checkWalkable(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
@@ -35,7 +41,7 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, signal
     if (taken === null) onMissing(cid)
     return taken?.bytes ?? null
   }
-  await walkDag(root, visit, { concurrency: WALK_AT_ONCE, signal })
+  await walkDag(root, visit, { concurrency: WALK_AT_ONCE, maxDepth, signal })
   await into.settle()
 }
 

@@ -2,8 +2,9 @@ import type { CID } from 'multiformats/cid'
 import { checkWalkable, dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/interruption.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
-import { hasLinks, linksOf } from './dag-walk.ts'
+import { hasLinks, newLinks, tooDeep } from './dag-walk.ts'
 import type { StagedDag } from './staged-dag.ts'
 
 /** How far a fetch may go before it is given up. */
@@ -79,14 +80,9 @@ export async function fetchDag(
     if (totals.blocks > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
     onProgress({ ...totals })
     if (bytes === null) return
-    const links = linksOf(cid, bytes)
-    if (links.length > 0 && depth >= bounds.maxDepth) throw over(`more than ${bounds.maxDepth} levels`)
-    for (const link of links.reverse()) {
-      const key = dagKey(link)
-      if (seen.has(key)) continue
-      seen.add(key)
-      frontier.push({ cid: link, depth: depth + 1 })
-    }
+    const links = await newLinks(cid, bytes, seen, signal)
+    if (links.length > 0 && depth >= bounds.maxDepth) throw tooDeep(bounds.maxDepth)
+    for (const link of links) frontier.push({ cid: link, depth: depth + 1 })
   }
 
   const bring = async (cid: CID): Promise<{ bytes: Uint8Array | null; size: number }> => {
@@ -112,6 +108,7 @@ export async function fetchDag(
       visits.add(task)
     }
     await Promise.race(visits)
+    if (turnSpent()) await nextTurn()
   }
   await Promise.all(visits)
   if (failure !== null) throw (failure as { error: unknown }).error

@@ -1,18 +1,24 @@
-import * as dagCbor from '@ipld/dag-cbor'
-import * as dagJson from '@ipld/dag-json'
-import * as dagPb from '@ipld/dag-pb'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
+import { cborTokens } from '../domain/cbor-tokens.ts'
 import { CODEC, dagKey } from '../domain/cid.ts'
+import { readPbNode } from '../domain/dag-pb.ts'
+import type { DocumentToken } from '../domain/document-token.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { jsonTokens } from '../domain/json-tokens.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
 
-/** By codec, what a block links to. Plain CBOR and JSON have no links, whatever they say. */
-const LINKS = new Map<number, (bytes: Uint8Array) => CID[]>([
+/** Levels that a DAG may have unless `pin.maxDepth` says otherwise. */
+export const DEFAULT_MAX_DEPTH = 1_024
+
+/** By codec, the steps through a block: what it links to, and null for whatever else a step comes to. */
+const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
   [CODEC.raw, () => []],
+  // Plain CBOR and JSON have no links, whatever they say.
   [CODEC.cbor, () => []],
   [CODEC.json, () => []],
-  [CODEC.dagPb, bytes => dagPb.decode(bytes).Links.map(link => link.Hash)],
-  [CODEC.dagCbor, bytes => [...linksIn(dagCbor.decode(bytes))]],
-  [CODEC.dagJson, bytes => [...linksIn(dagJson.decode(bytes))]],
+  [CODEC.dagPb, pbSteps],
+  [CODEC.dagCbor, bytes => documentSteps(cborTokens(bytes))],
+  [CODEC.dagJson, bytes => documentSteps(jsonTokens(bytes))],
 ])
 const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
 
@@ -28,76 +34,105 @@ export function hasLinks(cid: CID): boolean {
  * @throws HoldfastError `INVALID_CID` if they are not what its codec says, or the codec cannot be walked.
  */
 export function linksOf(cid: CID, bytes: Uint8Array): CID[] {
-  const read = LINKS.get(cid.code)
-  if (read === undefined) {
+  return [...stepsThrough(cid, bytes)].filter(link => link !== null)
+}
+
+/** A block can have hundreds of thousands of links, and millions of other things. @throws as {@link linksOf} */
+function* stepsThrough(cid: CID, bytes: Uint8Array): Generator<CID | null, void, undefined> {
+  const steps = STEPS.get(cid.code)
+  if (steps === undefined) {
     throw new HoldfastError('INVALID_CID', `codec 0x${cid.code.toString(16)} of ${cid} cannot be walked`)
   }
   try {
-    return read(bytes)
+    yield* steps(bytes)
   } catch (cause) {
     throw new HoldfastError('INVALID_CID', `the block of ${cid} is not what its codec says`, { cause })
   }
 }
 
-/** The CIDs in a decoded value, however deep. */
-function* linksIn(value: unknown): Generator<CID> {
-  const pending = [value]
-  while (pending.length > 0) {
-    const next = pending.pop()
-    const cid = CID.asCID(next)
-    if (cid !== null) yield cid
-    else if (typeof next === 'object' && next !== null && !(next instanceof Uint8Array)) {
-      pending.push(...Object.values(next).reverse())
-    }
-  }
+function* pbSteps(bytes: Uint8Array): Generator<CID, void, undefined> {
+  const { links } = readPbNode(bytes)
+  for (let index = 0; index < links.length; index++) yield links.cid(index)
+}
+
+function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, void, undefined> {
+  for (const token of tokens) yield token.kind === 'link' ? token.cid : null
+}
+
+export interface WalkOptions {
+  concurrency: number
+  /** Levels below which nothing may be. */
+  maxDepth?: number | undefined
+  signal?: AbortSignal | undefined
 }
 
 /**
  * Visits each distinct block of a DAG once, parents before their children, several at a time; those too that a CID
- * has in itself.
+ * has in itself. Gives the loop back on the way.
  *
  * @param visit returns the block's bytes if its links are to be followed, else null
- * @throws the first error of any visit, once those under way have ended.
+ * @throws the first error of any visit, once those under way have ended; HoldfastError `VALIDATION` for the depth.
  */
 export async function walkDag(
   root: CID,
   visit: (cid: CID) => Promise<Uint8Array | null>,
-  options: { concurrency: number; signal?: AbortSignal | undefined },
+  { concurrency, maxDepth = Number.POSITIVE_INFINITY, signal }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
-  const frontier = [root]
+  const frontier = [{ cid: root, depth: 1 }]
   const visits = new Set<Promise<void>>()
   let failure: { error: unknown } | null = null
 
-  const start = (cid: CID): void => {
-    const task = follow(cid)
+  const start = (cid: CID, depth: number): void => {
+    const task = follow(cid, depth)
       .catch((error: unknown) => {
         failure ??= { error }
       })
       .finally(() => visits.delete(task))
     visits.add(task)
   }
-  const follow = async (cid: CID): Promise<void> => {
-    options.signal?.throwIfAborted()
+  const follow = async (cid: CID, depth: number): Promise<void> => {
+    signal?.throwIfAborted()
     const bytes = await visit(cid)
     if (bytes === null) return
-    for (const link of linksOf(cid, bytes).reverse()) {
-      const key = dagKey(link)
-      if (seen.has(key)) continue
-      seen.add(key)
-      frontier.push(link)
-    }
+    const links = await newLinks(cid, bytes, seen, signal)
+    if (links.length > 0 && depth >= maxDepth) throw tooDeep(maxDepth)
+    for (const link of links) frontier.push({ cid: link, depth: depth + 1 })
   }
 
   while ((frontier.length > 0 || visits.size > 0) && failure === null) {
-    while (visits.size < options.concurrency) {
+    while (visits.size < concurrency) {
       const next = frontier.pop()
       if (next === undefined) break
-      start(next)
+      start(next.cid, next.depth)
     }
     await Promise.race(visits)
+    if (turnSpent()) await nextTurn()
   }
   await Promise.all(visits)
   if (failure !== null) throw (failure as { error: unknown }).error
+}
+
+/** The links of a block that are not among those seen, and are then; the last one first, to be pushed on a frontier. */
+export async function newLinks(
+  cid: CID,
+  bytes: Uint8Array,
+  seen: Set<string>,
+  signal: AbortSignal | undefined,
+): Promise<CID[]> {
+  const links: CID[] = []
+  for (const link of stepsThrough(cid, bytes)) {
+    if (turnSpent()) await nextTurn(signal)
+    if (link === null || seen.has(dagKey(link))) continue
+    seen.add(dagKey(link))
+    links.push(link)
+  }
+  return links.reverse()
+}
+
+/** What is said of a DAG that has more levels than the node takes. */
+export function tooDeep(maxDepth: number): HoldfastError {
+  const what = `the DAG has more than ${maxDepth} levels`
+  return new HoldfastError('VALIDATION', `${what}, which is more than this node takes (pin.maxDepth)`)
 }

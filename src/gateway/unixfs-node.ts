@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
 import { type PbLinks, type PbNode, readPbNode } from '../domain/dag-pb.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { readUnixfs, type Unixfs } from './unixfs-data.ts'
+import { readUnixfs, type Unixfs } from '../domain/unixfs-data.ts'
 
 export interface DirectoryLink {
   /** As stored: in a shard it begins with the bucket's number in hexadecimal. */

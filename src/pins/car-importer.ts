@@ -7,7 +7,7 @@ import type { BlockStore } from '../content/block-store.ts'
 import { stageCar } from '../content/car-import.ts'
 import { assembleDag } from '../content/dag-assembly.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
-import { kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
+import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
 import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Emitter } from '../domain/emitter.ts'
@@ -44,6 +44,8 @@ interface Parts {
   scheduler: FetchScheduler
   clock: Clock
   events: Emitter<EngineEvents>
+  /** Levels that a DAG may have. */
+  maxDepth: number
 }
 
 /** What a root came to. */
@@ -116,6 +118,7 @@ export class CarImporter {
   /** Stages what a root needs. @throws HoldfastError `VALIDATION` if that is not here whole, unless the job allows it. */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
+    const { maxDepth } = this.#parts
     const staged = await home.stage()
     try {
       let missing: Assembled['missing'] = null
@@ -123,14 +126,13 @@ export class CarImporter {
         if (!allowPartial) throw incomplete(root, cid)
         missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
       }
-      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, signal })
+      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, maxDepth, signal })
       const result = { root, staged, missing: missing as Assembled['missing'] }
       if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
       const { kind } = kindOf(root, await staged.store.get(root))
       const limits = new SizeLimits(requester.plan)
-      const contentSize = await listContent(staged, root, staged.blockCount, signal, size => limits.file(size))
+      const contentSize = await listContent(staged, root, staged.blockCount, signal, limits)
       if (kind === 'file') limits.file(contentSize)
-      if (kind === 'directory') limits.directory(contentSize)
       await staged.settle()
       return { ...result, kind, contentSize }
     } catch (error) {
@@ -212,18 +214,21 @@ class SizeLimits {
       throw new HoldfastError('FILE_TOO_LARGE', `the plan allows files of ${maxFileBytes} bytes`)
     }
     this.#files++
-    if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) {
-      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${maxDirectoryFiles} files in a directory`)
-    }
+    if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
   }
 
   /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
-  directory(size: number): void {
-    const { maxDirectoryBytes } = this.#plan
-    if (maxDirectoryBytes !== null && size > maxDirectoryBytes) {
+  directory({ bytes, files }: FileTotals): void {
+    const { maxDirectoryBytes, maxDirectoryFiles } = this.#plan
+    if (maxDirectoryFiles !== null && files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
+    if (maxDirectoryBytes !== null && bytes > maxDirectoryBytes) {
       throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows directories of ${maxDirectoryBytes} bytes`)
     }
   }
+}
+
+function tooManyFiles(most: number): HoldfastError {
+  return new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${most} files in a directory`)
 }
 
 function checkRoots(roots: readonly CID[]): void {

@@ -1,6 +1,7 @@
 import { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
 import { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
 import { SharedBlocks } from '../content/dag-fetch.ts'
+import { DEFAULT_MAX_DEPTH } from '../content/dag-walk.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/network-pinner.ts'
@@ -33,7 +34,7 @@ export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
       shared: new SharedBlocks(),
       bounds: {
         maxBlocks: pin.maxBlocks ?? 10_000_000,
-        maxDepth: pin.maxDepth ?? 1_024,
+        maxDepth: pin.maxDepth ?? DEFAULT_MAX_DEPTH,
         concurrency: BLOCKS_AT_ONCE,
       },
       times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },

@@ -4,6 +4,7 @@ import { RecordTable } from '../catalogue/sqlite/record-table.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
+import { DEFAULT_MAX_DEPTH } from '../content/dag-walk.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { EngineConfig } from '../domain/options.ts'
@@ -85,6 +86,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         scheduler: p.get(T.fetchScheduler),
         clock: p.get(T.clock),
         events: p.get(T.events),
+        maxDepth: config.pin?.maxDepth ?? DEFAULT_MAX_DEPTH,
       }),
   )
   parts.provide(T.pinner, p => {

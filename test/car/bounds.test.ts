@@ -7,20 +7,13 @@ import { CODEC, HASH } from '../../src/domain/cid.ts'
 import { type Block, blockOf, directoryOf, fileOf, leaf, leaves, randomFile } from '../fetch/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { gate, turns } from '../support/content-parts.ts'
+import { expectNothing } from '../support/nothing-left.ts'
 import { planOf } from '../support/plans.ts'
 import { dagBytes } from '../support/read-back.ts'
-import { EMPTY, storeSizes } from '../support/store-inspection.ts'
-import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { withEngine } from '../support/test-engine.ts'
 import { carOf, headerOf, sectionOf, streamOf } from './support/cars.ts'
 
 const MiB = 1024 ** 2
-
-async function expectNothing({ engine, account, dataDir }: TestEngine, of = account): Promise<void> {
-  expect(await engine.pins.list({ account: of })).toMatchObject({ items: [], total: 0 })
-  expect(await engine.pins.usage(of)).toEqual({ pins: 0, storedBytes: 0 })
-  await engine.collect({ graceSeconds: 0 })
-  expect(await storeSizes(dataDir)).toEqual(EMPTY)
-}
 
 function hashed(code: number, name: string, bytes: Uint8Array): Block {
   const digest = createHash(name).update(bytes).digest()

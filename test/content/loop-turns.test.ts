@@ -7,22 +7,7 @@ import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from '../.
 import { Verifier } from '../../src/content/verifier.ts'
 import { Activity } from '../../src/domain/activity.ts'
 import { type ContentParts, rawCid, withContentParts } from '../support/content-parts.ts'
-
-/** Counts the turns of the event loop while something runs. */
-async function turnsDuring<T>(run: () => Promise<T>): Promise<{ result: T; turns: number }> {
-  let turns = 0
-  let isOver = false
-  const count = (): void => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  try {
-    return { result: await run(), turns }
-  } finally {
-    isOver = true
-  }
-}
+import { turnsDuring } from '../support/turns-during.ts'
 
 /** Many entries that are one block. */
 async function entriesOf(staged: StagedDag, names: Iterable<string>): Promise<Map<string, StoredEntry>> {
@@ -76,6 +61,17 @@ describe('a directory of many names', () => {
       const options = { profile: 'unixfs-v1-2025', wrapWithDirectory: true } as const
       for await (const { cid } of importer(candidates, new BlackHoleBlockstore(), options)) reference = String(cid)
       expect(cidOfCompact(result.cid).toString()).toBe(reference)
+      await staged.abandon()
+    })
+  })
+
+  test('of which two have the same hash is refused, and ends', async () => {
+    await withContentParts(async parts => {
+      const staged = await parts.stage()
+      const alike = ['35dd07c54882a46db69fe6840d12ca7e', '51a99d8fedfa2911^;t0Lc,;Sf{JZ~[8']
+      const entries = await entriesOf(staged, [...numbered(6_000), ...alike])
+      const refused = storeDirectory(staged, entries)
+      await expect(refused).rejects.toMatchObject({ code: 'VALIDATION', message: expect.stringContaining('hash') })
       await staged.abandon()
     })
   })

@@ -1,4 +1,4 @@
-import { ProtobufReader } from '../domain/dag-pb.ts'
+import { ProtobufReader } from './dag-pb.ts'
 
 /** What the data of a DAG-PB node says of it as UnixFS. */
 export interface Unixfs {

@@ -1,0 +1,77 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import * as dagJson from '@ipld/dag-json'
+import fc from 'fast-check'
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { linksOf, newLinks } from '../../src/content/dag-walk.ts'
+import { CODEC } from '../../src/domain/cid.ts'
+import { blockOf, leaf } from '../fetch/support/dags.ts'
+import { turnsDuring } from '../support/turns-during.ts'
+
+const cids = fc.nat(50).map(number => leaf(Buffer.from([number])).root)
+const documents = fc.letrec(tie => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom(null, true, false, 0, -1, 23, 24, 255, 256, 65_535, 65_536, 2 ** 32, -(2 ** 40), 1.5),
+    fc.string(),
+    fc.uint8Array({ maxLength: 300 }),
+    cids,
+    fc.array(tie('value'), { maxLength: 30 }),
+    fc.dictionary(
+      fc.string().filter(key => key !== '/' && key !== '__proto__'),
+      tie('value'),
+      { maxKeys: 30 },
+    ),
+  ),
+})).value
+
+/** Those of a decoded value, in no order. */
+function linksIn(value: unknown): string[] {
+  const cid = CID.asCID(value)
+  if (cid !== null) return [cid.toString()]
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+  return Object.values(value).flatMap(linksIn)
+}
+
+function found(codec: number, bytes: Uint8Array): string[] {
+  return linksOf(blockOf(codec, bytes).cid, bytes)
+    .map(cid => cid.toString())
+    .sort()
+}
+
+describe('the links of a block', () => {
+  test.each([
+    ['DAG-CBOR', CODEC.dagCbor, dagCbor.encode],
+    ['DAG-JSON', CODEC.dagJson, dagJson.encode],
+  ])('of %s are those of its value', (_, codec, encode) => {
+    fc.assert(
+      fc.property(documents, value => {
+        expect(found(codec, encode(value))).toEqual(linksIn(value).sort())
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('are found however deep, and however much there is beside them', () => {
+    const { root } = leaf(Buffer.from('deep'))
+    const link = dagCbor.encode(root)
+    const deep = Buffer.concat([Buffer.alloc(90_000, 0x81), link])
+    const wide = Buffer.concat([
+      dagCbor.encode(Array(500_000).fill(null)).subarray(0, 5),
+      Buffer.alloc(499_999, 0xf6),
+      link,
+    ])
+    for (const bytes of [deep, wide]) expect(found(CODEC.dagCbor, bytes)).toEqual([root.toString()])
+    const json = Buffer.from(`${'['.repeat(90_000)}{"/":"${root}"}${']'.repeat(90_000)}`)
+    expect(found(CODEC.dagJson, json)).toEqual([root.toString()])
+  })
+
+  test('are looked for in turns, whatever else is in the block', async () => {
+    const { root } = leaf(Buffer.from('last'))
+    const bytes = dagCbor.encode([...Array<null>(300_000).fill(null), root])
+    const look = () => newLinks(blockOf(CODEC.dagCbor, bytes).cid, bytes, new Set(), undefined)
+    const { result, turns } = await turnsDuring(look)
+    expect(result.map(String)).toEqual([root.toString()])
+    expect(turns).toBeGreaterThan(1)
+  })
+})
