@@ -1,6 +1,6 @@
 /**
- * A setup file of the tests: the loop of every audit, abuse, model and property test is watched, and a test that
- * holds it far longer than is usual fails.
+ * A setup file of the tests: the loop of every audit, model and property test is watched, and a test that holds it far
+ * longer than is usual fails. Abuse and fuzz tests have their servers watched in their own processes.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { StallWatch } from './stall-watch.ts'
@@ -10,7 +10,7 @@ import { StallWatch } from './stall-watch.ts'
  * It is the one timed bound of the tests.
  */
 const LONGEST_STALL_MS = 2_000
-const WATCHED = /\/(abuse|fuzz|car|gateway|torture)\/|(audits|property|model|exchange|multipart)\.test\.ts$/
+const WATCHED = /\/(car|gateway)\/|(audits|property|model|exchange|multipart)\.test\.ts$/
 
 if (WATCHED.test(expect.getState().testPath ?? '')) {
   let watch: StallWatch

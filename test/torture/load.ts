@@ -116,7 +116,8 @@ export class Load {
 
   async #store(content: Content, mine: Content[], send: () => Promise<Answered>): Promise<void> {
     const acknowledge = this.#log.storing(content)
-    const answer = await this.#expect([200, 201], send())
+    const isOver = (): boolean => content.expiresAt !== null && content.expiresAt <= now()
+    const answer = await this.#expect([200, 201], send(), isOver)
     if (answer === null) return
     const { cid } = JSON.parse(answer.body.toString()) as Made
     if (cid !== content.cid) throw new Error(`${content.cid} was stored as ${cid}`)
@@ -156,11 +157,16 @@ export class Load {
     return this.#client.ask('POST', `/api/v3${path}`, type, body)
   }
 
-  /** The answer if it has one of the statuses; null for one that a failing disk may give. */
-  async #expect<T extends { status: number }>(statuses: readonly number[], asked: Promise<T>): Promise<T | null> {
+  /** The answer if it has one of the statuses; null for a refusal in order: of a failing disk, or of what is over. */
+  async #expect<T extends { status: number }>(
+    statuses: readonly number[],
+    asked: Promise<T>,
+    isOver: () => boolean = () => false,
+  ): Promise<T | null> {
     const answer = await asked
     if (statuses.includes(answer.status)) return answer
     if (this.#mayFail && FAULTY.includes(answer.status)) return null
+    if (answer.status === 400 && isOver()) return null
     throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer).slice(0, 500)}`)
   }
 }

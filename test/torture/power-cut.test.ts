@@ -34,7 +34,7 @@ test('the simulated disk keeps what was synced before the sync began, names only
 const recordable = canRecord()
 
 test.skipIf(!recordable)(
-  'a power cut loses nothing acknowledged, and leaves no file without its row',
+  'a power cut loses nothing acknowledged, and leaves no file without its row for long',
   async () => {
     console.log(`power cut: seed ${SEED}`)
     const { rounds, readBack } = await cutPower({ rounds: 2, seed: SEED })

@@ -6,7 +6,9 @@ type Change = { at: number; order: number; bytes: Uint8Array } | { at: number; o
 
 /** What a file has kept, and what it would lose. */
 export class SimulatedFile {
-  #durable = Buffer.alloc(0)
+  /** Longer than what is kept, so that a file that grows is not copied each time. */
+  #room = Buffer.alloc(0)
+  #durable = 0
   #pending: Change[] = []
   /** As a reader sees it. */
   length = 0
@@ -29,17 +31,27 @@ export class SimulatedFile {
   }
 
   get durable(): Uint8Array {
-    return this.#durable
+    return this.#room.subarray(0, this.#durable)
   }
 
   #apply({ at, bytes }: Change): void {
-    const length = bytes === null ? at : Math.max(this.#durable.length, at + bytes.length)
-    if (length !== this.#durable.length) {
-      const resized = Buffer.alloc(length)
-      this.#durable.copy(resized)
-      this.#durable = resized
+    if (bytes === null) {
+      // What a file is cut down to and grows again from is zeros.
+      this.#room.fill(0, at)
+      this.#grow(at)
+      this.#durable = at
+      return
     }
-    if (bytes !== null) this.#durable.set(bytes, at)
+    this.#grow(at + bytes.length)
+    this.#room.set(bytes, at)
+    this.#durable = Math.max(this.#durable, at + bytes.length)
+  }
+
+  #grow(length: number): void {
+    if (length <= this.#room.length) return
+    const grown = Buffer.alloc(length * 2)
+    this.#room.copy(grown)
+    this.#room = grown
   }
 }
 

@@ -76,7 +76,9 @@ function wholeCall(text: string): Pick<SystemCall, 'name' | 'args' | 'result'> |
 
 /** The strings among the arguments, in order. */
 export function stringsOf(args: string): Buffer[] {
-  return [...args.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex = '']) =>
-    Buffer.from(hex.replaceAll('\\x', ''), 'hex'),
-  )
+  // Within the quotes everything is hex.
+  return args
+    .split('"')
+    .filter((_, i) => i % 2 === 1)
+    .map(hex => Buffer.from(hex.replaceAll('\\x', ''), 'hex'))
 }
