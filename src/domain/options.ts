@@ -25,7 +25,7 @@ export interface NetworkConfig {
   /** Base URLs of trustless HTTP gateways to ask for content. */
   gateways?: readonly string[]
   dht?: 'off' | 'client' | 'server'
-  /** Whether a gateway that a request names may be at a private address. Default false. */
+  /** Whether gateways and peers that a request names may be at private addresses. Default false. */
   allowPrivateGateways?: boolean
 }
 

@@ -1,11 +1,15 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../domain/clock.ts'
+import { orAborted } from '../domain/interruption.ts'
+import { type Names, publicAddresses } from './public-addresses.ts'
 
 /** A peer and where it may be; without addresses, where libp2p knows it to be. */
 export interface PeerAddress {
   id: PeerId
   addresses: Multiaddr[]
+  /** It is looked for on the public internet only, since somebody else has said where it is. */
+  publicOnly?: boolean
 }
 
 const DIAL_TIMEOUT_MS = 5_000
@@ -14,12 +18,14 @@ const DIAL_TIMEOUT_MS = 5_000
 export class Dialler {
   readonly #libp2p: Libp2p
   readonly #clock: Clock
+  readonly #names: Names
   readonly #dialling = new Map<string, Promise<boolean>>()
   readonly #stop = new AbortController()
 
-  constructor(libp2p: Libp2p, clock: Clock) {
+  constructor(libp2p: Libp2p, clock: Clock, names: Names) {
     this.#libp2p = libp2p
     this.#clock = clock
+    this.#names = names
   }
 
   isConnected(id: PeerId): boolean {
@@ -41,17 +47,35 @@ export class Dialler {
     this.#stop.abort(new Error('the node is stopping'))
   }
 
-  async #dial({ id, addresses }: PeerAddress): Promise<boolean> {
+  async #dial(peer: PeerAddress): Promise<boolean> {
+    const { id } = peer
     const deadline = new AbortController()
     const cancel = this.#clock.after(DIAL_TIMEOUT_MS, () => deadline.abort(new Error('the peer does not answer')))
     try {
       const signal = AbortSignal.any([deadline.signal, this.#stop.signal])
-      const connection = await this.#libp2p.dial(addresses.length > 0 ? addresses : id, { signal })
+      const to = await orAborted(this.#addressesOf(peer, signal), signal)
+      const connection = await this.#libp2p.dial(to, { signal })
       return connection.remotePeer.equals(id)
     } catch {
       return false
     } finally {
       cancel()
     }
+  }
+
+  /** @throws RangeError if it is not to be dialled anywhere */
+  async #addressesOf({ id, addresses, publicOnly = false }: PeerAddress, signal: AbortSignal) {
+    if (!publicOnly) return addresses.length > 0 ? addresses : id
+    const told = addresses.length > 0 ? addresses : await this.#knownAddresses(id, signal)
+    const found = await publicAddresses(told, this.#names)
+    if (found.length === 0) throw new RangeError('has no public address')
+    return found.map(address => address.encapsulate(`/p2p/${id}`))
+  }
+
+  /** What the peer itself has told of where it is, or else what the routers know. */
+  async #knownAddresses(id: PeerId, signal: AbortSignal): Promise<Multiaddr[]> {
+    const known = await this.#libp2p.peerStore.get(id, { signal }).catch(() => null)
+    if (known !== null && known.addresses.length > 0) return known.addresses.map(({ multiaddr }) => multiaddr)
+    return (await this.#libp2p.peerRouting.findPeer(id, { signal })).multiaddrs
   }
 }

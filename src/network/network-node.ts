@@ -16,6 +16,7 @@ import type { HostBlocks } from './host-blocks.ts'
 import { KeptPeers } from './kept-peers.ts'
 import { type NetworkSettings, networkSettings } from './network-settings.ts'
 import { OwnBlockStore } from './own-block-store.ts'
+import { type Names, systemNames } from './public-addresses.ts'
 import { SessionFactory } from './session-factory.ts'
 import { GatewayClient } from './sources/gateway-client.ts'
 
@@ -45,6 +46,8 @@ export interface NetworkOptions {
   datastore: Datastore
   clock: Clock
   logger: Logger
+  /** Default: those of the system. */
+  names?: Names
 }
 
 /**
@@ -53,7 +56,8 @@ export interface NetworkOptions {
  * @throws HoldfastError `CONFIG_INVALID` naming the field of the network's configuration that is wrong, `listen`
  * where an address cannot be listened on; `DATA_DIR_UNUSABLE` if its identity cannot be read.
  */
-export async function startNetwork({ config, blocks, datastore, clock, logger }: NetworkOptions): Promise<NetworkNode> {
+export async function startNetwork(options: NetworkOptions): Promise<NetworkNode> {
+  const { config, blocks, datastore, clock, logger, names = systemNames } = options
   const settings = networkSettings(config)
   const own = new OwnBlockStore(datastore)
   await own.open()
@@ -62,11 +66,11 @@ export async function startNetwork({ config, blocks, datastore, clock, logger }:
   const helia = createHeliaNode({ settings, blockstore, datastore, broker })
   await startHelia(helia, settings)
   const { libp2p } = helia
-  const dialler = new Dialler(libp2p, clock)
+  const dialler = new Dialler(libp2p, clock, names)
   const exchange = new BlockExchange({ libp2p, blocks, clock, logger })
   const gateways = new GatewayClient({
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
-    allowPrivate: settings.allowPrivateGateways,
+    allowPrivate: settings.allowPrivateOrigins,
   })
   const kept = new KeptPeers(settings.peers, { libp2p, dialler, clock, logger })
   const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, own, clock })

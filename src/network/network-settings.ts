@@ -15,7 +15,8 @@ export interface NetworkSettings {
   dht: 'off' | 'client' | 'server'
   /** Whether routing is the public network's, where private addresses mean nothing. */
   isPublic: boolean
-  allowPrivateGateways: boolean
+  /** Whether gateways and peers that others name may be at private addresses. */
+  allowPrivateOrigins: boolean
 }
 
 const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
@@ -39,7 +40,7 @@ export function networkSettings(config: NetworkConfig): NetworkSettings {
     gateways: (config.gateways ?? []).map((gateway, i) => orInvalid(`gateways.${i}`, () => gatewayUrl(gateway))),
     dht: config.dht ?? (isPublic ? 'client' : 'off'),
     isPublic,
-    allowPrivateGateways: config.allowPrivateGateways ?? false,
+    allowPrivateOrigins: config.allowPrivateGateways ?? false,
   }
 }
 

@@ -9,6 +9,7 @@ import { FairGate } from './fair-gate.ts'
 import { SourceSession } from './fetch-session.ts'
 import { gatewayUrl, type NetworkSettings, peerAddress } from './network-settings.ts'
 import type { OwnBlocks } from './own-blocks.ts'
+import { leadsInside } from './public-addresses.ts'
 import { type BlockSource, TIER } from './sources/block-source.ts'
 import type { GatewayClient } from './sources/gateway-client.ts'
 import { GatewaySource } from './sources/gateway-source.ts'
@@ -84,7 +85,7 @@ export class SessionFactory implements BlockFetcher {
     const session = new SourceSession({
       owner: owner ?? `session ${this.#unnamed++}`,
       sources: [...origins, ...this.#configured],
-      strangers: onPeer => exchange.onPeer(id => onPeer(this.#peer({ id, addresses: [] }, TIER.stranger))),
+      strangers: onPeer => exchange.onPeer(id => onPeer(this.#stranger({ id, addresses: [] }, TIER.stranger))),
       discover: settings.dht === 'off' ? null : signal => this.#find(libp2p, root, signal),
       own,
       gate: this.#gate,
@@ -103,7 +104,7 @@ export class SessionFactory implements BlockFetcher {
       const signal = AbortSignal.any([ended, deadline.signal])
       for await (const { id, multiaddrs } of libp2p.contentRouting.findProviders(root, { signal })) {
         if (id.equals(libp2p.peerId)) continue
-        yield this.#peer({ id, addresses: multiaddrs }, TIER.found)
+        yield this.#found({ id, addresses: multiaddrs })
         if (++found === MOST_FOUND) return
       }
     } finally {
@@ -114,7 +115,7 @@ export class SessionFactory implements BlockFetcher {
   #origin(origin: string): BlockSource {
     const { gateways } = this.#parts
     try {
-      if (!/^https?:/i.test(origin)) return this.#peer(peerAddress(origin), TIER.origin)
+      if (!/^https?:/i.test(origin)) return this.#peerOrigin(peerAddress(origin))
       const url = gatewayUrl(origin)
       if (!gateways.isAllowed(url)) throw new RangeError('is at a private address')
       return new GatewaySource(url, TIER.origin, gateways)
@@ -122,6 +123,26 @@ export class SessionFactory implements BlockFetcher {
       const problem = cause instanceof RangeError ? cause.message : 'is neither a multiaddr nor a gateway URL'
       throw invalid(`${JSON.stringify(origin)} ${problem}`, cause)
     }
+  }
+
+  #peerOrigin(peer: PeerAddress): BlockSource {
+    const { settings } = this.#parts
+    const configured = settings.peers.find(({ id }) => id.equals(peer.id))
+    if (configured !== undefined) return this.#peer(configured, TIER.origin)
+    if (!settings.allowPrivateOrigins && peer.addresses.some(leadsInside)) {
+      throw new RangeError('is at a private address')
+    }
+    return this.#stranger(peer, TIER.origin)
+  }
+
+  /** Within a private network routers know of private addresses only. */
+  #found(peer: PeerAddress): BlockSource {
+    return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
+  }
+
+  /** One whose addresses somebody has told who may not know of ours. */
+  #stranger(peer: PeerAddress, tier: number): BlockSource {
+    return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)
   }
 
   #peer(peer: PeerAddress, tier: number): BlockSource {

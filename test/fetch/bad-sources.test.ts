@@ -120,7 +120,7 @@ describe('a gateway', () => {
     withNet(async net => {
       const dag = leaf(Buffer.from('private'))
       const url = await net.server(serving(dag))
-      const node = await net.node()
+      const node = await net.node({ network: { allowPrivateGateways: false } })
       for (const origin of [url, 'http://localhost:1', 'http://[::1]:1', 'http://10.0.0.1', 'http://169.254.169.254']) {
         const pinning = node.engine.pins.pin({ account: node.account, cid: `${dag.root}`, origins: [origin] })
         const message = expect.stringMatching(/^origins: .* private address$/)
@@ -139,7 +139,7 @@ describe('a gateway', () => {
       const outside = await net.server((request, response) => {
         response.writeHead(302, { location: `${inside}${request.url}` }).end()
       })
-      const node = await net.node({ network: { gateways: [outside] } })
+      const node = await net.node({ network: { gateways: [outside], allowPrivateGateways: false } })
       const pinning = node.engine.pins.pin({ account: node.account, cid: dag.root.toString() })
       await expect(pinning).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
       expect(asked).toBe(0)

@@ -72,6 +72,9 @@ function withServers(use: (a: Client, b: Client) => Promise<void>): Promise<void
   })
 }
 
+/** A peer of whom nothing is known. */
+const nobody = deadPort.replace(/^.*(?=\/p2p\/)/, '')
+
 describe('two servers', () => {
   test(
     'pass on a tree and a large file, which the second one serves when the first is gone',
@@ -135,7 +138,7 @@ describe('two servers', () => {
       expect(forbidden.json.message).toContain('origins')
 
       const prefer = { prefer: 'respond-async' }
-      const failing = await b.request('POST', `/files/pin/${unknownCid}`, { origins: [deadPort] }, prefer)
+      const failing = await b.request('POST', `/files/pin/${unknownCid}`, { origins: [nobody] }, prefer)
       expect([failing.status, failing.json.status, failing.json.pinned]).toEqual([201, 'queued', false])
       const status = async (of: string) => (await b.request('GET', `/status/${of}`)).json
       await expect.poll(async () => (await status(unknownCid)).status, { timeout: 5_000 }).toBe('failed')

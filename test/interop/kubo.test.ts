@@ -51,7 +51,7 @@ async function bothCids(other: Kubo, write: (dir: string) => void): Promise<[str
 
 function withNetwork<T>(use: (engine: Engine, account: string) => Promise<T>): Promise<T> {
   return withTempDir(async dataDir => {
-    const engine = await createEngine({ dataDir, network: { enabled: true } })
+    const engine = await createEngine({ dataDir, network: { enabled: true, allowPrivateGateways: true } })
     try {
       const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
       return await use(engine, id)

@@ -167,26 +167,29 @@ describe('a session with gateways', () => {
       (request, response) =>
         request.url?.includes(String(block.cid)) ? response.end(block.bytes) : response.writeHead(404).end(),
       base =>
-        withNodes([() => ({ config: { gateways: [`${base.href}ipfs/`] } })], async node => {
-          expect(node.canAsk([])).toBe(true)
-          const session = await node.open(block.cid, { origins: [], signal: never })
-          expect(Buffer.from(await session.get(block.cid, { signal: never }))).toEqual(block.bytes)
-          const missing = session.get(rawBlock(Buffer.from('missing')).cid, { signal: never })
-          await expect(missing).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-          expect(session.sources()).toEqual([{ source: `gateway ${base.origin}`, error: 'does not have it' }])
-          for (const origin of [
-            'http://127.0.0.1:1',
-            'http://[::1]',
-            'http://10.0.0.1',
-            'https://localhost',
-            'http://2130706433',
-          ]) {
-            await expect(node.open(block.cid, { origins: [origin], signal: never })).rejects.toMatchObject({
-              code: 'VALIDATION',
-              message: expect.stringContaining('is at a private address'),
-            })
-          }
-        }),
+        withNodes(
+          [() => ({ config: { gateways: [`${base.href}ipfs/`], allowPrivateGateways: false } })],
+          async node => {
+            expect(node.canAsk([])).toBe(true)
+            const session = await node.open(block.cid, { origins: [], signal: never })
+            expect(Buffer.from(await session.get(block.cid, { signal: never }))).toEqual(block.bytes)
+            const missing = session.get(rawBlock(Buffer.from('missing')).cid, { signal: never })
+            await expect(missing).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+            expect(session.sources()).toEqual([{ source: `gateway ${base.origin}`, error: 'does not have it' }])
+            for (const origin of [
+              'http://127.0.0.1:1',
+              'http://[::1]',
+              'http://10.0.0.1',
+              'https://localhost',
+              'http://2130706433',
+            ]) {
+              await expect(node.open(block.cid, { origins: [origin], signal: never })).rejects.toMatchObject({
+                code: 'VALIDATION',
+                message: expect.stringContaining('is at a private address'),
+              })
+            }
+          },
+        ),
     ))
 
   test('gives up a gateway that keeps failing, and tells why', () => {

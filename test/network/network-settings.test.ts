@@ -14,7 +14,7 @@ describe('the settings of a network', () => {
       gateways: [],
       dht: 'off',
       isPublic: false,
-      allowPrivateGateways: false,
+      allowPrivateOrigins: false,
     })
   })
 

@@ -91,7 +91,7 @@ async function startNode(dataDir: string, options: Partial<EngineOptions> = {}):
   let listeners: Array<() => void> = []
   let accounts = 0
   const start = async (changed: Partial<EngineOptions> = {}): Promise<Engine> => {
-    const network = { enabled: true, ...options.network, ...changed.network }
+    const network = { enabled: true, allowPrivateGateways: true, ...options.network, ...changed.network }
     const engine = await createEngine({ clock, pin: quick, ...options, ...changed, network, dataDir })
     engine.events.on('pin:status', event => {
       events.push(event)

@@ -16,11 +16,12 @@ export async function withNode<T>(
   await datastore.open()
   try {
     const node = await startNetwork({
-      config: {},
       blocks: hostOf([]),
       clock: systemClock,
       logger: silentLogger,
       ...options,
+      // All nodes of these tests are on loopback.
+      config: { allowPrivateGateways: true, ...options.config },
       datastore,
     })
     try {

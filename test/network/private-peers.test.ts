@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { multiaddr } from '@multiformats/multiaddr'
+import { describe, expect, test } from 'vitest'
+import { type Names, publicAddresses } from '../../src/network/public-addresses.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { hostOf, rawBlock } from './support/blocks.ts'
+import { withNode, withNodes } from './support/node.ts'
+
+const ID = '12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
+const PUBLIC_ONLY = { allowPrivateGateways: false }
+const never = new AbortController().signal
+const block = rawBlock(Buffer.from('wanted'))
+
+/** Names that lead where a test says. */
+function namesOf(addresses: Record<string, string[]>, texts: Record<string, string[]> = {}): Names {
+  const found = (records: Record<string, string[]>) => async (name: string) => {
+    const found = records[name]
+    if (found === undefined) throw new Error(`${name} is not known`)
+    return found
+  }
+  return { addresses: found(addresses), texts: found(texts) }
+}
+
+/** Runs with a port of this host that counts who connects to it. */
+async function withPort<T>(run: (port: number, connections: () => number) => Promise<T>, wanted = 0): Promise<T> {
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    socket.destroy()
+  }).listen(wanted, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    return await run((server.address() as AddressInfo).port, () => connections)
+  } finally {
+    server.close()
+  }
+}
+
+/** Asks for a block by an origin that does not have it. */
+async function askBy(node: Parameters<Parameters<typeof withNode>[2]>[0], origin: string): Promise<void> {
+  const session = await node.open(block.cid, { origins: [origin], signal: never })
+  await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+  session.close()
+}
+
+describe('a peer that a request names', () => {
+  test('at a private address, a name of this host or a unix socket is refused by name', () =>
+    withNodes([() => ({ config: PUBLIC_ONLY })], async node => {
+      const places = [
+        ...['/ip4/127.0.0.1/tcp/22', '/ip4/10.1.2.3/tcp/22', '/ip4/169.254.169.254/tcp/80', '/ip4/0.0.0.0/tcp/1'],
+        ...['/ip6/::1/tcp/22', '/ip6/fe80::1/tcp/22', '/ip6/::ffff:127.0.0.1/tcp/22', '/ip6zone/lo/ip6/fe80::1/tcp/1'],
+        ...['/dns4/localhost/tcp/22', '/dns/a.localhost/tcp/22', '/dnsaddr/localhost', '/unix/%2Frun%2Fdocker.sock'],
+        ...['/ip4/192.168.0.1/udp/4001/quic-v1', '/ip4/127.0.0.1/tcp/80/ws'],
+      ]
+      for (const place of places) {
+        await expect(node.open(block.cid, { origins: [`${place}/p2p/${ID}`], signal: never })).rejects.toMatchObject({
+          code: 'VALIDATION',
+          message: expect.stringMatching(/^origins: .*is at a private address$/),
+        })
+      }
+    }))
+
+  test.each<[string, (port: number) => { origin: string; names: Names }]>([
+    [
+      'a name',
+      port => ({
+        origin: `/dns4/rebound.example/tcp/${port}/p2p/${ID}`,
+        names: namesOf({ 'rebound.example': ['127.0.0.1', '::1'] }),
+      }),
+    ],
+    [
+      'a dnsaddr record',
+      port => ({
+        origin: `/dnsaddr/rebound.example/p2p/${ID}`,
+        names: namesOf({}, { '_dnsaddr.rebound.example': [`dnsaddr=/ip4/127.0.0.1/tcp/${port}/p2p/${ID}`] }),
+      }),
+    ],
+  ])('is not dialled where %s leads inside', (_, place) =>
+    withPort(async (port, connections) => {
+      const { origin, names } = place(port)
+      await withNodes([() => ({ config: PUBLIC_ONLY, names })], node => askBy(node, origin))
+      expect(connections()).toBe(0)
+    }),
+  )
+
+  test.each([
+    [false, 0],
+    [true, 1],
+  ])('is not dialled where it has said itself that it is inside, unless that is allowed (%s)', (allowed, dials) =>
+    withTempDir(async dir => {
+      await withNodes([() => ({ config: { allowPrivateGateways: allowed } })], async node => {
+        const [id, port] = await withNode(dir, { config: { peers: node.addresses() } }, async other => {
+          await expect.poll(() => node.peerCount(), { timeout: 5_000 }).toBe(1)
+          const known = async () => (await node.helia.libp2p.peerStore.get(other.helia.libp2p.peerId)).addresses.length
+          await expect.poll(known, { timeout: 5_000 }).toBeGreaterThan(0)
+          return [other.peerId, Number(/tcp\/(\d+)/.exec(String(other.addresses()))?.[1])]
+        })
+        await expect.poll(() => node.peerCount(), { timeout: 5_000 }).toBe(0)
+        await withPort(async (_, connections) => {
+          await askBy(node, `/p2p/${id}`)
+          expect(Math.min(connections(), 1)).toBe(dials)
+        }, port)
+      })
+    }),
+  )
+
+  test('may be inside if it is configured, or if that is allowed', () =>
+    withNodes(
+      [
+        () => ({ blocks: hostOf([block]) }),
+        ([holder]) => ({ config: { ...PUBLIC_ONLY, peers: holder?.addresses() ?? [] } }),
+        () => ({ config: { allowPrivateGateways: true } }),
+      ],
+      async (holder, configured, allowed) => {
+        for (const node of [configured, allowed]) {
+          const session = await node.open(block.cid, { origins: holder.addresses(), signal: never })
+          expect(Buffer.from(await session.get(block.cid, { signal: never }))).toEqual(block.bytes)
+        }
+      },
+    ))
+})
+
+describe('the public addresses of multiaddrs', () => {
+  const names = namesOf(
+    { 'two.example': ['10.0.0.1', '1.2.3.4', '2606:4700::1'], 'own.example': ['127.0.0.1'] },
+    {
+      '_dnsaddr.many.example': Array.from({ length: 100 }, (_, i) => `dnsaddr=/ip4/5.6.7.${i}/tcp/4001/p2p/${ID}`),
+      '_dnsaddr.loop.example': ['dnsaddr=/dnsaddr/loop.example', 'something else', 'dnsaddr=nonsense'],
+    },
+  )
+  const found = async (...addresses: string[]) => (await publicAddresses(addresses.map(multiaddr), names)).map(String)
+
+  test('are those reached by TCP, names looked up, private ones left out', async () => {
+    expect(await found(`/dns4/two.example/tcp/4001/p2p/${ID}`)).toEqual([
+      '/ip4/1.2.3.4/tcp/4001',
+      '/ip6/2606:4700::1/tcp/4001',
+    ])
+    const others = ['/ip4/1.2.3.4/udp/1/quic-v1', '/ip4/1.2.3.4/tcp/1/ws', `/ip4/1.2.3.4/tcp/1/p2p/${ID}/p2p-circuit`]
+    expect(await found('/ip4/8.8.8.8/tcp/1', '/dns6/own.example/tcp/1', '/dns/absent.example/tcp/1')).toEqual([
+      '/ip4/8.8.8.8/tcp/1',
+    ])
+    expect(await found(...others)).toEqual([])
+  })
+
+  test('are few, and names that lead to names are followed a few steps only', async () => {
+    expect(await found('/dnsaddr/many.example')).toHaveLength(16)
+    expect(await found('/dnsaddr/loop.example')).toEqual([])
+  })
+})
