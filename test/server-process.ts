@@ -62,8 +62,13 @@ export class ServerProcess {
     env: Env = {},
     longestMs = LONGEST_MS,
     nodeArgs: readonly string[] = [],
+    /** How many files and sockets it may have open; as many as this process without it. */
+    descriptors?: number,
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [...nodeArgs, MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args], {
+    const command = [process.execPath, ...nodeArgs, MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
+    const limited = descriptors === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
+    const [file = '', ...given] = [...limited, ...command]
+    const child = spawn(file, given, {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: longestMs,

@@ -1,8 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiRequest } from '../../src/index.ts'
+import { type ApiRequest, HoldfastError } from '../../src/index.ts'
 
 /** A client that sends nothing for this long while its body is waited for is gone. */
 export const IDLE_MS = 120_000
+
+/** What a body has to bring while it is waited for: over each span of waiting so much on average. */
+export interface BodyPace {
+  bytesPerSecond: number
+  spanMs: number
+}
+
+const PACE: BodyPace = { bytesPerSecond: 512, spanMs: IDLE_MS }
 
 /**
  * The border's request for Node's own. `path` is the path below the mount prefix. `invite` is called before the first
@@ -13,6 +21,7 @@ export function toApiRequest(
   outgoing: ServerResponse,
   path: string,
   invite: () => void,
+  pace: BodyPace = PACE,
 ): ApiRequest {
   const gone = new AbortController()
   const abort = (): void => {
@@ -27,7 +36,7 @@ export function toApiRequest(
     path,
     query,
     header: name => headerOf(incoming, name),
-    body: bodyOf(incoming, invite, abort),
+    body: bodyOf(incoming, invite, abort, pace),
     signal: gone.signal,
     remoteAddress: incoming.socket.remoteAddress,
   }
@@ -50,17 +59,41 @@ async function* bodyOf(
   incoming: IncomingMessage,
   invite: () => void,
   abort: () => void,
+  pace: BodyPace,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { socket } = incoming
   const timeout = socket.timeout ?? 0
   invite()
   socket.setTimeout(IDLE_MS)
   try {
-    yield* incoming.iterator({ destroyOnReturn: false })
+    yield* inPace(incoming.iterator({ destroyOnReturn: false }), pace)
   } catch (error) {
     abort()
     throw error
   } finally {
     socket.setTimeout(timeout)
+  }
+}
+
+/** Only the waiting counts: how long the chunks are worked on is not the client's doing. */
+async function* inPace(
+  chunks: AsyncIterable<Uint8Array>,
+  { bytesPerSecond, spanMs }: BodyPace,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let waited = 0
+  let bytes = 0
+  let asked = performance.now()
+  for await (const chunk of chunks) {
+    waited += performance.now() - asked
+    bytes += chunk.byteLength
+    if (waited >= spanMs) {
+      if (bytes * 1_000 < bytesPerSecond * waited) {
+        throw new HoldfastError('VALIDATION', `the body comes too slowly: below ${bytesPerSecond} bytes a second`)
+      }
+      waited = 0
+      bytes = 0
+    }
+    yield chunk
+    asked = performance.now()
   }
 }

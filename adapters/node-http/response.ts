@@ -8,6 +8,7 @@ import { IDLE_MS } from './request.ts'
 /** How much of an unwanted body is read so that its sender gets to see the answer. */
 const DRAIN_BYTES = 64 * 1024 * 1024
 const DRAIN_IDLE_MS = 10_000
+const DRAIN_MS = 120_000
 /** The status that stands for a client that went away; it is never sent. */
 const CLIENT_GONE = 499
 
@@ -79,8 +80,10 @@ function drain(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let left = DRAIN_BYTES
     const idle = setTimeout(resolve, DRAIN_IDLE_MS).unref()
+    const late = setTimeout(resolve, DRAIN_MS).unref()
     const finish = (): void => {
       clearTimeout(idle)
+      clearTimeout(late)
       resolve()
     }
     incoming.on('end', finish)

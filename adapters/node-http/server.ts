@@ -1,36 +1,74 @@
-import http, { type ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createExchange, type HandlerOptions, type ServedEngine } from './handler.ts'
 
 /** Longer than what load balancers keep idle connections for, so that they and not this server close them. */
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
+/** How often connections are looked at whose headers are late. */
+const CHECK_MS = 5_000
+/** Connections beyond the limit that are kept long enough to be told of it; further ones are dropped. */
+const SURPLUS_SHARE = 1 / 8
+const RETRY_SECONDS = 5
+
+export interface ServerOptions extends HandlerOptions {
+  /** Connections at once. Default: half of the file descriptors that the process may have, at most 10,000. */
+  maxConnections?: number
+}
 
 /**
  * A Node server for an engine, not listening yet; the caller closes it. Beyond {@link createHandler} it invites a body
- * (`100 Continue`) only once it is wanted, sets no limit on how long an upload may take, and answers in JSON even
- * what Node's parser refuses.
+ * (`100 Continue`) only once it is wanted, sets no limit on how long an upload may take as long as it goes on, answers in
+ * JSON even what Node's parser refuses, and takes no more connections than leave files to be opened.
  */
-export function createServer(engine: ServedEngine, options: HandlerOptions = {}): http.Server {
+export function createServer(
+  engine: ServedEngine,
+  { maxConnections = connectionsFor(descriptorLimit()), ...options }: ServerOptions = {},
+): http.Server {
   const exchange = createExchange(engine, options)
-  const open = new WeakMap<Duplex, ServerResponse>()
-  const server = http.createServer({ requestTimeout: 0, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS })
-  server.on('request', (incoming, outgoing) => {
-    open.set(incoming.socket, outgoing)
-    exchange(incoming, outgoing)
+  const connections = new Connections(maxConnections)
+  const server = http.createServer({
+    requestTimeout: 0,
+    headersTimeout: HEADERS_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: CHECK_MS,
   })
-  server.on('checkContinue', (incoming, outgoing) => {
-    open.set(incoming.socket, outgoing)
-    exchange(incoming, outgoing, () => outgoing.writeContinue())
-  })
+  server.maxConnections = maxConnections + Math.ceil(maxConnections * SURPLUS_SHARE)
+  server.on('connection', socket => connections.add(socket))
+  server.on('listening', () => server.on('error', surviveSpentDescriptors))
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void): void => {
+    connections.answering(incoming.socket, outgoing)
+    if (connections.isSurplus(incoming.socket)) refuseSurplus(outgoing)
+    else exchange(incoming, outgoing, invite)
+  }
+  server.on('request', (incoming, outgoing) => answer(incoming, outgoing))
+  server.on('checkContinue', (incoming, outgoing) => answer(incoming, outgoing, () => outgoing.writeContinue()))
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const outgoing = open.get(socket)
-    const answering = outgoing?.headersSent === true && !outgoing.writableFinished
+    const answering = connections.unfinished(socket)?.headersSent === true
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy()
     else socket.end(refusal(error.code), () => socket.destroy())
   })
   return server
+}
+
+/** Accepting fails while all descriptors are taken; the next connection is accepted again. */
+function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error
+}
+
+function refuseSurplus(outgoing: ServerResponse): void {
+  const message = 'the node has as many connections as it can serve'
+  const body = JSON.stringify({ error: 'Service Unavailable', message, code: 'UNAVAILABLE' })
+  outgoing.writeHead(503, {
+    'content-type': 'application/json; charset=utf-8',
+    'access-control-allow-origin': '*',
+    'x-content-type-options': 'nosniff',
+    'content-length': String(Buffer.byteLength(body)),
+    'retry-after': String(RETRY_SECONDS),
+    connection: 'close',
+  })
+  outgoing.end(body)
 }
 
 /** The answer to bytes that are no request, written by hand because there is no response object for them. */

@@ -1,3 +1,4 @@
+import { areDescriptorsSpent } from '../domain/descriptors-spent.ts'
 import { isDiskFull } from '../domain/disk-full.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from './json-response.ts'
@@ -88,10 +89,16 @@ const INTERNAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const DEFAULT_RETRY_SECONDS = 5
 
-/** What a client may know of an error: an unknown one becomes `INTERNAL_ERROR`, a full disk `STORAGE_FULL`. */
+/**
+ * What a client may know of an error: an unknown one becomes `INTERNAL_ERROR`, a full disk `STORAGE_FULL`, spent
+ * file descriptors `UNAVAILABLE`.
+ */
 export function publicError(error: unknown): HoldfastError {
   if (isDiskFull(error)) {
     return new HoldfastError('STORAGE_FULL', 'the node has no space left for new content', { cause: error })
+  }
+  if (areDescriptorsSpent(error)) {
+    return new HoldfastError('UNAVAILABLE', 'the node has too many files and connections open', { cause: error })
   }
   if (isHoldfastError(error) && !INTERNAL.has(error.code)) return error
   return new HoldfastError('INTERNAL_ERROR', 'the request failed inside the node', { cause: error })

@@ -1,0 +1,10 @@
+const DEEPEST_CAUSE = 8
+
+/** An error and what caused it, as far as there are errors. */
+export function causesOf(error: unknown): (Error & { code?: unknown })[] {
+  const causes: Error[] = []
+  for (let cause = error; cause instanceof Error && causes.length < DEEPEST_CAUSE; cause = cause.cause) {
+    causes.push(cause)
+  }
+  return causes
+}
