@@ -116,7 +116,7 @@ test('a CAR is pinned exactly if it is whole, whatever its DAGs, their order and
       await engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(dataDir)).toEqual(EMPTY)
     })
-    await fc.assert(check, { numRuns: 60 })
+    await fc.assert(check, { numRuns: 120 })
   })
   // Both happen, or little has been tested.
   expect(seen.whole).toBeGreaterThan(5)

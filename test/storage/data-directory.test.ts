@@ -185,7 +185,7 @@ describe('a data directory', () => {
         two.engine.events.on('pin:created', ({ record }) => seen.push(record.cid))
         const content = pseudoRandom(700_000, 'apart')
         const { record } = await one.engine.pins.upload(content, { account: one.account })
-        expect(two.engine.accounts.find(one.account)).toBeUndefined()
+        expect(await two.engine.accounts.find(one.account)).toBeUndefined()
         expect((await two.engine.pins.list({ account: two.account })).total).toBe(0)
         await expect(two.engine.pins.pin({ account: two.account, cid: record.cid })).rejects.toMatchObject({
           code: 'CID_NOT_FOUND',
