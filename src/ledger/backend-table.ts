@@ -3,13 +3,37 @@ import type { Database } from '../storage/database.ts'
 /** The backend of the engine's own data directory. */
 export const DEFAULT_BACKEND_ID = 0
 
-/** The number under which the ledger knows the backend with this data directory; the first use gives it one. */
-export function backendIdOf(db: Database, dataDir: string): number {
-  return db.transaction(() => {
-    const find = db.prepare<[string], { id: number }>('SELECT id FROM backends WHERE data_dir = ?')
-    const found = find.get(dataDir)
-    if (found !== undefined) return found.id
-    const insert = db.prepare<[string], unknown>('INSERT INTO backends (data_dir) VALUES (?)')
-    return Number(insert.run(dataDir).lastInsertRowid)
-  })
+/** A data directory that belongs to a cluster. */
+export interface BackendRow {
+  id: number
+  dataDir: string
+  /** What the directory's own file says; null for one that a version without such files has made. */
+  identity: string | null
+}
+
+const COLUMNS = 'id, data_dir AS dataDir, identity'
+
+export function backendAt(db: Database, dataDir: string): BackendRow | undefined {
+  return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE data_dir = ?`).get(dataDir)
+}
+
+export function backendOf(db: Database, identity: string): BackendRow | undefined {
+  return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE identity = ?`).get(identity)
+}
+
+/** Gives a data directory a number in the ledger. Returns it. */
+export function insertBackend(db: Database, dataDir: string, identity: string): number {
+  const insert = db.prepare<[string, string]>('INSERT INTO backends (data_dir, identity) VALUES (?, ?)')
+  return Number(insert.run(dataDir, identity).lastInsertRowid)
+}
+
+export function updateBackend(db: Database, { id, dataDir, identity }: BackendRow): void {
+  db.prepare<[string, string | null, number]>('UPDATE backends SET data_dir = ?, identity = ? WHERE id = ?').run(
+    ...([dataDir, identity, id] as const),
+  )
+}
+
+/** Whether the ledger knows of anything in a data directory. */
+export function hasBlocks(db: Database, backendId: number): boolean {
+  return db.prepare<[number]>('SELECT 1 FROM blocks WHERE backend_id = ? LIMIT 1').get(backendId) !== undefined
 }

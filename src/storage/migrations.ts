@@ -207,4 +207,9 @@ export const migrations: readonly string[] = [
   ALTER TABLE second_factors ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX second_factors_in_clear ON second_factors (account_id) WHERE sealed = 0;
   `,
+  `
+  -- What a file in the directory says, by which it is recognised; null until a start has written one.
+  ALTER TABLE backends ADD COLUMN identity TEXT;
+  CREATE UNIQUE INDEX backends_by_identity ON backends (identity);
+  `,
 ]

@@ -1,8 +1,27 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { makeDirectory } from './make-directory.ts'
+
+/** The directories that engines of this process own, by place. Shared by all copies of this module. */
+const OWNED = Symbol.for('holdfast.ownedDirectories')
+const shared = globalThis as { [OWNED]?: Set<string> }
+shared[OWNED] ??= new Set()
+const owned = shared[OWNED]
+
+export interface OwnedDirectory {
+  datastore: LevelDatastore
+  /** Closes the datastore and lets the directory go. */
+  close(): Promise<void>
+}
+
+/** Where a directory is, whatever it is called. @throws the error of the file system */
+export function placeOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true })
+  return `${dev}:${ino}`
+}
 
 /** How long a new owner waits for the one before it to end. */
 const HANDOVER_MS = 5_000
@@ -10,12 +29,12 @@ const RETRY_MS = 100
 
 /**
  * Makes a data directory ours: LevelDB holds an operating-system lock on `datastore/` for as long as it is open,
- * and the kernel gives it back however the process ends. The caller closes the datastore.
+ * and the kernel gives it back however the process ends. The caller closes it.
  *
- * @throws HoldfastError `DATA_DIR_IN_USE` if another process still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
+ * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
  * cannot be created or written.
  */
-export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore> {
+export async function ownDataDirectory(dataDir: string): Promise<OwnedDirectory> {
   const path = join(dataDir, 'datastore')
   try {
     makeDirectory(dataDir, OWNERS_DIRECTORY)
@@ -23,13 +42,27 @@ export async function ownDataDirectory(dataDir: string): Promise<LevelDatastore>
   } catch (cause) {
     throw unusable(dataDir, cause)
   }
+  const place = placeOf(dataDir)
   let isRepaired = false
   for (let waited = 0; ; waited += RETRY_MS) {
+    if (owned.has(place)) {
+      if (waited >= HANDOVER_MS) {
+        throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another Holdfast in this process`)
+      }
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+      continue
+    }
+    // Ours before anything is awaited; LevelDB's lock knows other processes, and in this one the same name alone.
+    owned.add(place)
     const datastore = new LevelDatastore(path)
     try {
       await datastore.db.open()
-      return datastore
+      const close = async (): Promise<void> => {
+        await datastore.close().finally(() => owned.delete(place))
+      }
+      return { datastore, close }
     } catch (cause) {
+      owned.delete(place)
       await datastore.close().catch(() => undefined)
       if (!isLocked(cause)) {
         if (isRepaired || !isCorrupt(cause)) throw unusable(dataDir, cause)

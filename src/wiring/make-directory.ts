@@ -1,5 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { syncDirectoryNow } from '../content/file-system.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
 
 /**
  * Creates a directory and what is missing above it. Node's own `recursive` never returns where a file system answers
@@ -20,11 +22,21 @@ function tryMake(path: string, mode: number | undefined): boolean {
     mkdirSync(path, mode)
     // The process's umask may have taken from it.
     if (mode !== undefined) chmodSync(path, mode)
+    syncParent(path)
     return true
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EEXIST') return true
     if (code === 'ENOENT' && dirname(path) !== path) return false
     throw error
+  }
+}
+
+/** Makes the new name survive a power cut, where whoever runs the node may read what it is in. */
+function syncParent(path: string): void {
+  try {
+    syncDirectoryNow(dirname(path))
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'EINVAL'].includes(fileErrorCode(error) ?? '')) throw error
   }
 }

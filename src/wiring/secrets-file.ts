@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, open, readFile, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { chmod, readFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
-import { nodeFileSystem, OWNERS_FILE } from '../content/file-system.ts'
+import { OWNERS_FILE } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { replaceFile } from './replace-file.ts'
 
 const schema = Type.Object({
   signingKeys: Type.Array(
@@ -54,23 +53,4 @@ export class SecretsFile implements SigningKeyStore {
     await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
     this.#signingKeys = signingKeys
   }
-}
-
-/** Either the old text is there or the new one, whenever the power goes. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`
-  try {
-    const handle = await open(temporary, 'wx', OWNERS_FILE)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-  await nodeFileSystem.syncDirectory(dirname(path))
 }

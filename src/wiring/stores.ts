@@ -12,9 +12,10 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
-import { backendIdOf, DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
 import { Database } from '../storage/database.ts'
+import { clusterDirectories } from './cluster-directories.ts'
 import { ownDataDirectory } from './data-directory.ts'
 import { openDataKey } from './data-key.ts'
 import { keepToOwner } from './permissions.ts'
@@ -74,26 +75,19 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
     const sealing = openDataKey(database, dataDir)
-    const datastore = await sealedDatastore(owned, sealing)
+    const datastore = await sealedDatastore(owned.datastore, sealing)
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const openBlockFiles = (dir: string): Promise<BlockFiles> => blockFilesIn(dir, threads, options.fileSystem)
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
     const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
     const ownBackends = new Map<string, number>()
-    for (const cluster of options.clusters) {
-      if (cluster.dataDir === undefined) continue
-      const clusterDir = resolve(cluster.dataDir)
-      if (clusterDir === dataDir) {
-        throw new HoldfastError('CONFIG_INVALID', `clusters: ${cluster.id}.dataDir is the engine's own`)
-      }
-      const backendId = backendIdOf(database, clusterDir)
-      ownBackends.set(cluster.id, backendId)
-      if (blockFiles.has(backendId)) continue
-      const clusterOwned = await ownDataDirectory(clusterDir)
+    for (const { path, backendId, clusterIds } of await clusterDirectories(database, dataDir, options.clusters)) {
+      for (const id of clusterIds) ownBackends.set(id, backendId)
+      const clusterOwned = await ownDataDirectory(path)
       closers.push(() => clusterOwned.close())
-      blockFiles.set(backendId, await openBlockFiles(clusterDir))
-      keepToOwner(clusterDir, options.logger)
+      blockFiles.set(backendId, await openBlockFiles(path))
+      keepToOwner(path, options.logger)
     }
     keepToOwner(dataDir, options.logger)
     return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, sealing, close }

@@ -10,8 +10,8 @@ const CALLS = 'write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat'
 const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status === 0
 
 /** System calls in the order in which they ended: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to the output. */
-async function callsOf(dataDir: string): Promise<string[]> {
-  const output = join(dataDir, 'calls')
+async function callsOf(dir: string, dataDir: string): Promise<string[]> {
+  const output = join(dir, 'calls')
   const args = ['-f', '-y', '-s', '64', '-o', output, '-e', `trace=${CALLS}`, process.execPath, CHILD, dataDir]
   await promisify(execFile)('strace', args, { timeout: 60_000 })
   const begun = new Map<string, string>()
@@ -42,8 +42,9 @@ function told(call: string, dataDir: string): string {
 
 describe.skipIf(!canTrace)('the system calls of a write (not run where strace is absent)', () => {
   test('are in the order that survives a power cut', { timeout: 60_000 }, async () => {
-    await withTempDir(async dataDir => {
-      const calls = await callsOf(dataDir)
+    await withTempDir(async dir => {
+      const dataDir = join(dir, 'data')
+      const calls = await callsOf(dir, dataDir)
       const during = (name: string): string[] =>
         calls.slice(calls.indexOf(`write begin ${name}`) + 1, calls.indexOf(`write answer ${name}`))
       expect(during('small').filter(call => call.startsWith('sync '))).toEqual(['sync holdfast.db-wal'])
@@ -58,7 +59,9 @@ describe.skipIf(!canTrace)('the system calls of a write (not run where strace is
       const [, shard] = /^unlink (blocks\/..)/.exec(collecting[unlinked] ?? '') ?? []
       expect(collecting.slice(0, unlinked)).toContain('sync holdfast.db-wal')
       expect(collecting.indexOf(`sync ${shard}`)).toBeGreaterThan(unlinked)
-      expect(calls).toContain(`sync ${dataDir}`)
+      // The names of the data directory and of `blocks` in it.
+      expect(calls).toContain(`sync ${dir}`)
+      expect(calls.slice(0, calls.indexOf('write begin small'))).toContain(`sync ${dataDir}`)
     })
   })
 })
