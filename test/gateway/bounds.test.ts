@@ -4,6 +4,7 @@ import type { CID } from 'multiformats/cid'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { streamCar } from '../../src/gateway/car-stream.ts'
 import { streamFile } from '../../src/gateway/file-stream.ts'
+import type { Loaded } from '../../src/gateway/node-cache.ts'
 import { streamTar } from '../../src/gateway/tar-stream.ts'
 import { decodeNode } from '../../src/gateway/unixfs-node.ts'
 import { apiRequest, directClient, readBody } from './client.ts'
@@ -132,6 +133,34 @@ describe('content that repeats itself', () => {
       }
       await expect(read()).rejects.toMatchObject({ code: 'DIRECTORY_TOO_LARGE' })
       expect(chunks).toBeLessThanOrEqual(5_010)
+    }
+  })
+
+  test('walks of what is at hand give the loop back', async () => {
+    const files = await doublingFile(14, await rawBlock(Buffer.from('x')))
+    const folders = await doubling(14, await directory([]), cid =>
+      directory([
+        ['a', cid],
+        ['b', cid],
+      ]),
+    )
+    const walks = [
+      (reader: MapReader, loaded: Loaded) =>
+        loaded.node.kind === 'file'
+          ? streamFile(reader, loaded.node, { start: 0, end: loaded.node.size })
+          : streamTar(reader, loaded, 'x'),
+      (reader: MapReader, { node: { cid } }: Loaded) =>
+        streamCar(reader, { trail: [cid], scope: 'all', range: null, duplicates: true }),
+    ]
+    for (const blocks of [files, folders]) {
+      const [cid, block] = blocks.at(-1) as Block
+      for (const walk of walks) {
+        const reader = MapReader.over(mapOf(blocks))
+        const turns = await countTurns(async () => {
+          for await (const _ of walk(reader, { node: decodeNode(cid, block), block }));
+        })
+        expect(turns).toBeGreaterThan(2)
+      }
     }
   })
 
