@@ -120,6 +120,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const peers = node
     parts.add(T.network, { fetcher: node, peerCount: () => peers?.peerCount() ?? 0 })
     parts.get(T.sweeper).start()
+    parts.get(T.accountRemoval).wake()
     const endUse = node === null ? () => undefined : await useNetwork(parts, node)
     for (const reserve of parts.get(T.reserves).values()) reserve.start()
     return startedEngine(parts, stores, resolve(dataDir), { node, endUse })
@@ -146,6 +147,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     await parts.get(T.fetchScheduler).stop()
     endUse()
     await node?.stop()
+    await parts.get(T.accountRemoval).stop()
     await parts.get(T.sweeper).stop()
     await collector.stop()
     for (const reserve of parts.get(T.reserves).values()) await reserve.stop()

@@ -43,22 +43,44 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['GET', '/accounts'],
   ] as const
 
-  test.each(rows)('%s %s is for the owner alone, by a key that has every scope', async (method, path) => {
-    const user = await engine.accounts.create({ email: `${path.slice(1)}@example.org`, plan: 'unlimited' })
-    const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
-    const lesser = await engine.keys.create(ownerId, { name: path.slice(1), scopes: SCOPES.slice(0, 3) })
-    const ask = (headers: Record<string, string>) => client.request(method, `/admin/v1${path}`, { headers })
+  const accountRows = [
+    ['POST', '/accounts/:id/disable'],
+    ['POST', '/accounts/:id/enable'],
+    ['GET', '/accounts/:id/sessions'],
+    ['DELETE', '/accounts/:id/sessions'],
+    ['DELETE', '/accounts/:id'],
+  ] as const
 
-    const nobody = await ask({})
-    expect([nobody.status, nobody.json.code]).toEqual([401, 'INVALID_API_KEY'])
-    const stranger = await ask(auth(theirs.secret))
-    expect([stranger.status, stranger.json.code]).toEqual([403, 'OWNER_REQUIRED'])
-    const partly = await ask(auth(lesser.secret))
-    expect([partly.status, partly.json]).toMatchObject([403, { code: 'missing_scope', required: SCOPES[3] }])
-    const whole = await ask(owner)
-    expect(whole.status).toBe(200)
-    expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
-  })
+  test.each([...rows, ...accountRows])(
+    '%s %s is for the owner alone, by a key that has every scope',
+    async (method, row) => {
+      const path = row.replace(
+        ':id',
+        (await engine.accounts.create({ email: `${method}${row.replaceAll(/[/:]/g, '.')}@example.net`, plan: 'free' }))
+          .id,
+      )
+      const user = await engine.accounts.create({
+        email: `${method}.${row.replaceAll(/[/:]/g, '.')}@example.org`,
+        plan: 'unlimited',
+      })
+      const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
+      const lesser = await engine.keys.create(ownerId, {
+        name: `${method} ${row.replaceAll('/', ' ')}`,
+        scopes: SCOPES.slice(0, 3),
+      })
+      const ask = (headers: Record<string, string>) => client.request(method, `/admin/v1${path}`, { headers })
+
+      const nobody = await ask({})
+      expect([nobody.status, nobody.json.code]).toEqual([401, 'INVALID_API_KEY'])
+      const stranger = await ask(auth(theirs.secret))
+      expect([stranger.status, stranger.json.code]).toEqual([403, 'OWNER_REQUIRED'])
+      const partly = await ask(auth(lesser.secret))
+      expect([partly.status, partly.json]).toMatchObject([403, { code: 'missing_scope', required: SCOPES[3] }])
+      const whole = await ask(owner)
+      expect(whole.status).toBe(200)
+      expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
+    },
+  )
 
   test('stats tell what is held', async () => {
     const { json } = await client.request('GET', '/admin/v1/stats', { headers: owner })
@@ -118,6 +140,54 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(paged[1].pagination).toEqual({ page: 2, limit: 2, total: all.total, totalPages: Math.ceil(all.total / 2) })
     expect(await ask('?page=9007199254740991')).toMatchObject({ accounts: [], total: all.total })
     expect(await ask('?limit=0')).toMatchObject({ code: 'VALIDATION' })
+  })
+
+  test('an account is disabled, enabled and deleted', async () => {
+    const { id } = await engine.accounts.create({ email: 'managed@example.org', plan: 'unlimited' })
+    const theirs = auth((await engine.keys.create(id, { name: 'all', scopes: SCOPES })).secret)
+    const { record } = await engine.pins.upload(pseudoRandom(100, 'managed'), { account: id })
+    const manage = async (method: string, path: string) => {
+      const { status, json } = await client.request(method, `/admin/v1/accounts/${path}`, { headers: owner })
+      return { status, json }
+    }
+    const me = async () => {
+      const { status, json } = await client.request('GET', '/api/v3/users/me', { headers: theirs })
+      return [status, json.code]
+    }
+    expect(await me()).toEqual([200, undefined])
+    expect(await manage('POST', `${id}/disable`)).toMatchObject({ status: 200, json: { id, disabled: true } })
+    expect(await me()).toEqual([403, 'account_disabled'])
+    expect((await engine.pins.status({ account: id, cid: record.cid }))[0]?.record.status).toBe('pinned')
+    expect(await manage('POST', `${id}/enable`)).toMatchObject({ status: 200, json: { id, disabled: false } })
+    expect(await me()).toEqual([200, undefined])
+    expect(await manage('DELETE', id)).toEqual({ status: 200, json: { id, deleted: true } })
+    expect(await me()).toEqual([401, 'INVALID_API_KEY'])
+    for (const [method, path] of accountRows) {
+      const gone = path.replace('/accounts/:id', id)
+      expect(await manage(method, gone)).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } })
+    }
+    for (const [method, path] of [
+      ['POST', `${ownerId}/disable`],
+      ['DELETE', ownerId],
+    ] as const) {
+      expect(await manage(method, path)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } })
+    }
+  })
+
+  test('the sessions of an account are seen and ended', async () => {
+    const password = 'a password to remember'
+    const email = 'signed-in@example.org'
+    const { id } = await engine.accounts.create({ email, plan: 'free', password })
+    const login = { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) }
+    const { token } = (await client.request('POST', '/api/v3/auth/login', login)).json
+    const me = async () => (await client.request('GET', '/api/v3/users/me', { headers: auth(token) })).status
+    expect(await me()).toBe(200)
+    const ask = async (method: string) =>
+      (await client.request(method, `/admin/v1/accounts/${id}/sessions`, { headers: owner })).json
+    expect(await ask('GET')).toMatchObject({ sessions: [{ current: false }], next: null })
+    expect(await ask('DELETE')).toEqual({ ended: 1 })
+    expect(await me()).toBe(401)
+    expect(await ask('GET')).toEqual({ sessions: [], next: null })
   })
 
   test('other methods and paths are refused in JSON, and the contract’s description says nothing of any', async () => {

@@ -26,6 +26,8 @@ export interface AccountServiceOptions {
   cache: CredentialCache
   clock: Clock
   random?: RandomBytes
+  /** Called when an account has been marked deleted, to have what it had removed. */
+  onDeleted?: () => void
 }
 
 /** The address of the first owner, kept free for it. */
@@ -42,6 +44,7 @@ export class AccountService {
   readonly #cache: CredentialCache
   readonly #clock: Clock
   readonly #random: RandomBytes
+  readonly #onDeleted: () => void
 
   constructor(options: AccountServiceOptions) {
     this.#store = options.store
@@ -50,6 +53,7 @@ export class AccountService {
     this.#cache = options.cache
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
+    this.#onDeleted = options.onDeleted ?? (() => undefined)
   }
 
   /**
@@ -144,6 +148,20 @@ export class AccountService {
    */
   async setDisabled(id: string, disabled: boolean): Promise<Account> {
     return this.#change(id, { disabled })
+  }
+
+  /**
+   * Deletes an account. It cannot be used any more when this resolves, and its email is free; keys, sessions and pins are
+   * removed in the background, by an engine on the data directory, and after a restart at the latest.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner that is not disabled.
+   */
+  async delete(id: string): Promise<void> {
+    const outcome = await this.#store.markDeleted(id, this.#clock.now())
+    this.#cache.clear()
+    if (outcome === 'no_account') throw notFound(id)
+    if (outcome === 'last_owner') throw lastOwner()
+    this.#onDeleted()
   }
 
   /**

@@ -12,5 +12,10 @@ export function createAdminRoutes(services: AdminServices): Route[] {
     { method: 'POST', path: `${ADMIN_PATH}/gc`, access: 'owner', handler: admin.collect },
     { method: 'POST', path: `${ADMIN_PATH}/verify`, access: 'owner', handler: admin.verify },
     { method: 'GET', path: `${ADMIN_PATH}/accounts`, access: 'owner', handler: admin.accounts },
+    { method: 'DELETE', path: `${ADMIN_PATH}/accounts/:id`, access: 'owner', handler: admin.delete },
+    { method: 'POST', path: `${ADMIN_PATH}/accounts/:id/disable`, access: 'owner', handler: admin.disable },
+    { method: 'POST', path: `${ADMIN_PATH}/accounts/:id/enable`, access: 'owner', handler: admin.enable },
+    { method: 'GET', path: `${ADMIN_PATH}/accounts/:id/sessions`, access: 'owner', handler: admin.sessions },
+    { method: 'DELETE', path: `${ADMIN_PATH}/accounts/:id/sessions`, access: 'owner', handler: admin.endSessions },
   ]
 }

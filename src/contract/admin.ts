@@ -6,18 +6,19 @@ import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
 import type { Statistics } from '../pins/statistics.ts'
-import { positiveInteger } from './page-query.ts'
-import { presentManagedAccount } from './presenters.ts'
+import { pageRequest, positiveInteger } from './page-query.ts'
+import { presentManagedAccount, presentSessions } from './presenters.ts'
 import { progressLines } from './progress-lines.ts'
 import { bodyReader } from './schemas.ts'
-import type { Pins } from './services.ts'
+import type { Pins, SessionLists } from './services.ts'
 
 /** What the owner's handlers are made of. */
 export interface AdminServices {
   statistics: Pick<Statistics, 'read'>
   collector: Pick<Collector, 'collect'>
   verifier: Pick<Verifier, 'verify'>
-  accounts: Pick<AccountService, 'page'>
+  accounts: Pick<AccountService, 'page' | 'get' | 'setDisabled' | 'delete'>
+  sessions: SessionLists
   pins: Pick<Pins, 'usage'>
 }
 
@@ -75,5 +76,36 @@ export class AdminRoutes {
       total,
       pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
     })
+  }
+
+  /** POST /accounts/:id/disable: its keys and sessions are refused from then on, its content stays. */
+  disable = (context: AuthenticatedContext): Promise<ApiResponse> => this.#setDisabled(context, true)
+
+  /** POST /accounts/:id/enable. */
+  enable = (context: AuthenticatedContext): Promise<ApiResponse> => this.#setDisabled(context, false)
+
+  /** DELETE /accounts/:id: it is gone when this is answered, its content soon after. */
+  delete = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const id = context.param('id')
+    await this.#services.accounts.delete(id)
+    return jsonResponse(200, { id, deleted: true })
+  }
+
+  /** GET /accounts/:id/sessions. */
+  sessions = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { id } = await this.#services.accounts.get(context.param('id'))
+    const page = await this.#services.sessions.list(id, pageRequest(context.query))
+    return jsonResponse(200, presentSessions(page, context.principal.credential.id))
+  }
+
+  /** DELETE /accounts/:id/sessions: all of them. */
+  endSessions = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+    const { id } = await this.#services.accounts.get(context.param('id'))
+    return jsonResponse(200, { ended: await this.#services.sessions.endAll(id) })
+  }
+
+  async #setDisabled(context: AuthenticatedContext, disabled: boolean): Promise<ApiResponse> {
+    const account = await this.#services.accounts.setDisabled(context.param('id'), disabled)
+    return jsonResponse(200, presentManagedAccount(account, await this.#services.pins.usage(account.id)))
   }
 }

@@ -1,5 +1,7 @@
 import type { ApiKey } from '../access/api-key.ts'
 import type { Account, Scope } from '../access/principal.ts'
+import type { Session } from '../access/session-registry.ts'
+import type { Page } from '../catalogue/page.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { CarOutcome, DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'
@@ -140,6 +142,14 @@ export function presentUser(account: Account, plan: Plan, clusters: number, usag
 /** An account as the owner of the node sees it. */
 export function presentManagedAccount(account: Account, usage: Usage): object {
   return { ...account, createdAt: iso(account.createdAt), usage }
+}
+
+/** `current`: the id of the session that asks, if one does. */
+export function presentSessions({ rows, next }: Page<Session>, current: string | null): object {
+  const sessions = rows.map(({ id, createdAt, expiresAt }) => {
+    return { id, createdAt: iso(createdAt), expiresAt: iso(expiresAt), current: id === current }
+  })
+  return { sessions, next }
 }
 
 export function presentNewKey(secret: string, key: ApiKey): object {

@@ -12,6 +12,7 @@ import { PinRoutes } from './pins.ts'
 import { PlanRoutes } from './plans.ts'
 import { ProfileRoutes } from './profile.ts'
 import type { ContractServices } from './services.ts'
+import { SessionRoutes } from './sessions.ts'
 import { StatusRoutes } from './status.ts'
 import { TokenRoutes } from './tokens.ts'
 import { UploadRoutes } from './uploads.ts'
@@ -31,6 +32,7 @@ export function createRoutes(services: ContractServices): Route[] {
   const profile = new ProfileRoutes(services.accounts, services.passwords, services.scopes, view)
   const auth = new AuthRoutes(services.logins, services.sessions, services.signUp, view)
   const secondFactor = new SecondFactorRoutes(services.secondFactor, services.passwords)
+  const sessions = new SessionRoutes(services.sessionLists)
   const tokens = new TokenRoutes(services.keys)
   const plans = new PlanRoutes(services.plans, services.pins)
   const absent = new NotOffered()
@@ -68,6 +70,9 @@ export function createRoutes(services: ContractServices): Route[] {
     { method: 'POST', path: '/auth/login', access: 'public', handler: auth.login },
     { method: 'POST', path: '/auth/2fa/verify-login', access: 'public', handler: auth.verifyLogin },
     { method: 'POST', path: '/auth/logout', access: 'authenticated', handler: auth.logout },
+    { method: 'GET', path: '/auth/sessions', access: 'session', handler: sessions.list },
+    { method: 'DELETE', path: '/auth/sessions', access: 'session', handler: sessions.endOthers },
+    { method: 'DELETE', path: '/auth/sessions/:id', access: 'session', handler: sessions.end },
     { method: 'POST', path: '/auth/2fa/setup', access: 'session', handler: secondFactor.setup },
     { method: 'POST', path: '/auth/2fa/enable', access: 'session', handler: secondFactor.enable },
     { method: 'POST', path: '/auth/2fa/disable', access: 'session', handler: secondFactor.disable },

@@ -5,6 +5,7 @@ import type { PasswordService } from '../access/password-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { SecondFactor } from '../access/second-factor.ts'
+import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SignUp } from '../access/sign-up.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
@@ -47,6 +48,7 @@ export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
 export type Accounts = Pick<AccountService, 'setProfile'>
 export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
 export type Sessions = Pick<SessionService, 'end'>
+export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
 export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
@@ -60,6 +62,7 @@ export interface ContractServices {
   accounts: Accounts
   logins: Logins
   sessions: Sessions
+  sessionLists: SessionLists
   signUp: SignUps
   passwords: Passwords
   secondFactor: SecondFactors

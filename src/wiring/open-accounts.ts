@@ -6,6 +6,7 @@ import { ScryptHasher } from '../access/password-hasher.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SecondFactor } from '../access/second-factor.ts'
+import { SessionRegistry } from '../access/session-registry.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
@@ -28,11 +29,12 @@ export interface AccountsOptions {
   clock?: Clock
 }
 
-/** The accounts, keys and second factors of a data directory, without its engine. */
+/** The accounts, keys, sessions and second factors of a data directory, without its engine. */
 export interface AccountsHandle {
   accounts: AccountService
   keys: KeyService
   secondFactor: SecondFactor
+  sessions: SessionRegistry
   /** To be called once everything asked for is done. */
   close(): void
 }
@@ -61,6 +63,7 @@ export function openAccounts(options: AccountsOptions): AccountsHandle {
     accounts: new AccountService({ store: access.accounts, hasher, plans, cache, clock }),
     keys: new KeyService({ store: access.keys, accounts: access.accounts, plans, scopes, secondFactor, cache, clock }),
     secondFactor,
+    sessions: new SessionRegistry(access.sessions, cache, clock),
     close: () => db.close(),
   }
 }

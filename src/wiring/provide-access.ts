@@ -11,6 +11,7 @@ import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { RequestLimits } from '../access/request-limits.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SecondFactor } from '../access/second-factor.ts'
+import { SessionRegistry } from '../access/session-registry.ts'
 import { SESSION_MS, SessionService } from '../access/session-service.ts'
 import { SessionTokens } from '../access/session-token.ts'
 import { SessionVerifier } from '../access/session-verifier.ts'
@@ -40,6 +41,7 @@ export function provideAccess(parts: Parts, config: EngineConfig, secrets: Signi
         plans: p.get(T.plans),
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
+        onDeleted: () => p.get(T.accountRemoval).wake(),
       }),
   )
   parts.provide(
@@ -92,6 +94,10 @@ function provideSessions(parts: Parts, config: EngineConfig, secrets: SigningKey
         cache: p.get(T.credentialCache),
         clock: p.get(T.clock),
       }),
+  )
+  parts.provide(
+    T.sessionRegistry,
+    p => new SessionRegistry(p.get(T.access).sessions, p.get(T.credentialCache), p.get(T.clock)),
   )
   parts.provide(
     T.passwords,

@@ -9,6 +9,7 @@ import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
+import { AccountRemoval } from '../pins/account-removal.ts'
 import { CarImporter } from '../pins/car-importer.ts'
 import { ExpirySweeper } from '../pins/expiry-sweeper.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
@@ -117,6 +118,23 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         statuses: p.get(T.pinStatus),
         clusters: p.get(T.clusters),
         activity: p.get(T.activity),
+      }),
+  )
+  parts.provide(
+    T.accountRemoval,
+    p =>
+      new AccountRemoval({
+        accounts: p.get(T.access).accounts,
+        pins: p.get(T.pins),
+        pinned: async (accountId, limit) => {
+          const live = { accountId, multihash: null, hasExpiration: false, now: p.get(T.clock).now() }
+          return p
+            .get(T.recordTable)
+            .page(live, 0, limit)
+            .map(({ cid }) => cid)
+        },
+        clock: p.get(T.clock),
+        logger: p.get(T.logger),
       }),
   )
   parts.provide(T.statistics, p => {

@@ -9,6 +9,7 @@ import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { RequestLimits } from '../access/request-limits.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { SecondFactor } from '../access/second-factor.ts'
+import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SessionTokens } from '../access/session-token.ts'
 import type { SignUp } from '../access/sign-up.ts'
@@ -36,6 +37,7 @@ import type { BlockTable } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootTable } from '../ledger/root-table.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
+import type { AccountRemoval } from '../pins/account-removal.ts'
 import type { CarImporter } from '../pins/car-importer.ts'
 import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
 import type { FetchScheduler } from '../pins/fetch-scheduler.ts'
@@ -97,6 +99,7 @@ export const T = {
   secondFactor: token<SecondFactor>('secondFactor'),
   sessionTokens: token<SessionTokens>('sessionTokens'),
   sessions: token<SessionService>('sessions'),
+  sessionRegistry: token<SessionRegistry>('sessionRegistry'),
   passwords: token<PasswordService>('passwords'),
   logins: token<LoginService>('logins'),
   signUp: token<SignUp>('signUp'),
@@ -118,6 +121,7 @@ export const T = {
   pinList: token<PinList>('pinList'),
   sweeper: token<ExpirySweeper>('sweeper'),
   pins: token<PinService>('pins'),
+  accountRemoval: token<AccountRemoval>('accountRemoval'),
   statistics: token<Statistics>('statistics'),
 
   api: token<ApiHandler>('api'),

@@ -231,6 +231,39 @@ export const authAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'auth.sessions',
+    name: 'MUST list the sessions of an account to a session of it, and end one, or all but the one that asks, at once',
+    async run(world) {
+      const account = await person(world)
+      const tokens = [await signIn(world, account), await signIn(world, account), await signIn(world, account)]
+      const [first = '', second = '', third = ''] = tokens
+      const stranger = await signIn(world, await person(world))
+      const list = async (query = '') =>
+        (await expectStatus(ask(world, first, 'GET', `/auth/sessions${query}`), 200)).json
+      const { sessions, next } = await list()
+      assert.deepEqual([sessions.length, next], [3, null])
+      assert.deepEqual(Object.keys(sessions[0]).toSorted(), ['createdAt', 'current', 'expiresAt', 'id'])
+      const ids = tokens.map(token => String(partOf(token, 1).jti))
+      const current = sessions.find((session: { current: boolean }) => session.current)
+      assert.equal(current.id, ids[0])
+      const page = await list('?limit=2')
+      const rest = await list(`?limit=2&after=${encodeURIComponent(page.next)}`)
+      assert.deepEqual([...page.sessions, ...rest.sessions], sessions)
+      assertError(await ask(world, first, 'GET', '/auth/sessions?limit=0'), 400, 'VALIDATION', 'limit')
+      assertError(await account.request('GET', `${BASE}/auth/sessions`), 403, 'SESSION_REQUIRED')
+      assertError(await ask(world, stranger, 'DELETE', `/auth/sessions/${ids[1]}`), 404, 'NOT_FOUND')
+      await expectStatus(ask(world, second), 200)
+      const one = await expectStatus(ask(world, first, 'DELETE', `/auth/sessions/${ids[1]}`), 200)
+      assert.deepEqual(one.json, { ended: 1 })
+      assertError(await ask(world, second), 401, 'INVALID_API_KEY')
+      assertError(await ask(world, first, 'DELETE', `/auth/sessions/${ids[1]}`), 404, 'NOT_FOUND')
+      const others = await expectStatus(ask(world, first, 'DELETE', '/auth/sessions'), 200)
+      assert.deepEqual(others.json, { ended: 1 })
+      assertError(await ask(world, third), 401, 'INVALID_API_KEY')
+      for (const token of [first, stranger]) await expectStatus(ask(world, token), 200)
+    },
+  },
+  {
     id: 'auth.profile',
     name: 'MUST change the name by a session or a full key, the email by a session, and ignore what it does not know',
     async run(world) {

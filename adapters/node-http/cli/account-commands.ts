@@ -1,9 +1,9 @@
-import { SCOPES } from '../../../src/index.ts'
+import { type Account, SCOPES } from '../../../src/index.ts'
 import { readFlags, requireFlag } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
 import { readPassword } from './password-input.ts'
 import type { Environment } from './settings.ts'
-import { findAccount, presentAccount, withAccounts } from './with-accounts.ts'
+import { type Accounts, findAccount, presentAccount, withAccounts } from './with-accounts.ts'
 
 /** `account create`. */
 export async function createAccount(args: readonly string[], env: Environment): Promise<boolean> {
@@ -47,25 +47,77 @@ export async function setAccountPlan(args: readonly string[], env: Environment):
 }
 
 /** `account set-password`. */
-export async function setAccountPassword(args: readonly string[], env: Environment): Promise<boolean> {
-  const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
-  if (flags === null) return false
-  const idOrEmail = flags.email ?? requireFlag(flags, 'account')
-  return withAccounts(flags, env, async handle => {
-    const account = await findAccount(handle, idOrEmail)
-    await handle.accounts.setPassword(account.id, await readPassword())
-    printJson({ account: presentAccount(account), passwordSet: true })
+export function setAccountPassword(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ accounts }, account) => {
+    await accounts.setPassword(account.id, await readPassword())
+    return { account: presentAccount(account), passwordSet: true }
   })
 }
 
 /** `account disable-2fa`. */
-export async function disableSecondFactor(args: readonly string[], env: Environment): Promise<boolean> {
+export function disableSecondFactor(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ secondFactor }, account) => {
+    return { account: presentAccount(account), disabled: await secondFactor.disable(account.id) }
+  })
+}
+
+/** `account disable`. */
+export function disableAccount(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ accounts }, { id }) => {
+    const account = await accounts.setDisabled(id, true)
+    return { account: presentAccount(account), disabled: true }
+  })
+}
+
+/** `account enable`. */
+export function enableAccount(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ accounts }, { id }) => {
+    const account = await accounts.setDisabled(id, false)
+    return { account: presentAccount(account), disabled: false }
+  })
+}
+
+/** `account delete`. */
+export function deleteAccount(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ accounts }, account) => {
+    await accounts.delete(account.id)
+    return { account: presentAccount(account), deleted: true }
+  })
+}
+
+/** `account sessions`. */
+export function listSessions(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ sessions }, account) => {
+    const listed: object[] = []
+    let after: string | null = null
+    do {
+      const page: Awaited<ReturnType<typeof sessions.list>> = await sessions.list(account.id, { after, limit: 1_000 })
+      for (const { id, createdAt, expiresAt } of page.rows) {
+        listed.push({ id, createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) })
+      }
+      after = page.next
+    } while (after !== null)
+    return { account: presentAccount(account), sessions: listed }
+  })
+}
+
+/** `account end-sessions`. */
+export function endSessions(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ sessions }, account) => {
+    return { account: presentAccount(account), ended: await sessions.endAll(account.id) }
+  })
+}
+
+/** Does some work on the account that the flags name, and prints what comes of it. False if help was wanted. */
+async function withAccount(
+  args: readonly string[],
+  env: Environment,
+  work: (handle: Accounts, account: Account) => Promise<object>,
+): Promise<boolean> {
   const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
   if (flags === null) return false
   const idOrEmail = flags.email ?? requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
-    const account = await findAccount(handle, idOrEmail)
-    const disabled = await handle.secondFactor.disable(account.id)
-    printJson({ account: presentAccount(account), disabled })
+    printJson(await work(handle, await findAccount(handle, idOrEmail)))
   })
 }

@@ -1,8 +1,13 @@
 import { isHoldfastError } from '../../../src/index.ts'
 import {
   createAccount,
+  deleteAccount,
+  disableAccount,
   disableSecondFactor,
+  enableAccount,
+  endSessions,
   listAccounts,
+  listSessions,
   setAccountPassword,
   setAccountPlan,
 } from './account-commands.ts'
@@ -41,6 +46,11 @@ const COMMANDS = new Map<HelpTopic, Command>([
   ['account set-plan', setAccountPlan],
   ['account set-password', setAccountPassword],
   ['account disable-2fa', disableSecondFactor],
+  ['account disable', disableAccount],
+  ['account enable', enableAccount],
+  ['account delete', deleteAccount],
+  ['account sessions', listSessions],
+  ['account end-sessions', endSessions],
   ['key create', createKey],
   ['key list', listKeys],
   ['key revoke', revokeKey],

@@ -32,6 +32,11 @@ Accounts and keys, on the data directory, beside a running server or without one
   account set-plan       put an account on another plan
   account set-password   give an account a password to sign in with
   account disable-2fa    turn the second factor of an account off
+  account disable        refuse an account for the time being
+  account enable         let it in again
+  account delete         delete an account and its pins
+  account sessions       show where an account is signed in
+  account end-sessions   end its sessions
   key create             make a key for an account
   key revoke             take a key away
   key list               show the keys of an account
@@ -52,7 +57,9 @@ HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, is an API key of the ow
 HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.
 HOLDFAST_METRICS says who may read /metrics: loopback (the default), all or nobody.`,
 
-  account: `Usage: holdfast account create|list|set-plan|set-password|disable-2fa [flags]
+  account: `Usage: holdfast account COMMAND [flags]
+
+create, list, set-plan, set-password, disable-2fa, disable, enable, delete, sessions, end-sessions.
 
 Each has its own --help.`,
 
@@ -89,6 +96,43 @@ ${COMMON}`,
   'account disable-2fa': `Usage: holdfast account disable-2fa --account ACCOUNT [flags]
 
 Turns the second factor of an account off, for whoever has lost it and the recovery codes.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account disable': `Usage: holdfast account disable --account ACCOUNT [flags]
+
+Refuses an account's keys and sessions from now on, and lets nobody sign in; a running server follows within a second.
+Its content stays.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account enable': `Usage: holdfast account enable --account ACCOUNT [flags]
+
+Takes back account disable.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account delete': `Usage: holdfast account delete --account ACCOUNT [flags]
+
+Deletes an account for ever, with its keys, sessions and pins. It can do nothing from now on; a running server follows
+within a second, and has removed its content soon after. Without one the next start does.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account sessions': `Usage: holdfast account sessions --account ACCOUNT [flags]
+
+Prints where an account is signed in as JSON, oldest first.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}`,
+
+  'account end-sessions': `Usage: holdfast account end-sessions --account ACCOUNT [flags]
+
+Ends all sessions of an account; a running server follows within a second. Keys stay as they are.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,

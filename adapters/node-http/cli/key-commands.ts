@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ApiKey } from '../../../src/index.ts'
 import { listFlag, readFlags, requireFlag, usageError } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
@@ -33,10 +34,13 @@ export async function listKeys(args: readonly string[], env: Environment): Promi
   const idOrEmail = requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
     const account = await findAccount(handle, idOrEmail)
-    const rows = (await handle.keys.list(account.id)).map(({ name, label, prefix, scopes, ipAllowlist, ...times }) => ({
+    const keys: ApiKey[] = []
+    for await (const page of handle.keys.pages(account.id)) keys.push(...page)
+    const rows = keys.map(({ name, label, prefix, parent, scopes, ipAllowlist, ...times }) => ({
       name,
       label,
       prefix,
+      parent,
       scopes,
       ipAllowlist,
       createdAt: isoTime(times.createdAt),

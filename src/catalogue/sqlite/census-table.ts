@@ -33,7 +33,7 @@ export class CensusTable {
     this.#roots = slice('roots', 'dag_size')
     this.#garbage = db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM garbage LIMIT ?)')
     this.#accounts = db.prepare(`
-      SELECT count(*) AS accounts, coalesce(sum(pins), 0) AS pins, coalesce(sum(stored_bytes), 0) AS bytes
+      SELECT count(*) FILTER (WHERE deleted_at IS NULL) AS accounts, coalesce(sum(pins), 0) AS pins, coalesce(sum(stored_bytes), 0) AS bytes
       FROM accounts`)
     this.#unfinished = db.prepare(
       'SELECT status, count(*) AS count FROM records WHERE fetch_id IS NOT NULL GROUP BY status',

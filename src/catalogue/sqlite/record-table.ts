@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 
@@ -126,7 +127,9 @@ export class RecordTable {
       ...([status, statusAt, statusReason, fetchId] as const),
       ...([name, originalName, customName, size, dagSize, expiresAt, createdAt] as const),
     )
-    this.#count.run(1, expiresAt === null ? 0 : 1, adds ? dagSize : 0, accountId)
+    const { changes } = this.#count.run(1, expiresAt === null ? 0 : 1, adds ? dagSize : 0, accountId)
+    // It may have been deleted while the content came.
+    if (changes === 0) throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
   }
 
   delete(record: RecordRow): void {

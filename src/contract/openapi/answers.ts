@@ -208,6 +208,18 @@ export const ANSWERS = {
       lastUsed: orNull(instant),
     }),
   ),
+  Sessions: Type.Object({
+    sessions: Type.Array(
+      Type.Object({
+        id: text,
+        createdAt: instant,
+        expiresAt: instant,
+        current: Type.Boolean({ description: 'whether it is the one that asks' }),
+      }),
+    ),
+    next: orNull(Type.String({ description: 'what the next page comes after; null at the end' })),
+  }),
+  SessionsEnded: Type.Object({ ended: Type.Integer({ minimum: 0, description: 'how many' }) }),
   Revoked: Type.Object({ name: text, revoked: Type.Literal(true) }),
 } satisfies Record<string, TSchema>
 

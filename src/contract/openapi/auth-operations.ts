@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import {
   readDisableBody,
   readEnableBody,
@@ -50,6 +51,28 @@ export const authOperations: Operations = {
     summary: 'End the session',
     details: 'An API key is not affected.',
     answers: { 200: 'Message' },
+  },
+  'GET /auth/sessions': {
+    tag: 'Signing in',
+    summary: 'Where the account is signed in, oldest first',
+    query: {
+      limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
+      after: { description: 'The `next` of the page before.', schema: Type.String() },
+    },
+    answers: { 200: 'Sessions' },
+    errors: ['VALIDATION'],
+  },
+  'DELETE /auth/sessions': {
+    tag: 'Signing in',
+    summary: 'End all sessions of the account but this one',
+    answers: { 200: 'SessionsEnded' },
+  },
+  'DELETE /auth/sessions/:id': {
+    tag: 'Signing in',
+    summary: 'End a session of the account',
+    path: { id: 'Its id, as listed.' },
+    answers: { 200: 'SessionsEnded' },
+    errors: ['NOT_FOUND', 'VALIDATION'],
   },
   'POST /auth/2fa/setup': {
     tag: 'Signing in',
