@@ -21,5 +21,5 @@ export interface AbuseRow {
 }
 
 /** Far above the turns of a few milliseconds, for two busy cores; far below what each row took before it was mended. */
-export const LONGEST_STALL_MS = 800
+export const LONGEST_STALL_MS = 1_500
 export const GROWTH_MIB = 300

@@ -1,4 +1,4 @@
-import { doublingDirectory } from '../dags.ts'
+import { doublingDirectory, nestedDirectories } from '../dags.ts'
 import type { AbuseRow } from '../row.ts'
 
 /** CARs of few bytes that stand for much. */
@@ -7,5 +7,15 @@ export const rows: readonly AbuseRow[] = [
     name: 'a CAR of 2^60 directory paths',
     answers: [200, 201, 400, 413],
     request: async server => (await server.importCar(doublingDirectory(60))).status,
+  },
+  {
+    name: 'a CAR of twelve thousand directories one in the other',
+    answers: [200, 201, 400],
+    request: async server => (await server.importCar(nestedDirectories(12_000))).status,
+  },
+  {
+    name: 'a CAR of a chain longer than a DAG may be deep',
+    answers: [400],
+    request: async server => (await server.importCar(nestedDirectories(14_000))).status,
   },
 ]

@@ -1,5 +1,13 @@
 import type { Dag } from '../../fetch/support/dags.ts'
-import { doublingDirectory, doublingFile, flatDirectory } from '../dags.ts'
+import {
+  doublingDirectory,
+  doublingFile,
+  flatDirectory,
+  manyNamesForOneLargeBlock,
+  nestedDirectories,
+  nestedDocument,
+  nestedShards,
+} from '../dags.ts'
 import type { AbuseRow } from '../row.ts'
 
 const MiB = 1024 ** 2
@@ -30,6 +38,8 @@ function reading(
   }
 }
 
+const html = { accept: 'text/html' }
+
 export const rows: readonly AbuseRow[] = [
   reading('a TAR of ten thousand small files', () => flatDirectory(10_000, 'tar'), {
     query: '?format=tar',
@@ -39,7 +49,7 @@ export const rows: readonly AbuseRow[] = [
     query: '?format=car',
     answers: [200],
   }),
-  reading('a file that doubles with each of its 27 blocks', () => doublingFile(26), {
+  reading('a file that doubles with each of its 25 blocks', () => doublingFile(24), {
     leaveAfter: 4 * MiB,
     answers: [200],
   }),
@@ -47,5 +57,27 @@ export const rows: readonly AbuseRow[] = [
     query: '?format=tar',
     leaveAfter: 4 * MiB,
     answers: [200],
+  }),
+  reading('a listing of 500 names for one block of 3.8 MB', () => manyNamesForOneLargeBlock(500, 80_000), {
+    query: '/',
+    headers: html,
+    answers: [200],
+  }),
+  reading('a page of a document a thousand levels deep with many lines', () => nestedDocument(950, 190_000), {
+    headers: html,
+    answers: [200],
+  }),
+  reading('a page of a document three thousand levels deep', () => nestedDocument(3_000, 1), {
+    headers: html,
+    answers: [200],
+  }),
+  reading('a TAR of 2,600 directories one in the other', () => nestedDirectories(2_600), {
+    query: '?format=tar',
+    answers: [200],
+  }),
+  reading('a listing of shards ten thousand deep', () => nestedShards(10_000), {
+    query: '/',
+    headers: html,
+    answers: [200, 400],
   }),
 ]

@@ -4,10 +4,10 @@ import type { AbuseRow } from '../row.ts'
 /** What the owner may ask for, while everybody else is served. */
 export const rows: readonly AbuseRow[] = [
   {
-    name: 'verification of twenty thousand small blocks',
+    name: 'verification of ten thousand small blocks',
     answers: [200],
     setUp: async server => {
-      await server.store(flatDirectory(20_000, 'verify'))
+      await server.store(flatDirectory(10_000, 'verify'))
     },
     request: async server => (await server.ask('/admin/v1/verify', { method: 'POST' })).status,
   },
