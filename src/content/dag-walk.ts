@@ -124,8 +124,9 @@ export async function newLinks(
   const links: CID[] = []
   for (const link of stepsThrough(cid, bytes)) {
     if (turnSpent()) await nextTurn(signal)
-    if (link === null || seen.has(dagKey(link))) continue
-    seen.add(dagKey(link))
+    const key = link === null ? null : dagKey(link)
+    if (link === null || key === null || seen.has(key)) continue
+    seen.add(key)
     links.push(link)
   }
   return links.reverse()
