@@ -45,6 +45,12 @@ export class ChildServer {
     return new ChildServer(child, lines, said, url)
   }
 
+  /** Of its process. */
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('the server has no process')
+    return this.#child.pid
+  }
+
   /** What a pattern's first group matches in the first line that it matches, be it said already or still to come. */
   async said(pattern: RegExp): Promise<string> {
     for (let next = 0; ; next++) {

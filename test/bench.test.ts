@@ -13,6 +13,8 @@ import { dag } from '../bench/dag.ts'
 import { fetch } from '../bench/fetch.ts'
 import { gateway } from '../bench/gateway.ts'
 import { writeHashed } from '../bench/hashed-file.ts'
+import { loop } from '../bench/loop.ts'
+import { memory } from '../bench/memory.ts'
 import { MultipartForm } from '../bench/multipart-form.ts'
 import { median, rowsOf, tableOf } from '../bench/report.ts'
 import { upload } from '../bench/upload.ts'
@@ -31,7 +33,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, fetch, gateway])(
+test.each([upload, dag, fetch, gateway, loop, memory])(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())

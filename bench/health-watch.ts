@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { ProbeReport } from './health-probe.ts'
+
+const THREAD = new URL('./health-probe.ts', import.meta.url)
+
+/** Watches from a thread of its own how long a server's `/health` takes. Whoever starts it stops it. */
+export class HealthWatch {
+  readonly #worker: Worker
+
+  /** @param base of the server, without a trailing slash */
+  constructor(base: string) {
+    this.#worker = new Worker(THREAD, { workerData: `${base}/health`, execArgv: [] })
+    this.#worker.on('error', () => undefined)
+  }
+
+  /** Runs some work. Resolves with the longest wait for an answer meanwhile, in milliseconds. */
+  async longestDuring(work: () => Promise<void>): Promise<number> {
+    await this.#report()
+    await work()
+    const { longestMs } = await this.#report()
+    return longestMs
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  async #report(): Promise<ProbeReport> {
+    const answered = once(this.#worker, 'message')
+    const ended = once(this.#worker, 'exit').then(() => {
+      throw new Error('the server stopped answering')
+    })
+    ended.catch(() => undefined)
+    this.#worker.postMessage('report')
+    const [report] = await Promise.race([answered, ended])
+    return report as ProbeReport
+  }
+}

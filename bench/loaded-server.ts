@@ -1,0 +1,111 @@
+import { randomFillSync } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ChildServer } from './child-server.ts'
+import { HttpClient } from './http-client.ts'
+import { MultipartForm } from './multipart-form.ts'
+import { cidOf, startStandalone } from './subjects/http.ts'
+
+/** A standalone server in a process of its own, and what the benches of a server under load have it do. */
+export class LoadedServer {
+  readonly #server: ChildServer
+  readonly #headers: Record<string, string>
+  readonly #dir: string
+  readonly #client: HttpClient
+  #directories = 0
+
+  private constructor(server: ChildServer, headers: Record<string, string>, dir: string) {
+    this.#server = server
+    this.#headers = headers
+    this.#dir = dir
+    this.#client = new HttpClient(server.url, headers)
+  }
+
+  /** @param dir an empty directory for its data. The caller stops it. */
+  static async start(dir: string): Promise<LoadedServer> {
+    const { server, headers } = await startStandalone(dir)
+    return new LoadedServer(server, headers, dir)
+  }
+
+  get url(): string {
+    return this.#server.url
+  }
+
+  /** Where its process is, to look at its memory. */
+  get pid(): number {
+    return this.#server.pid
+  }
+
+  /** Uploads one file over a connection of its own. Returns its CID. */
+  async uploadFile(content: Uint8Array, filename = 'bench.bin'): Promise<string> {
+    const client = new HttpClient(this.url, this.#headers)
+    try {
+      const form = new MultipartForm([{ name: 'file', filename, content }])
+      return cidOf(JSON.parse(await client.postForm('/api/v3/files', form)))
+    } finally {
+      client.close()
+    }
+  }
+
+  /** Uploads a directory of that many distinct small files. Returns its CID. */
+  async uploadDirectory(files: number): Promise<string> {
+    const parts = smallFiles(files).map(({ name, content }) => ({ name: 'files[]', filename: name, content }))
+    return cidOf(JSON.parse(await this.#client.postForm('/api/v3/files/directory-dag', new MultipartForm(parts))))
+  }
+
+  /** Writes that many distinct small files below its import folder, to be imported by {@link importDirectory}. */
+  async writeDirectory(files: number): Promise<string> {
+    const name = `directory-${++this.#directories}`
+    const path = join(this.#dir, 'import', name)
+    await mkdir(path, { recursive: true })
+    for (const { name, content } of smallFiles(files)) await writeFile(join(path, name), content)
+    return name
+  }
+
+  async importDirectory(dirPath: string): Promise<void> {
+    await this.call('POST', '/api/v3/files/directory', { dirPath })
+  }
+
+  /** Imports a CAR; what it lacks stays to be fetched. */
+  async importPartial(car: Uint8Array): Promise<void> {
+    const path = '/api/v3/files/car?allowPartial=true'
+    await this.#send('POST', path, { 'content-type': 'application/vnd.ipld.car' }, Buffer.from(car))
+  }
+
+  async remove(cid: string): Promise<void> {
+    await this.call('DELETE', `/api/v3/files/remove/${cid}`)
+  }
+
+  async call(method: string, path: string, body?: object): Promise<void> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    await this.#send(method, path, type, body === undefined ? undefined : JSON.stringify(body))
+  }
+
+  /** Reads an answer of the gateway to its end. */
+  async read(cid: string, format: string): Promise<void> {
+    const response = await fetch(`${this.url}/ipfs/${cid}?format=${format}`)
+    if (response.status !== 200 || response.body === null) throw new Error(`GET of ${format}: ${response.status}`)
+    for await (const _ of response.body);
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close()
+    await this.#server.stop()
+  }
+
+  async #send(method: string, path: string, headers: Record<string, string>, body?: string | Buffer<ArrayBuffer>) {
+    const init = { method, headers: { ...this.#headers, ...headers }, ...(body === undefined ? {} : { body }) }
+    const response = await fetch(`${this.url}${path}`, init)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text.slice(0, 300)}`)
+  }
+}
+
+/** Files of a few bytes, none like another. */
+function smallFiles(count: number): Array<{ name: string; content: Uint8Array }> {
+  const seed = randomFillSync(Buffer.alloc(8)).toString('hex')
+  return Array.from({ length: count }, (_, index) => ({
+    name: `file-${index}.txt`,
+    content: Buffer.from(`file ${index} of ${seed}`),
+  }))
+}

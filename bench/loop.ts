@@ -1,0 +1,180 @@
+import { randomFillSync } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CarWriter } from '@ipld/car'
+import * as dagCbor from '@ipld/dag-cbor'
+import { CID } from 'multiformats/cid'
+import { sha256 } from 'multiformats/hashes/sha2'
+import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
+import { HealthWatch } from './health-watch.ts'
+import { LoadedServer } from './loaded-server.ts'
+
+const MIB = 1024 * 1024
+
+interface Size {
+  /** Files of the directory that is read as an archive. */
+  archived: number
+  /** Small blocks that are verified, and then collected. */
+  blocks: number
+  uploadBytes: number
+  /** Pins of which something is missing everywhere. */
+  deadPins: number
+  /** Records of one CID. */
+  records: number
+  idleMs: number
+}
+
+const SIZES: Readonly<Record<Scale, Size>> = {
+  full: { archived: 10_000, blocks: 100_000, uploadBytes: 512 * MIB, deadPins: 10_000, records: 10_000, idleMs: 5_000 },
+  quick: { archived: 2_000, blocks: 10_000, uploadBytes: 64 * MIB, deadPins: 1_000, records: 1_000, idleMs: 2_000 },
+  tiny: { archived: 50, blocks: 200, uploadBytes: 2 * MIB, deadPins: 20, records: 20, idleMs: 200 },
+}
+const METRIC = 'longest-wait'
+/** What nobody should ever have to wait longer, on a quiet machine. */
+const BOUND_MS = 100
+const UPLOADS = 4
+const ROOTS_IN_A_CAR = 100
+const REQUESTS_AT_ONCE = 8
+
+/** Something that a server is kept busy with: what comes before is not measured. */
+interface Work {
+  subject: string
+  /** Resolves with the work itself. */
+  prepare(server: LoadedServer, size: Size): Promise<() => Promise<void>>
+}
+
+const archive = (format: 'tar' | 'car'): Work => ({
+  subject: format,
+  prepare: async (server, size) => {
+    const cid = await server.uploadDirectory(size.archived)
+    return () => server.read(cid, format)
+  },
+})
+
+const WORKS: readonly Work[] = [
+  {
+    subject: 'idle',
+    prepare:
+      async (_, { idleMs }) =>
+      () =>
+        sleep(idleMs),
+  },
+  archive('tar'),
+  archive('car'),
+  {
+    subject: 'verify',
+    prepare: async (server, { blocks }) => {
+      await server.uploadDirectory(blocks)
+      return () => server.call('POST', '/admin/v1/verify')
+    },
+  },
+  {
+    subject: 'collect',
+    prepare: async (server, { blocks }) => {
+      await server.remove(await server.uploadDirectory(blocks))
+      return () => server.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
+    },
+  },
+  {
+    subject: 'uploads',
+    prepare: async (server, { uploadBytes }) => {
+      const bytes = randomFillSync(Buffer.alloc(uploadBytes + UPLOADS))
+      // Each a byte further on, so that no two have a block in common.
+      const contents = Array.from({ length: UPLOADS }, (_, at) => bytes.subarray(at, at + uploadBytes))
+      return async () => void (await Promise.all(contents.map(content => server.uploadFile(content))))
+    },
+  },
+  {
+    subject: 'dead-pins',
+    prepare: async (server, { deadPins, idleMs }) => {
+      for (let left = deadPins; left > 0; left -= ROOTS_IN_A_CAR) {
+        await server.importPartial(await deadCar(Math.min(left, ROOTS_IN_A_CAR)))
+      }
+      return () => sleep(idleMs)
+    },
+  },
+  {
+    subject: 'delete',
+    prepare: async (server, { records }) => {
+      const cid = await server.uploadFile(Buffer.from('content of many records'))
+      await side(records, index => server.call('POST', `/api/v3/files/pin/${cid}`, { customName: `name ${index}` }))
+      return () => server.remove(cid)
+    },
+  },
+]
+
+/** Does something `count` times, a few at a time. */
+async function side(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const goOn = async (): Promise<void> => {
+    for (let index = next++; index < count; index = next++) await work(index)
+  }
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, goOn))
+}
+
+/** A CAR of roots each of which links to a block that nobody has. */
+async function deadCar(roots: number): Promise<Uint8Array> {
+  const blocks = await Promise.all(
+    Array.from({ length: roots }, async () => {
+      const gone = CID.createV1(0x55, await sha256.digest(randomFillSync(Buffer.alloc(16))))
+      const bytes = dagCbor.encode({ gone })
+      return { cid: CID.createV1(dagCbor.code, await sha256.digest(bytes)), bytes }
+    }),
+  )
+  const { writer, out } = CarWriter.create(blocks.map(({ cid }) => cid))
+  const pieces: Uint8Array[] = []
+  const read = (async () => {
+    for await (const piece of out) pieces.push(piece)
+  })()
+  for (const block of blocks) await writer.put(block)
+  await writer.close()
+  await read
+  return Buffer.concat(pieces)
+}
+
+/** Each on a server of its own, so that none is measured by what another has left to be done. */
+async function longestWait(options: RunOptions, { subject, prepare }: Work): Promise<number> {
+  options.signal.throwIfAborted()
+  const dir = join(options.dir, subject)
+  await mkdir(dir)
+  const server = await LoadedServer.start(dir)
+  try {
+    options.progress(`${subject}: being prepared`)
+    const work = await prepare(server, SIZES[options.scale])
+    const watch = new HealthWatch(server.url)
+    try {
+      options.progress(`${subject}: being measured`)
+      return await watch.longestDuring(work)
+    } finally {
+      await watch.stop()
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+async function run(options: RunOptions): Promise<Measurement[]> {
+  const measured = { metric: METRIC, unit: 'ms', better: 'lower' } as const
+  const measurements: Measurement[] = [{ ...measured, subject: 'bound', values: [BOUND_MS] }]
+  for (const work of WORKS) {
+    measurements.push({ ...measured, subject: work.subject, values: [await longestWait(options, work)] })
+  }
+  return measurements
+}
+
+/** How long anybody waits while a server is at work for others. */
+export const loop: Bench = {
+  name: 'loop',
+  describe: scale => {
+    const { archived, blocks, uploadBytes, deadPins, records } = SIZES[scale]
+    const [files, small, dead, many] = [archived, blocks, deadPins, records].map(count => count.toLocaleString('en'))
+    return (
+      `longest wait for /health while idle; while ${files} files are read as TAR and as CAR; while ${small} small blocks are ` +
+      `verified, and collected; during ${UPLOADS} uploads of ${uploadBytes / MIB} MiB; with ${dead} dead pins waiting; while ` +
+      `${many} records of one CID are deleted`
+    )
+  },
+  targets: WORKS.map(({ subject }) => ({ subject, metric: METRIC, against: 'bound', atLeast: 1 })),
+  run,
+}
