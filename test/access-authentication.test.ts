@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Authenticator } from '../src/access/authenticator.ts'
+import { CredentialCache } from '../src/access/credential-cache.ts'
 import { type Account, SCOPES } from '../src/access/principal.ts'
 import { ScopePolicy } from '../src/access/scope-policy.ts'
 import { type Access, failure, openAccess } from './access-support.ts'
@@ -47,6 +49,34 @@ describe('Authenticator', () => {
     ['no such key', { 'x-api-key': 'hf_0000000000000000_00' }],
   ])('%s is INVALID_API_KEY', async (_, headers) => {
     expect(await codeOf(headers)).toBe('INVALID_API_KEY')
+  })
+
+  test('what is longer than any credential is cut before it is looked at', async () => {
+    const seen: number[] = []
+    const verify = async (secret: string) => {
+      seen.push(secret.length)
+      return null
+    }
+    const { clock, plans, store } = access
+    const cache = new CredentialCache(clock, () => 0)
+    const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers: [{ verify }] })
+    const ask = (headers: Record<string, string>) =>
+      failure(() => authenticator.authenticate({ header: name => headers[name], remoteAddress: undefined }))
+    const long = 'x'.repeat(1_000_000)
+    for (const headers of [{ 'x-api-key': long }, { authorization: `Bearer ${long}` }]) {
+      expect((await ask(headers)).code).toBe('INVALID_API_KEY')
+    }
+    expect(seen).toEqual([2_048, 2_041])
+    // A key that is hidden in too much space is none either.
+    const spaces = ' '.repeat(3_000)
+    for (const headers of [
+      { 'x-api-key': `${secret}${spaces}x` },
+      { 'x-api-key': `${spaces}${secret}` },
+      { authorization: `Bearer ${secret}${spaces}x` },
+      { authorization: `Bearer ${spaces}${secret}` },
+    ]) {
+      expect(await codeOf(headers)).toBe('INVALID_API_KEY')
+    }
   })
 
   test('a key without its scheme is not a Bearer token', async () => {

@@ -81,6 +81,9 @@ describe('key input', () => {
     [{ name: 'k', expiresInDays: 1e9 }, /^expiresInDays must/],
     [{ name: 'k', ipAllowlist: ['10.0.0.0/99'] }, /^ipAllowlist: "10.0.0.0\/99"/],
     [{ name: 'k', label: 7 }, /^label must/],
+    [{ name: 'k', scopes: Array(33).fill('files:read') }, /^scopes must have at most 32/],
+    [{ name: 'k', permissions: Array(33).fill('read') }, /^permissions must have at most 32/],
+    [{ name: 'k', ipAllowlist: Array(101).fill('10.0.0.1') }, /^ipAllowlist must have at most 100/],
     [{ name: 'k', label: 'a\nb' }, /^label must/],
   ])('%j is refused', (input, message) => {
     expect(() => parseKeyInput(input as KeyInput, 0)).toThrow(message)

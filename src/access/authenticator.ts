@@ -8,6 +8,9 @@ import type { CredentialVerifier } from './credential-verifier.ts'
 import type { PlanCatalogue } from './plan-catalogue.ts'
 import type { Principal } from './principal.ts'
 
+/** Keys have 1,024 characters at most, and session tokens fewer; what is longer is neither. */
+const LONGEST_HEADER = 2_048
+
 /** The part of a request that says who is asking. */
 export interface AuthenticationRequest {
   /** A header by lower-case name. */
@@ -46,7 +49,7 @@ export class Authenticator {
    * @throws HoldfastError `INVALID_API_KEY` if there is none, `account_disabled`, or `IP_NOT_ALLOWED`.
    */
   async authenticate(request: AuthenticationRequest): Promise<Principal> {
-    const secrets = [bearerToken(request.header('authorization')), request.header('x-api-key')?.trim()]
+    const secrets = [bearerToken(textOf(request, 'authorization')), textOf(request, 'x-api-key')]
     const now = this.#clock.now()
     for (const secret of secrets) {
       const known = secret ? await this.#find(secret, now) : null
@@ -89,8 +92,13 @@ export class Authenticator {
   }
 }
 
-function bearerToken(header: string | undefined): string | undefined {
-  const text = header?.trim() ?? ''
-  if (!/^Bearer\s/i.test(text)) return undefined
-  return text.slice('Bearer '.length).trimStart()
+/** What a header says; of one that is too long its beginning as it is, which is no credential. */
+function textOf(request: AuthenticationRequest, name: string): string | undefined {
+  const header = request.header(name)
+  if (header === undefined) return undefined
+  return header.length > LONGEST_HEADER ? header.slice(0, LONGEST_HEADER) : header.trim()
+}
+
+function bearerToken(text: string | undefined): string | undefined {
+  return text !== undefined && /^Bearer\s/i.test(text) ? text.slice('Bearer '.length).trimStart() : undefined
 }

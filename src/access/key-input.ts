@@ -29,7 +29,10 @@ export interface KeyWish {
 const MAX_NAME = 64
 const MAX_LABEL = 255
 const MAX_DAYS = 36_500
-const MAX_ALLOWLIST = 100
+/** Entries of an allowlist. */
+export const MAX_ALLOWLIST = 100
+/** Scopes or permissions, repeated ones included. */
+const MAX_WORDS = 32
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 const DEFAULT_SCOPES: readonly Scope[] = ['files:read', 'files:write', 'cluster:read']
@@ -69,13 +72,13 @@ function parseName(value: unknown): string {
 function parseScopes(input: KeyInput): Scope[] {
   const wanted = new Set<Scope>()
   if (isGiven(input.scopes)) {
-    for (const scope of parseStrings('scopes', input.scopes)) {
+    for (const scope of parseStrings('scopes', input.scopes, MAX_WORDS)) {
       if (!isScope(scope)) throw invalid(`scopes must be some of ${SCOPES.join(', ')}`)
       wanted.add(scope)
     }
     if (wanted.size === 0) throw invalid('scopes must name at least one scope')
   } else if (isGiven(input.permissions)) {
-    for (const permission of parseStrings('permissions', input.permissions)) {
+    for (const permission of parseStrings('permissions', input.permissions, MAX_WORDS)) {
       const scopes = PERMISSIONS.get(permission)
       if (scopes === undefined) throw invalid(`permissions must be some of ${[...PERMISSIONS.keys()].join(', ')}`)
       for (const scope of scopes) wanted.add(scope)
@@ -97,8 +100,7 @@ function parseExpiry(value: unknown, now: number): number | null {
 
 function parseAllowlist(value: unknown): string[] {
   if (!isGiven(value)) return []
-  const entries = parseStrings('ipAllowlist', value).map(entry => entry.trim())
-  if (entries.length > MAX_ALLOWLIST) throw invalid(`ipAllowlist must have at most ${MAX_ALLOWLIST} entries`)
+  const entries = parseStrings('ipAllowlist', value, MAX_ALLOWLIST).map(entry => entry.trim())
   try {
     new AddressList(entries)
   } catch (cause) {
@@ -116,7 +118,8 @@ function parseLabel(value: unknown): string | null {
   return label === '' ? null : label
 }
 
-function parseStrings(field: string, value: unknown): string[] {
+function parseStrings(field: string, value: unknown, most: number): string[] {
+  if (Array.isArray(value) && value.length > most) throw invalid(`${field} must have at most ${most} entries`)
   if (!Array.isArray(value) || !value.every(item => typeof item === 'string')) {
     throw invalid(`${field} must be an array of strings`)
   }

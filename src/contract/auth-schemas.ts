@@ -1,24 +1,27 @@
 import { Type } from 'typebox'
-import { bodyReader } from './schemas.ts'
+import { MAX_ALLOWLIST } from '../access/key-input.ts'
+import { bodyReader, required } from './schemas.ts'
 
-const text = Type.Optional(Type.String())
+const text = Type.Optional(required)
 /** Digits, which some clients send as a number, or a recovery code. */
-const code = Type.Optional(Type.Union([Type.String(), Type.Integer({ minimum: 0 })]))
+const code = Type.Optional(Type.Union([required, Type.Integer({ minimum: 0 })]))
 
-const texts = Type.Optional(Type.Array(Type.String()))
+/** Repetition is allowed, within reason; no scope and no network is longer. */
+const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
+const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
 
 /** The code of the second factor, under either name that clients have for it. */
 const codeFields = { totpCode: code, twoFactorCode: code }
 
-export const readLoginBody = bodyReader(Type.Object({ email: Type.String(), password: Type.String() }))
+export const readLoginBody = bodyReader(Type.Object({ email: required, password: required }))
 
-export const readVerifyLoginBody = bodyReader(Type.Object({ temporaryToken: Type.String(), code }))
+export const readVerifyLoginBody = bodyReader(Type.Object({ temporaryToken: required, code }))
 
-export const readSignUpBody = bodyReader(Type.Object({ email: Type.String(), password: Type.String(), name: text }))
+export const readSignUpBody = bodyReader(Type.Object({ email: required, password: required, name: text }))
 
 export const readProfileBody = bodyReader(Type.Object({ email: text, name: text }))
 
-export const readPasswordBody = bodyReader(Type.Object({ currentPassword: Type.String(), newPassword: Type.String() }))
+export const readPasswordBody = bodyReader(Type.Object({ currentPassword: required, newPassword: required }))
 
 export const readEnableBody = bodyReader(Type.Object({ code }))
 
@@ -27,17 +30,17 @@ export const readDisableBody = bodyReader(Type.Object({ code, password: text }))
 /** Types only: what a key may be is for the key service to say. */
 export const readKeyBody = bodyReader(
   Type.Object({
-    name: Type.String(),
+    name: required,
     label: text,
-    scopes: texts,
-    permissions: texts,
+    scopes: words,
+    permissions: words,
     expiresInDays: Type.Optional(Type.Number()),
-    ipAllowlist: texts,
+    ipAllowlist: networks,
     ...codeFields,
   }),
 )
 
-export const readRevokeBody = bodyReader(Type.Object({ name: Type.String(), ...codeFields }))
+export const readRevokeBody = bodyReader(Type.Object({ name: required, ...codeFields }))
 
 export const readCodeBody = bodyReader(Type.Object(codeFields))
 

@@ -8,7 +8,8 @@ import type { ApiRequest } from '../http/types.ts'
 const LONGEST_TEXT = 4_096
 const LONGEST_ORIGIN = 1_024
 const MOST_ORIGINS = 32
-const required = Type.String({ maxLength: LONGEST_TEXT })
+/** A text field that has to be there. */
+export const required = Type.String({ maxLength: LONGEST_TEXT })
 const text = Type.Optional(required)
 
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */

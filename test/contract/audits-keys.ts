@@ -71,8 +71,53 @@ export const keyAudits: readonly Audit[] = [
         [{ name: 'k', expiresInDays: '7' }, 'expiresInDays'],
         [{ name: 'k', ipAllowlist: ['nowhere'] }, 'ipAllowlist'],
         [{ name: 'k', label: {} }, 'label'],
+        [{ name: 'k', scopes: Array(40_000).fill('files:read') }, 'scopes'],
+        [{ name: 'k', scopes: ['x'.repeat(400_000)] }, 'scopes'],
+        [{ name: 'k', ipAllowlist: Array(101).fill('10.0.0.1') }, 'ipAllowlist'],
+        [{ name: 'k', label: 'x'.repeat(400_000) }, 'label'],
       ]
       for (const [body, field] of cases) assertError(await generate(account, body), 400, 'VALIDATION', field)
+    },
+  },
+  {
+    id: 'keys.cap',
+    name: 'MUST refuse with 403 QUOTA_EXCEEDED more live keys than the plan allows, and go on once one is revoked',
+    async run({ actor }) {
+      const account = await actor()
+      for (let i = 1; i < 100; i++) await account.key({ name: `k${i}`, scopes: ['files:read'] })
+      assertError(await generate(account, { name: 'more' }), 403, 'QUOTA_EXCEEDED')
+      await expectStatus(account.request('DELETE', `${BASE}/tokens/revoke/k1`), 200)
+      await expectStatus(generate(account, { name: 'more' }), 201)
+    },
+  },
+  {
+    id: 'keys.parent',
+    name: 'MUST show which key made a key, and revoke with a key what it made, and what that made',
+    async run({ client, actor }) {
+      const account = await actor()
+      const make = async (secret: string, name: string): Promise<string> => {
+        const { headers, body } = json({ name, scopes: ['files:read'] })
+        const asked = client.request('POST', `${BASE}/tokens/generate`, {
+          body: body ?? '',
+          headers: { ...headers, 'x-api-key': secret },
+        })
+        return (await expectStatus(asked, 201)).json.token
+      }
+      const child = await make(account.secret, 'child')
+      const grandchild = await make(child, 'grandchild')
+      const { json: listed } = await account.request('GET', `${BASE}/tokens/list`)
+      const parents = listed.map(({ name, parent }: { name: string; parent: string | null }) => [name, parent])
+      assert.deepEqual(parents, [
+        ['main', null],
+        ['child', 'main'],
+        ['grandchild', 'child'],
+      ])
+      await expectStatus(account.request('DELETE', `${BASE}/tokens/revoke/child`), 200)
+      for (const secret of [child, grandchild]) {
+        const asked = await client.request('GET', `${BASE}/users/me`, { headers: { 'x-api-key': secret } })
+        assertError(asked, 401, 'INVALID_API_KEY')
+      }
+      await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
     },
   },
   {

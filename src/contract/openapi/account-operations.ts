@@ -68,12 +68,21 @@ export const accountOperations: Operations = {
     tag: 'API keys',
     summary: 'Make an API key',
     details:
-      'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry. An account with a second factor sends a code of it.',
+      'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry; when it is revoked, so is what it has made. An account with a second factor sends a code of it.',
     body: { type: 'application/json', schema: readKeyBody.schema },
     answers: { 201: 'NewKey' },
-    errors: ['VALIDATION', 'CONFLICT', 'missing_scope', ...CODE, 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'],
+    errors: [
+      ...(['VALIDATION', 'CONFLICT', 'missing_scope', 'QUOTA_EXCEEDED'] as const),
+      ...CODE,
+      ...(['UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TOO_LARGE'] as const),
+    ],
   },
-  'GET /tokens/list': { tag: 'API keys', summary: 'List API keys, without their secrets', answers: { 200: 'Keys' } },
+  'GET /tokens/list': {
+    tag: 'API keys',
+    summary: 'List API keys, without their secrets',
+    details: 'Oldest first, the expired included, 1,000 at most.',
+    answers: { 200: 'Keys' },
+  },
   'DELETE /tokens/revoke/:name': {
     tag: 'API keys',
     summary: 'Revoke an API key',
