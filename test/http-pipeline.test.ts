@@ -4,6 +4,7 @@ import { RequestLimits } from '../src/access/request-limits.ts'
 import { ScopePolicy } from '../src/access/scope-policy.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { HoldfastError } from '../src/domain/errors.ts'
+import { currentWork, underName } from '../src/domain/work.ts'
 import { readJsonBody } from '../src/http/json-body.ts'
 import { jsonResponse } from '../src/http/json-response.ts'
 import { createApi } from '../src/http/pipeline.ts'
@@ -142,6 +143,13 @@ describe('the request log', () => {
     await api(get('/body', { method: 'POST', body: bytes('{"a":', '"é"}') }))
     expect(lines[0]?.fields.bytesIn).toBe(10)
   })
+})
+
+test('the work of a request bears the name of its route', async () => {
+  const handler = () => jsonResponse(200, { work: currentWork() })
+  const { api } = apiOf([{ method: 'GET', path: '/named/:what', access: 'public', handler }])
+  const answer = await underName('not known yet', () => api(get('/named/thing')))
+  expect(JSON.parse(String(answer.body))).toEqual({ work: 'GET /named/:what' })
 })
 
 describe('failures', () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiHandler } from '../../src/index.ts'
+import { type ApiHandler, underName } from '../../src/index.ts'
 import type { PrometheusMetrics } from './metrics.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { splitTarget, toApiRequest } from './request.ts'
@@ -17,6 +17,9 @@ export interface HandlerOptions extends MetricsReaders {
   /** The ones given to the engine. With them `<prefix>/metrics` answers. */
   metrics?: PrometheusMetrics
 }
+
+/** Older versions of Node pay for it at every await. */
+const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
@@ -38,7 +41,11 @@ export function createExchange(
 ): (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void {
   const mount = prefix.replace(/\/+$/, '')
   return (incoming, outgoing, invite) => {
-    serve(engine, { ...options, prefix: mount }, incoming, outgoing, invite).catch(() => outgoing.destroy())
+    const exchange = (): void => {
+      serve(engine, { ...options, prefix: mount }, incoming, outgoing, invite).catch(() => outgoing.destroy())
+    }
+    if (NAMES_WORK) underName(`${incoming.method} of no route`, exchange)
+    else exchange()
   }
 }
 

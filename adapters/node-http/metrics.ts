@@ -1,6 +1,7 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { createHistogram } from 'node:perf_hooks'
 import { type Engine, type EngineOptions, VERSION } from '../../src/index.ts'
 import { Exposition, type Labels } from './exposition.ts'
+import type { Stall } from './loop-watch.ts'
 
 type CoreMetrics = NonNullable<EngineOptions['metrics']>
 type Request = Parameters<CoreMetrics['request']>[0]
@@ -29,10 +30,18 @@ export class PrometheusMetrics implements CoreMetrics {
   readonly #received = { api: 0, gateway: 0 }
   readonly #sent = { api: 0, gateway: 0 }
   readonly #freed = { collections: 0, roots: 0, blocks: 0, bytes: 0 }
-  readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
+  /** How late the event loop came round, in nanoseconds. */
+  readonly #loop = createHistogram()
+  readonly #stalls = new Map<string, { count: number; seconds: number }>()
 
   constructor() {
-    this.#loop.enable()
+    // monitorEventLoopDelay does not see a loop that is starved in microtasks; a timer that comes late does.
+    let due = performance.now() + LOOP_RESOLUTION_MS
+    setInterval(() => {
+      const now = performance.now()
+      this.#loop.record(Math.max(1, Math.round((now - due) * 1e6)))
+      due = now + LOOP_RESOLUTION_MS
+    }, LOOP_RESOLUTION_MS).unref()
   }
 
   /** Called by the engine. */
@@ -58,6 +67,12 @@ export class PrometheusMetrics implements CoreMetrics {
   /** Called by the handler with the bytes of bodies as they go out. */
   sent(surface: 'api' | 'gateway', bytes: number): void {
     this.#sent[surface] += bytes
+  }
+
+  /** Called by the watch of the event loop. */
+  stalled({ ms, work }: Stall): void {
+    const stalls = this.#stalls.get(work ?? 'unknown') ?? { count: 0, seconds: 0 }
+    this.#stalls.set(work ?? 'unknown', { count: stalls.count + 1, seconds: stalls.seconds + ms / 1_000 })
   }
 
   /** Everything, in Prometheus's text format; with what the engine holds if that is given. */
@@ -104,6 +119,20 @@ export class PrometheusMetrics implements CoreMetrics {
     out.gauge('nodejs_eventloop_delay_seconds', 'Delay of the event loop.', delays)
     out.gauge('nodejs_eventloop_delay_max_seconds', 'Longest delay of the event loop.', [[{}, this.#loop.max / 1e9]])
     this.#loop.reset()
+    const stalls = (value: (of: { count: number; seconds: number }) => number): [Labels, number][] =>
+      [...this.#stalls].map(([work, of]) => [{ work }, value(of)])
+    const stalled = 'Times that the event loop was held, by who held it.'
+    out.counter(
+      'holdfast_loop_stalls_total',
+      stalled,
+      stalls(({ count }) => count),
+    )
+    const seconds = 'How long the event loop was held, by who held it.'
+    out.counter(
+      'holdfast_loop_stalled_seconds_total',
+      seconds,
+      stalls(({ seconds }) => seconds),
+    )
     const { user, system } = process.cpuUsage()
     out.counter('process_cpu_seconds_total', 'Processor time used.', [[{}, (user + system) / 1e6]])
     out.gauge('process_resident_memory_bytes', 'Resident memory.', [[{}, process.memoryUsage.rss()]])

@@ -6,6 +6,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import { renameWork } from '../domain/work.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE, errorResponse, unixSeconds } from './error-response.ts'
@@ -68,6 +69,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   async function respond(request: ApiRequest, exchange: Exchange): Promise<ApiResponse> {
     const match = router.match(request.method, request.path)
     exchange.route = match.route.path
+    renameWork(`${request.method} ${match.route.path}`)
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
     const principal = await authenticate(request)

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../../src/index.ts'
+import { watchLoop } from '../loop-watch.ts'
 import { PrometheusMetrics } from '../metrics.ts'
 import { createServer } from '../server.ts'
 import { readFlags } from './arguments.ts'
@@ -38,12 +39,14 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     const addresses = await listen(server, engine, settings)
+    const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     logger.info({ signal: await stopped }, 'stopping')
     await drain(server, DRAIN_MS)
     endMetrics()
+    await endWatch()
   } finally {
     await engine.stop()
   }

@@ -1,0 +1,59 @@
+// The thread that watches the event loop of the main one. It counts only time in which it ran itself: a process that
+// was stopped, or a machine without a free processor, is no stall.
+import { writeSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Stall, WatcherData } from './loop-watch.ts'
+
+const { beats, lookMs, stallMs, aloudMs, question } = workerData as WatcherData
+const STDERR = 2
+
+let lastBeat = Atomics.load(beats, 0)
+let lastLook = performance.now()
+let held = 0
+let asked = false
+let aloud = false
+let work: string | null = null
+
+setInterval(() => {
+  const now = performance.now()
+  const elapsed = Math.min(now - lastLook, 2 * lookMs)
+  lastLook = now
+  const beat = Atomics.load(beats, 0)
+  if (beat !== lastBeat) {
+    lastBeat = beat
+    if (held >= stallMs) parentPort?.postMessage({ ms: Math.round(held), work } satisfies Stall)
+    held = 0
+    asked = false
+    aloud = false
+    work = null
+    return
+  }
+  held += elapsed
+  if (held >= stallMs && !asked) {
+    asked = true
+    askForWork()
+  }
+  // A loop that is never given back logs nothing by itself.
+  if (held >= aloudMs && !aloud) {
+    aloud = true
+    const line = { level: 50, msg: 'the event loop has been held and is not given back', ms: Math.round(held), work }
+    writeSync(STDERR, `${JSON.stringify(line)}\n`)
+  }
+}, lookMs)
+
+/** The inspector interrupts whatever runs, and so learns in whose name it does. */
+function askForWork(): void {
+  const session = new Session()
+  try {
+    session.connectToMainThread()
+  } catch {
+    // Built without it, or somebody forbids it: the stall is told without a name.
+    return
+  }
+  session.post('Runtime.evaluate', { expression: question, returnByValue: true }, (_, answer) => {
+    const value: unknown = answer?.result.value
+    if (typeof value === 'string') work = value
+    session.disconnect()
+  })
+}

@@ -1,0 +1,23 @@
+/** A process whose event loop is held, in microtasks or by plain work, under its watch. Prints what is logged. */
+import { PrometheusMetrics, watchLoop } from '../../adapters/node-http/index.ts'
+import { underName } from '../../src/index.ts'
+
+const HELD_MS = 1_500
+
+const metrics = new PrometheusMetrics()
+const ignore = (): void => {}
+const warn = (fields: object, message: string): void => console.log(JSON.stringify({ ...fields, message }))
+const end = watchLoop({ debug: ignore, info: ignore, warn, error: ignore }, metrics)
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+await pause(500)
+await underName('GET /files/:in-microtasks', async () => {
+  for (const until = performance.now() + HELD_MS; performance.now() < until; ) await null
+})
+await pause(300)
+underName('GET /files/:at-once', () => {
+  for (const until = performance.now() + HELD_MS; performance.now() < until; );
+})
+await pause(300)
+for (const line of metrics.text().split('\n')) if (/^(holdfast_loop|nodejs_eventloop)/.test(line)) console.log(line)
+await end()
