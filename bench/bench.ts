@@ -32,6 +32,8 @@ export interface Target {
 /** Something that can be asked for by name on the command line. */
 export interface Bench {
   readonly name: string
+  /** Whether there are no rounds: it is measured once, whatever the number asked for. */
+  readonly isOnce?: boolean
   /** What is measured at that scale, in one line. */
   describe(scale: Scale): string
   readonly targets: readonly Target[]

@@ -166,6 +166,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
 /** How long anybody waits while a server is at work for others. */
 export const loop: Bench = {
   name: 'loop',
+  isOnce: true,
   describe: scale => {
     const { archived, blocks, uploadBytes, deadPins, records } = SIZES[scale]
     const [files, small, dead, many] = [archived, blocks, deadPins, records].map(count => count.toLocaleString('en'))

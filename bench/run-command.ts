@@ -62,7 +62,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 async function runBench(bench: Bench, command: BenchCommand, signal: AbortSignal): Promise<void> {
   const scale = command.quick ? 'quick' : 'full'
   const rounds = command.quick ? QUICK_ROUNDS : FULL_ROUNDS
-  const title = `${bench.name}: ${bench.describe(scale)}, medians of ${rounds} rounds${command.quick ? ' (quick)' : ''}`
+  const title = `${bench.name}: ${bench.describe(scale)}, ${bench.isOnce === true ? 'measured once' : `medians of ${rounds} rounds`}${command.quick ? ' (quick)' : ''}`
   if (command.json) console.error(title)
   else console.log(title)
   const parent = command.dir ?? DEFAULT_PARENT

@@ -7,7 +7,7 @@ import { ByteReader } from './byte-reader.ts'
 /** What one block may have at most; more is exchanged nowhere. */
 export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
 const LONGEST_CID = 1_024
-const LONGEST_HEADER = 1024 ** 2
+const LONGEST_HEADER = 256 * 1024
 /** Groups of seven bits in which a length can come; longer ones are over any limit. */
 const LONGEST_VARINT = 5
 const V2_HEADER_BYTES = 40
