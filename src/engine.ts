@@ -115,6 +115,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
     provideGateway(parts, config)
     await parts.get(T.secondFactor).sealStored()
+    await parts.get(T.content).records.finishRemovals()
     await parts.get(T.collector).start()
     node = await startNetwork(parts, config, stores.datastore)
     const peers = node

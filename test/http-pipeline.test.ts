@@ -27,6 +27,7 @@ function principalOf(kind: Credential['kind'], requests: number): Principal {
         maxStorageBytes: null,
         maxPins: null,
         maxKeys: null,
+        maxQueuedPins: null,
         pageLimit: { default: 1, max: 1 },
       },
       ...{ rateLimit: { requests, windowSeconds: 60 }, accountRateLimit: null },

@@ -104,7 +104,7 @@ describe('metrics', () => {
     expect(before.get('holdfast_pins{status="failed"}')).toBe(0)
     expect(before.get('holdfast_blocks{state="durable"}')).toBe(2)
     expect(before.get('holdfast_block_bytes{state="durable"}')).toBe(15)
-    expect(before.get('holdfast_accounted_bytes')).toBe(15)
+    expect(before.get('holdfast_accounted_bytes')).toBe(2 * 512)
     expect(before.get('holdfast_accounts')).toBe(1)
 
     await engine.pins.remove({ account, cid })
@@ -152,7 +152,7 @@ describe('metrics', () => {
 })
 
 describe('stats', () => {
-  test('count what is large in slices, and not again at once', async () => {
+  test('are counted as things change, whatever there is', async () => {
     async function* many() {
       for (let index = 0; index < 5_000; index++) {
         yield { kind: 'file' as const, path: `f${index}`, content: Buffer.from(`content ${index}`) }
@@ -163,8 +163,6 @@ describe('stats', () => {
     expect(blocks.durable.count).toBeGreaterThan(5_000)
     expect([roots.complete.count, pins.pinned]).toEqual([1, 1])
     await engine.pins.upload(Buffer.from('one more'), { account })
-    expect((await engine.stats()).blocks.durable.count).toBe(blocks.durable.count)
-    clock.advance(30_000)
     expect((await engine.stats()).blocks.durable.count).toBe(blocks.durable.count + 1)
   })
 

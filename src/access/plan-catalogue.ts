@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { builtInPlans, DEFAULT_MAX_KEYS, type Plan, type PlanOptions } from '../domain/plan.ts'
+import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
 /** What applies to an account whose plan is no longer configured. */
 const FALLBACK = 'free'
@@ -11,7 +11,13 @@ export class PlanCatalogue {
   constructor(configured: Readonly<Record<string, PlanOptions>> = {}) {
     for (const plan of builtInPlans) this.#plans.set(plan.name, plan)
     for (const [name, plan] of Object.entries(configured))
-      this.#plans.set(name, { maxKeys: DEFAULT_MAX_KEYS, serverImport: true, ...plan, name })
+      this.#plans.set(name, {
+        maxKeys: DEFAULT_MAX_KEYS,
+        maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
+        serverImport: true,
+        ...plan,
+        name,
+      })
   }
 
   has(name: string): boolean {

@@ -1,5 +1,7 @@
 import type { AccountStore } from './accounts.ts'
+import type { Fetches } from './fetches.ts'
 import type { KeyStore } from './keys.ts'
+import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
 
@@ -12,4 +14,6 @@ export interface Catalogue {
   keys: KeyStore
   sessions: SessionStore
   secondFactors: SecondFactorStore
+  records: Records
+  fetches: Fetches
 }

@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { chargeOf } from '../domain/charge.ts'
 import { checkWalkable, dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/interruption.ts'
@@ -16,9 +17,12 @@ export interface FetchBounds {
 }
 
 export interface FetchTotals {
+  /** Those that are their own CID are not counted. */
   blocks: number
   /** Bytes of the distinct blocks. */
   bytes: number
+  /** What they count against a quota, in bytes. */
+  charge: number
 }
 
 /** One block, however many fetches want it, is asked for once at a time. */
@@ -64,7 +68,7 @@ export async function fetchDag(
   },
 ): Promise<FetchTotals> {
   const { staged, session, shared, bounds, onProgress } = parts
-  const totals: FetchTotals = { blocks: 0, bytes: 0 }
+  const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
   const frontier = [{ cid: root, depth: 1 }]
@@ -72,12 +76,17 @@ export async function fetchDag(
   const signal = AbortSignal.any([parts.signal, ended.signal])
   const visits = new Set<Promise<void>>()
   let failure: { error: unknown } | null = null
+  let visited = 0
 
   const visit = async (cid: CID, depth: number): Promise<void> => {
     const { bytes, size } = await bring(cid)
-    totals.blocks++
-    totals.bytes += size
-    if (totals.blocks > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
+    visited++
+    if (cid.multihash.code !== HASH.identity) {
+      totals.blocks++
+      totals.bytes += size
+      totals.charge += chargeOf(size)
+    }
+    if (visited > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
     onProgress({ ...totals })
     if (bytes === null) return
     const links = await newLinks(cid, bytes, seen, signal)

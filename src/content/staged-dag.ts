@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { chargeOf } from '../domain/charge.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -28,7 +29,8 @@ export class StagedDag {
   #failure: { error: unknown } | null = null
   #dagSize = 0
   #blockCount = 0
-  #newBytes = 0
+  #charge = 0
+  #newCharge = 0
   #files: RootFile[] = []
   #fileCount = 0
 
@@ -48,9 +50,14 @@ export class StagedDag {
     return this.#blockCount
   }
 
-  /** Bytes of the blocks that were not here before. */
-  get newBytes(): number {
-    return this.#newBytes
+  /** What the distinct blocks that have arrived so far count against a quota, in bytes. */
+  get charge(): number {
+    return this.#charge
+  }
+
+  /** What the blocks that were not here before count against a quota, in bytes. */
+  get newCharge(): number {
+    return this.#newCharge
   }
 
   get fileCount(): number {
@@ -130,6 +137,7 @@ export class StagedDag {
   #count(size: number): void {
     this.#blockCount++
     this.#dagSize += size
+    this.#charge += chargeOf(size)
   }
 
   async #store(cid: CID, bytes: Uint8Array, weight: number, release?: () => void): Promise<void> {
@@ -137,7 +145,7 @@ export class StagedDag {
     try {
       const progress = await this.store.put(this.rootId, cid, bytes)
       if (progress.added) this.#count(bytes.length)
-      if (progress.isNew) this.#newBytes += bytes.length
+      if (progress.isNew) this.#newCharge += chargeOf(bytes.length)
       durable = progress.durable
     } finally {
       release?.()

@@ -4,7 +4,7 @@ import { parseCid } from './cid.ts'
 import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
-import { builtInPlans, DEFAULT_MAX_KEYS } from './plan.ts'
+import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS } from './plan.ts'
 import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 const closed = { additionalProperties: false }
@@ -28,6 +28,7 @@ const planSchema = Type.Object(
     maxStorageBytes: limit,
     maxPins: limit,
     maxKeys: limit,
+    maxQueuedPins: limit,
     pageLimit: Type.Optional(Type.Object({ default: count, max: count }, closed)),
     rateLimit,
     accountRateLimit: rateLimit,
@@ -178,6 +179,7 @@ function completePlan(plan: RawPlan): Plans[string] {
     maxStorageBytes: plan.maxStorageBytes ?? null,
     maxPins: plan.maxPins ?? null,
     maxKeys: plan.maxKeys === undefined ? DEFAULT_MAX_KEYS : plan.maxKeys,
+    maxQueuedPins: plan.maxQueuedPins === undefined ? DEFAULT_MAX_QUEUED_PINS : plan.maxQueuedPins,
     pageLimit: plan.pageLimit ?? DEFAULT_PAGE_LIMIT,
     rateLimit: plan.rateLimit ?? null,
     accountRateLimit: plan.accountRateLimit ?? null,

@@ -18,12 +18,14 @@ export interface Plan {
   /** Content bytes of all files of one directory upload. */
   maxDirectoryBytes: number | null
   maxDirectoryFiles: number | null
-  /** DAG bytes of all distinct roots of an account. */
+  /** Bytes of the blocks of all distinct roots of an account, each block counted as at least 512, each root once. */
   maxStorageBytes: number | null
   /** Live records of an account. */
   maxPins: number | null
   /** API keys of an account that have not expired. */
   maxKeys: number | null
+  /** Pin requests of an account that wait for their content. */
+  maxQueuedPins: number | null
   pageLimit: { default: number; max: number }
   /** Per API key or session. */
   rateLimit: RateLimit | null
@@ -31,11 +33,12 @@ export interface Plan {
   accountRateLimit: RateLimit | null
 }
 
+type Optional = 'maxKeys' | 'maxQueuedPins' | 'serverImport'
 /** A plan as it is configured, its name apart; what may be left out is the default then. */
-export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'serverImport'> &
-  Partial<Pick<Plan, 'maxKeys' | 'serverImport'>>
+export type PlanOptions = Omit<Plan, 'name' | Optional> & Partial<Pick<Plan, Optional>>
 
 export const DEFAULT_MAX_KEYS = 100
+export const DEFAULT_MAX_QUEUED_PINS = 1_000
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
@@ -53,6 +56,7 @@ export const builtInPlans: readonly Plan[] = [
     maxStorageBytes: GiB,
     maxPins: 1_000,
     maxKeys: DEFAULT_MAX_KEYS,
+    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
     pageLimit: { default: 20, max: 100 },
     rateLimit: { requests: 120, windowSeconds: 60 },
     accountRateLimit: { requests: 300, windowSeconds: 60 },
@@ -68,6 +72,7 @@ export const builtInPlans: readonly Plan[] = [
     maxStorageBytes: 1024 * GiB,
     maxPins: 1_000_000,
     maxKeys: DEFAULT_MAX_KEYS,
+    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
     pageLimit: { default: 50, max: 500 },
     rateLimit: { requests: 1_200, windowSeconds: 60 },
     accountRateLimit: { requests: 3_000, windowSeconds: 60 },
@@ -83,6 +88,7 @@ export const builtInPlans: readonly Plan[] = [
     maxStorageBytes: null,
     maxPins: null,
     maxKeys: DEFAULT_MAX_KEYS,
+    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
     pageLimit: { default: 100, max: 1_000 },
     rateLimit: null,
     accountRateLimit: null,

@@ -15,7 +15,8 @@ import { RequestBlocks } from './request-blocks.ts'
 import type { WalkLimits } from './walk-budget.ts'
 
 /** How far content is that is on its way here to be pinned; null for all other. */
-export type ArrivalOf = (cid: CID) => { blocks: number; bytes: number } | null
+type Arrival = { blocks: number; bytes: number } | null
+export type ArrivalOf = (cid: CID) => Arrival | Promise<Arrival>
 
 export interface RootOpenerParts {
   content: LiveContent
@@ -61,7 +62,7 @@ export class RootOpener {
     const shared = { readAhead: this.#readAhead, nodes: this.#nodes }
     const blocks = await RequestBlocks.open(path.cid, { ...shared, origins, clock, rules, signal, limits })
     if (blocks !== null) return blocks
-    const arrival = onlyIfCached ? null : arrivalOf(path.cid)
+    const arrival = onlyIfCached ? null : await arrivalOf(path.cid)
     if (arrival !== null) throw onItsWay(path.root, arrival)
     const code = onlyIfCached ? 'PRECONDITION_FAILED' : 'CID_NOT_FOUND'
     throw new HoldfastError(code, `${path.root} is not pinned on this node`)

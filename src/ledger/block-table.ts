@@ -68,7 +68,9 @@ export class BlockTable {
     this.#isNeededBy = db.prepare('SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?')
     this.#neededBy = db.prepare('SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?')
     this.#release = db.prepare('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
-    this.#addGarbage = db.prepare('INSERT OR REPLACE INTO garbage (block_id, freed_at) VALUES (?, ?)')
+    this.#addGarbage = db.prepare(`
+      INSERT INTO garbage (block_id, freed_at) VALUES (?, ?)
+      ON CONFLICT (block_id) DO UPDATE SET freed_at = excluded.freed_at`)
     this.#dropGarbage = db.prepare('DELETE FROM garbage WHERE block_id = ?')
     const storedColumns = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
     this.#garbage = db.prepare(`

@@ -14,7 +14,11 @@ export interface RootRow {
   /** Bytes of its distinct blocks. */
   dagSize: number
   fileCount: number
-  /** When the last record that needs it expires; null for never. */
+  /** Distinct blocks. */
+  blocks: number
+  /** What they count against a quota, in bytes. */
+  charge: number
+  /** When the last hold on it ends; null for never. */
   liveUntil: number | null
   /** When the network was last told; null for never. */
   announcedAt: number | null
@@ -27,21 +31,35 @@ export interface RootFile {
   size: number
 }
 
-/** What is known of a DAG once all of it is stored. */
-export interface WholeDag extends DagIdentity {
+/** How much a DAG is. */
+export interface DagSizes {
+  /** Bytes of the files in it. */
   contentSize: number
+  /** Bytes of its distinct blocks. */
   dagSize: number
+  /** Distinct blocks. */
+  blocks: number
+  /** What they count against a quota, in bytes. */
+  charge: number
+  /** Files that are listed below it. */
   fileCount: number
 }
 
+/** What is known of a DAG once all of it is stored. */
+export interface WholeDag extends DagIdentity, DagSizes {}
+
+interface AnnouncedRow extends DagIdentity {
+  id: number
+}
+
 const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS contentSize, dag_size AS dagSize,
-  file_count AS fileCount, live_until AS liveUntil,
+  file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
 /** The rows of `roots` and `root_files`. */
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
-  readonly #complete: Statement<[number, Uint8Array, number, number, number, number], unknown>
+  readonly #complete: Statement<[number, Uint8Array, number, number, number, number, number, number], unknown>
   readonly #drop: Statement<[number], unknown>
   readonly #abandon: Statement<[number], unknown>
   readonly #dropStaging: Statement<[], unknown>
@@ -51,10 +69,9 @@ export class RootTable {
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
-  readonly #setLiveUntil: Statement<[number | null, number], unknown>
-  readonly #countBlocks: Statement<[number], { count: number }>
-  readonly #sumBlocks: Statement<[number], { blocks: number; bytes: number }>
-  readonly #announcedBefore: Statement<[number, number], { id: number; codec: number; multihash: Uint8Array }>
+  readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
+  readonly #neverAnnounced: Statement<[number], AnnouncedRow>
+  readonly #announcedBefore: Statement<[number, number], AnnouncedRow>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -66,27 +83,26 @@ export class RootTable {
   constructor(db: Database) {
     this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
     this.#complete = db.prepare(`
-      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, content_size = ?, dag_size = ?, file_count = ?
+      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, content_size = ?, dag_size = ?, file_count = ?,
+        blocks = ?, charge = ?
       WHERE id = ? AND state = 'staging'`)
     this.#drop = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
     this.#abandon = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
     this.#dropStaging = db.prepare(`
-      UPDATE roots SET state = 'dropped' WHERE state = 'staging' AND id NOT IN (SELECT root_id FROM fetches)`)
+      UPDATE roots SET state = 'dropped'
+      WHERE state = 'staging' AND NOT EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id)`)
     this.#delete = db.prepare('DELETE FROM roots WHERE id = ?')
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
     this.#find = db.prepare(`${complete} AND backend_id = ?`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
-    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? LIMIT ?`)
+    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
-    this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ?')
-    this.#countBlocks = db.prepare('SELECT COUNT(*) AS count FROM root_blocks WHERE root_id = ?')
-    this.#sumBlocks = db.prepare(`
-      SELECT COUNT(*) AS blocks, COALESCE(SUM(size), 0) AS bytes FROM root_blocks JOIN blocks ON id = block_id
-      WHERE root_id = ?`)
-    this.#announcedBefore = db.prepare(`
-      SELECT id, codec, multihash FROM roots WHERE state = 'complete' AND (announced_at IS NULL OR announced_at < ?)
-      ORDER BY announced_at LIMIT ?`)
+    this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
+    const announced = `
+      SELECT id, codec, multihash FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete'`
+    this.#neverAnnounced = db.prepare(`${announced} AND announced_at IS NULL LIMIT ?`)
+    this.#announcedBefore = db.prepare(`${announced} AND announced_at < ? ORDER BY announced_at LIMIT ?`)
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
@@ -108,12 +124,12 @@ export class RootTable {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
-  /** @throws HoldfastError `INTERNAL_ERROR` if the root is not, or no longer, being staged. */
+  /** @throws HoldfastError `INTERNAL_ERROR` if the root is not being staged: nothing that is not kept may seem so */
   complete(rootId: number, dag: WholeDag): void {
-    const { changes } = this.#complete.run(
-      ...[dag.codec, dag.multihash, dag.contentSize, dag.dagSize, dag.fileCount, rootId],
-    )
-    if (changes !== 1) throw new HoldfastError('INTERNAL_ERROR', 'a DAG was completed that is not being staged')
+    const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
+    const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
+    if (this.#complete.run(codec, multihash, ...sizes, rootId).changes === 1) return
+    throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
   /** Gives the root up; the collector frees what only it needed. */
@@ -126,7 +142,7 @@ export class RootTable {
     this.#abandon.run(rootId)
   }
 
-  /** Gives up what an earlier process had not completed, except what it was fetching: that is resumed. */
+  /** Gives up what an earlier process had not completed and nothing holds. */
   dropStaging(): void {
     this.#dropStaging.run()
   }
@@ -160,22 +176,14 @@ export class RootTable {
   }
 
   setLiveUntil(rootId: number, liveUntil: number | null): void {
-    this.#setLiveUntil.run(liveUntil, rootId)
-  }
-
-  /** Distinct blocks of a root. Its cost grows with them, so it is for one root at a time. */
-  countBlocks(rootId: number): number {
-    return this.#countBlocks.get(rootId)?.count ?? 0
-  }
-
-  /** Distinct blocks of a root that is not complete yet, and their bytes. Its cost, too, grows with them. */
-  sumBlocks(rootId: number): { blocks: number; bytes: number } {
-    return this.#sumBlocks.get(rootId) ?? { blocks: 0, bytes: 0 }
+    this.#setLiveUntil.run(liveUntil, rootId, liveUntil)
   }
 
   /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
   announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
-    return this.#announcedBefore.all(before, limit).map(({ id, ...dag }) => ({ id, cid: cidOf(dag) }))
+    const never = this.#neverAnnounced.all(limit)
+    const rows = [...never, ...this.#announcedBefore.all(before, limit - never.length)]
+    return rows.map(({ id, ...dag }) => ({ id, cid: cidOf(dag) }))
   }
 
   setAnnounced(rootId: number, at: number): void {

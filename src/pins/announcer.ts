@@ -1,5 +1,4 @@
 import type { CID } from 'multiformats/cid'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -26,7 +25,6 @@ const LOOK_EVERY_MS = 10 * 60_000
 export class Announcer {
   readonly #announcing: Announcing
   readonly #roots: RootTable
-  readonly #records: RecordTable
   readonly #queue: WriteQueue
   readonly #clock: Clock
   readonly #logger: Logger
@@ -38,14 +36,12 @@ export class Announcer {
   constructor(parts: {
     announcing: Announcing
     roots: RootTable
-    records: RecordTable
     queue: WriteQueue
     clock: Clock
     logger: Logger
   }) {
     this.#announcing = parts.announcing
     this.#roots = parts.roots
-    this.#records = parts.records
     this.#queue = parts.queue
     this.#clock = parts.clock
     this.#logger = parts.logger
@@ -63,9 +59,10 @@ export class Announcer {
 
   /** To be called when a record has become `pinned`. */
   pinned(record: PinRecord): void {
-    const rootId = this.#records.get(record.uploadId)?.rootId ?? null
-    if (rootId === null) return
-    this.#waiting.set(rootId, parseCid(record.cid))
+    const cid = parseCid(record.cid)
+    const root = this.#roots.findAnywhere(identityOf(cid))
+    if (root === undefined) return
+    this.#waiting.set(root.id, cid)
     this.#next()
   }
 

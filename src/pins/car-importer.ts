@@ -1,6 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
-import type { RecordRow } from '../catalogue/sqlite/record-table.ts'
+import type { CommitIntent } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
@@ -10,24 +9,15 @@ import type { StagedDag } from '../content/staged-dag.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
 import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
 import { listContent } from './content-listing.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
-import { newUploadId, type PinCommit, presentRecord } from './pin-commit.ts'
+import { type PinCommit, sizesOf } from './pin-commit.ts'
 import { storedNames } from './pin-names.ts'
-import type {
-  CarImportOptions,
-  CarOutcome,
-  CarRoot,
-  DecidedTarget,
-  EngineEvents,
-  PinNames,
-  PinType,
-  Requester,
-} from './types.ts'
+import { newUploadId } from './record-view.ts'
+import type { CarImportOptions, CarOutcome, CarRoot, DecidedTarget, PinNames, PinType, Requester } from './types.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
 /** Roots of one CAR; each is walked, and becomes a record. */
@@ -40,10 +30,8 @@ interface Parts {
   blocks: BlockTable
   /** By backend id. */
   stores: ReadonlyMap<number, BlockStore>
-  fetches: FetchStore
   scheduler: FetchScheduler
   clock: Clock
-  events: Emitter<EngineEvents>
   /** Levels that a DAG may have. */
   maxDepth: number
 }
@@ -87,7 +75,7 @@ export class CarImporter {
       if (allowPartial) checkPartial(requester.plan)
       const onBytes = (length: number): void => {
         budget.take(length)
-        budget.reserve(scratch.newBytes)
+        budget.reserve(scratch.newCharge)
         onProgress?.(budget.total)
       }
       const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
@@ -154,26 +142,21 @@ export class CarImporter {
 
   /** One transaction for all roots. */
   async #commit(assembled: readonly Assembled[], job: Job): Promise<CarOutcome> {
-    const { commit, fetches, scheduler, events } = this.#parts
+    const { commit, scheduler } = this.#parts
     const whole = assembled.filter(({ missing }) => missing === null)
     const partial = assembled.filter(({ missing }) => missing !== null)
-    const kept = new Map<Assembled, RecordRow>()
-    const keep = (): void => {
-      for (const one of partial) kept.set(one, fetches.begin(this.#partialPin(one, job)))
-    }
     const outcomes = await commit.commitAll(
       whole.map(({ root, staged, kind, contentSize }) => ({
         ...{ requester: job.requester, target: job.target, names: job.names, type: typeOf(kind), cid: root },
-        ...{ cidText: root.toString(), staged, backend: job.home, contentSize, dagSize: staged.dagSize },
-        ...{ fileCount: staged.fileCount, signal: job.signal },
+        ...{ cidText: root.toString(), staged, backend: job.home, sizes: sizesOf(staged, contentSize) },
+        signal: job.signal,
       })),
-      keep,
+      partial.map(one => this.#partialPin(one, job)),
     )
-    for (const row of kept.values()) events.emit('pin:created', { record: presentRecord(row) })
-    if (kept.size > 0) scheduler.wake()
+    if (partial.length > 0) scheduler.wake()
+    const made = [...whole, ...partial]
     const roots = assembled.map((one): CarRoot => {
-      const row = kept.get(one)
-      const outcome = row === undefined ? outcomes[whole.indexOf(one)] : { record: presentRecord(row), created: true }
+      const outcome = outcomes[made.indexOf(one)]
       if (outcome === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a root of a CAR has no record')
       return { ...outcome, missing: one.missing }
     })
@@ -182,10 +165,12 @@ export class CarImporter {
     return { record: first.record, created: roots.some(({ created }) => created), roots }
   }
 
-  #partialPin({ root, staged, missing }: Assembled, { requester, target, names, home }: Job) {
+  #partialPin({ root, staged, missing }: Assembled, { requester, target, names, home }: Job): CommitIntent {
     const now = this.#parts.clock.now()
     const others = missing === null || missing.blocks === 1 ? '' : ` and ${missing.blocks - 1} others`
     return {
+      kind: 'partial',
+      brought: { blocks: staged.blockCount, bytes: staged.dagSize, charge: staged.charge },
       record: {
         ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
         ...{ cid: root.toString(), ...identityOf(root), type: 'pin' as const, ...storedNames(names) },

@@ -1,43 +1,41 @@
-import type { PinStore } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
+import type { Records } from '../catalogue/records.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
-import type { Emitter } from '../domain/emitter.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
-import { presentRecord } from './pin-commit.ts'
-import type { EngineEvents } from './types.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
+import type { PinChanges } from './pin-changes.ts'
 
 /** Records that one transaction removes. */
 const BATCH = 100
+/** After a look that failed. */
+const RETRY_MS = 10_000
 
 /**
  * Removes records at the instant they expire, sleeping until the next one. Nothing depends on its being on time:
  * every query hides what has expired. It gives back quota and blocks, and tells about it.
  */
 export class ExpirySweeper {
-  readonly #store: PinStore
-  readonly #records: RecordTable
-  readonly #queue: WriteQueue
+  readonly #records: Records
   readonly #clock: Clock
-  readonly #events: Emitter<EngineEvents>
+  readonly #changes: PinChanges
+  readonly #leaveFetch: (fetchId: number) => void
   readonly #logger: Logger
   #cancelTimer: (() => void) | null = null
   #running: Promise<number> | null = null
   #stopped = false
+  #wakes = 0
 
   constructor(parts: {
-    store: PinStore
-    records: RecordTable
-    queue: WriteQueue
+    records: Records
     clock: Clock
-    events: Emitter<EngineEvents>
+    changes: PinChanges
+    /** Called when a record no longer waits for a fetch. */
+    leaveFetch: (fetchId: number) => void
     logger: Logger
   }) {
-    this.#store = parts.store
     this.#records = parts.records
-    this.#queue = parts.queue
     this.#clock = parts.clock
-    this.#events = parts.events
+    this.#changes = parts.changes
+    this.#leaveFetch = parts.leaveFetch
     this.#logger = parts.logger
   }
 
@@ -53,14 +51,17 @@ export class ExpirySweeper {
 
   /** Looks again when the next record expires; to be called when one may expire earlier than known. */
   wake(): void {
-    this.#cancelTimer?.()
-    if (this.#stopped) return
-    const wait = waitFor(this.#records.nextExpiry(), this.#clock.now())
-    this.#cancelTimer = this.#clock.after(wait, () => {
-      this.sweep()
-        .catch((error: unknown) => this.#logger.error({ err: error }, 'removing expired records failed'))
-        .finally(() => this.wake())
-    })
+    const wake = ++this.#wakes
+    this.#records.nextExpiry().then(
+      next => {
+        // A later wake has newer news.
+        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#clock.now()))
+      },
+      (error: unknown) => {
+        this.#logger.error({ err: error }, 'looking for the next expiry failed')
+        if (wake === this.#wakes) this.#sleep(RETRY_MS)
+      },
+    )
   }
 
   /** Removes what has expired by now. Returns how many records. */
@@ -71,14 +72,27 @@ export class ExpirySweeper {
     return this.#running
   }
 
+  #sleep(ms: number): void {
+    this.#cancelTimer?.()
+    if (this.#stopped) return
+    this.#cancelTimer = this.#clock.after(ms, () => {
+      this.sweep()
+        .catch((error: unknown) => this.#logger.error({ err: error }, 'removing expired records failed'))
+        .finally(() => this.wake())
+    })
+  }
+
   async #sweep(): Promise<number> {
     let removed = 0
     for (;;) {
-      const now = this.#clock.now()
-      if ((this.#records.nextExpiry() ?? Number.POSITIVE_INFINITY) > now) return removed
-      const rows = await this.#queue.run(() => this.#store.expire(now, BATCH), { durable: true })
+      const rows = await this.#records.expire(this.#clock.now(), BATCH)
+      if (rows.length === 0) return removed
       removed += rows.length
-      for (const row of rows) this.#events.emit('pin:removed', { record: presentRecord(row), reason: 'expired' })
+      for (const row of rows) this.#changes.removed(row, 'expired')
+      for (const fetchId of new Set(rows.map(row => row.fetchId))) {
+        if (fetchId !== null) this.#leaveFetch(fetchId)
+      }
+      if (turnSpent()) await nextTurn()
     }
   }
 }

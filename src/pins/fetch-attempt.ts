@@ -1,8 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { type FetchStore, OVER_QUOTA, type StatusChange } from '../catalogue/sqlite/fetch-store.ts'
-import type { FetchRow } from '../catalogue/sqlite/fetch-table.ts'
-import type { PinLimits } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
+import { type Fetches, type FetchRow, OVER_QUOTA, type StatusChange } from '../catalogue/fetches.ts'
+import type { PinLimits, Records } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../content/dag-fetch.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
@@ -10,7 +8,6 @@ import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import { listContent } from './content-listing.ts'
 
 export interface FetchTimes {
@@ -23,15 +20,14 @@ export interface FetchTimes {
 export interface AttemptParts {
   /** What the plan of an account allows. */
   limitsOf: (accountId: string) => PinLimits
-  records: RecordTable
-  store: FetchStore
-  queue: WriteQueue
+  records: Records
+  fetches: Fetches
   clock: Clock
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
-  /** Bytes that an account's other fetches have brought, though no record has them yet. */
-  heldByOthers: (accountId: string, fetchId: number) => number
+  /** What the blocks count that an account's other fetches have brought, though no record has them yet. */
+  heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
 }
 
@@ -50,15 +46,16 @@ const NAMED_SOURCES = 3
 export class FetchAttempt {
   readonly fetch: FetchRow
   readonly root: CID
-  totals: FetchTotals = { blocks: 0, bytes: 0 }
+  totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   /** When it began, or the last block came. */
   movedAt: number
   readonly #parts: AttemptParts
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
-  /** How many bytes the account with the least room may take; null until it is worked out (again). */
-  #room: number | null = null
+  /** How much the account with the least room may take, in bytes, as far as is known. */
+  #room = Number.POSITIVE_INFINITY
   #roomCheckedAt = 0
+  #checking: Promise<void> | null = null
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
   constructor(fetch: FetchRow, parts: AttemptParts) {
@@ -82,9 +79,9 @@ export class FetchAttempt {
   }
 
   /** A record has joined or left; without any the attempt ends. */
-  subscribersChanged(): void {
-    this.#room = null
-    if (this.#parts.records.ofFetch(this.fetch.id).length === 0) this.abort(UNNEEDED)
+  async subscribersChanged(): Promise<void> {
+    if (await this.#parts.fetches.isWanted(this.fetch.id)) await this.#checkRoom()
+    else this.abort(UNNEEDED)
   }
 
   /** Tells of each block that comes, until the returned function is called. */
@@ -97,10 +94,12 @@ export class FetchAttempt {
   async run(backend: ClusterBackend, open: (signal: AbortSignal) => Promise<FetchSession>): Promise<void> {
     const { clock, times, shared, bounds } = this.#parts
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
+    if (this.fetch.isWhole) return this.#deliver().finally(cancelDeadline)
     const staged = backend.resume(this.fetch.rootId)
     let session: FetchSession | null = null
     try {
       this.#restartStall()
+      await this.#checkRoom()
       session = await open(this.signal)
       let flushedAt = clock.now()
       const onProgress = (totals: FetchTotals): void => {
@@ -125,16 +124,26 @@ export class FetchAttempt {
   }
 
   async #complete(staged: StagedDag): Promise<void> {
-    const { store, queue, clock, records, onChanges } = this.#parts
     await staged.clearFiles()
     const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
     const { codec, multihash, id } = this.fetch
-    const dag = { codec, multihash, contentSize, dagSize: this.totals.bytes, fileCount: staged.fileCount }
-    const changes = await queue.run(() => store.complete(id, dag, this.#limitsOf(records.ofFetch(id)), clock.now()), {
-      durable: true,
-    })
-    onChanges(changes)
+    const { blocks, bytes, charge } = this.totals
+    const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
+    await this.#parts.fetches.complete(id, { codec, multihash, ...sizes })
+    await this.#deliver()
+  }
+
+  /** All of it is here, and kept: whoever waits gets it, in steps. */
+  async #deliver(): Promise<void> {
+    const { fetches, limitsOf, clock, onChanges } = this.#parts
+    for (let isDone = false; !isDone; ) {
+      const accounts = await fetches.waitingAccounts(this.fetch.id)
+      const limits = new Map(accounts.map(accountId => [accountId, limitsOf(accountId)]))
+      const delivered = await fetches.deliver(this.fetch.id, limits, clock.now())
+      onChanges(delivered.changes)
+      isDone = delivered.isDone
+    }
   }
 
   #progress(totals: FetchTotals): void {
@@ -142,41 +151,48 @@ export class FetchAttempt {
     this.movedAt = this.#parts.clock.now()
     this.#restartStall()
     for (const listener of this.#listeners) listener(totals)
-    if (totals.bytes - this.#roomCheckedAt > ROOM_CHECK_BYTES) this.#room = null
-    if (this.#room === null) this.#roomCheckedAt = totals.bytes
-    this.#room ??= this.#leastRoom()
-    if (totals.bytes <= this.#room) return
-    this.#room = null
-    this.#refuseOverQuota(totals.bytes)
+    const isDue = totals.charge - this.#roomCheckedAt > ROOM_CHECK_BYTES
+    if (isDue || totals.charge > this.#room) void this.#checkRoom()
+  }
+
+  /** One look at a time; whoever asks meanwhile gets that one's outcome, and what comes after it is looked at anew. */
+  #checkRoom(): Promise<void> {
+    this.#checking ??= this.#lookForRoom()
+      .catch((error: unknown) => this.#abort.abort(error))
+      .finally(() => {
+        this.#checking = null
+      })
+    return this.#checking
   }
 
   /** One account's quota ends its own wait, and the fetch only if nobody else waits. */
-  #refuseOverQuota(bytes: number): void {
-    const { records, store, queue, clock, onChanges } = this.#parts
-    const waiting = records.ofFetch(this.fetch.id)
-    const over = waiting.filter(record => this.#roomOf(record.accountId) < bytes)
-    for (const { id } of over) {
-      const refused = queue.run(() => store.refuse(id, OVER_QUOTA, clock.now()), { durable: true })
-      void refused.then(onChanges, () => undefined).then(() => this.subscribersChanged())
+  async #lookForRoom(): Promise<void> {
+    const { fetches, clock, onChanges } = this.#parts
+    const { id } = this.fetch
+    this.#roomCheckedAt = this.totals.charge
+    const accounts = await fetches.waitingAccounts(id)
+    if (accounts.length === 0) return this.abort(UNNEEDED)
+    const over: string[] = []
+    let room = Number.POSITIVE_INFINITY
+    for (const accountId of accounts) {
+      const theirs = await this.#roomOf(accountId)
+      if (this.totals.charge > theirs) over.push(accountId)
+      else room = Math.min(room, theirs)
     }
-    if (over.length < waiting.length) return
-    throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
+    this.#room = room
+    for (const accountId of over) {
+      onChanges(await fetches.refuse(await fetches.waitersOf(id, accountId), OVER_QUOTA, clock.now()))
+    }
+    if (over.length < accounts.length) return
+    this.abort(new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan'))
   }
 
-  #leastRoom(): number {
-    const waiting = this.#parts.records.ofFetch(this.fetch.id)
-    return Math.min(...waiting.map(record => this.#roomOf(record.accountId)))
-  }
-
-  #roomOf(accountId: string): number {
-    const max = this.#limitsOf([{ accountId }]).get(accountId)?.maxStorageBytes ?? null
+  async #roomOf(accountId: string): Promise<number> {
+    const { records, clock, heldByOthers, limitsOf } = this.#parts
+    const max = limitsOf(accountId).maxStorageBytes
     if (max === null) return Number.POSITIVE_INFINITY
-    const { records, clock, heldByOthers } = this.#parts
-    return max - records.usage(accountId, clock.now()).storedBytes - heldByOthers(accountId, this.fetch.id)
-  }
-
-  #limitsOf(records: ReadonlyArray<{ accountId: string }>): Map<string, PinLimits> {
-    return new Map(records.map(({ accountId }) => [accountId, this.#parts.limitsOf(accountId)]))
+    const { storedBytes } = await records.usage(accountId, clock.now())
+    return max - storedBytes - (await heldByOthers(accountId, this.fetch.id))
   }
 
   #restartStall(): void {

@@ -1,8 +1,9 @@
-import type { FetchRow, FetchTable } from '../catalogue/sqlite/fetch-table.ts'
+import type { FetchRow } from '../catalogue/fetches.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { waitFor } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { nextTurn } from '../domain/turns.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
@@ -12,47 +13,47 @@ const ATTEMPTS_AT_ONCE = 64
 const SLOW_MS = 5_000
 /** Attempts at a time, the slow ones included. */
 const MOST_ATTEMPTS = 1_024
+/** Accounts that one look for what is due passes, and fetches of each. */
+const ACCOUNTS_AT_ONCE = 64
+const FETCHES_EACH = 16
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
 
 interface Running {
   attempt: FetchAttempt
-  account: string
   ended: Promise<void>
 }
 
 /**
  * Works off the fetches: attempts start when they are due, the account with the fewest running first, and are
- * repeated with growing pauses. What a restart interrupts goes on.
+ * repeated with growing pauses. What a restart interrupts goes on. However many are due, one look for them is short,
+ * and asking for it costs nothing.
  */
 export class FetchScheduler {
   readonly #parts: AttemptParts
-  readonly #fetches: FetchTable
   readonly #clusters: ClusterRegistry
   readonly #logger: Logger
   readonly #running = new Map<number, Running>()
   #fetcher: BlockFetcher | null = null
   #cancelTimer: () => void = () => undefined
   #stopped = false
+  #looking = false
+  #lookAgain = false
+  /** The last account that was looked at: accounts take turns. */
+  #lastAccount = ''
 
-  constructor(
-    parts: Omit<AttemptParts, 'heldByOthers'>,
-    fetches: FetchTable,
-    clusters: ClusterRegistry,
-    logger: Logger,
-  ) {
+  constructor(parts: Omit<AttemptParts, 'heldByOthers'>, clusters: ClusterRegistry, logger: Logger) {
     this.#parts = { ...parts, heldByOthers: (accountId, fetchId) => this.#heldByOthers(accountId, fetchId) }
-    this.#fetches = fetches
     this.#clusters = clusters
     this.#logger = logger
   }
 
   /** Begins with what earlier processes left. Without a fetcher nothing is attempted; records wait. */
   async start(fetcher: BlockFetcher): Promise<void> {
-    const { queue, store, clock, onChanges } = this.#parts
+    const { fetches, clock, onChanges } = this.#parts
     this.#fetcher = fetcher
-    onChanges(await queue.run(() => store.resume(clock.now()), { durable: true }))
+    onChanges(await fetches.resume(clock.now()))
     this.wake()
   }
 
@@ -76,8 +77,8 @@ export class FetchScheduler {
   }
 
   /** Starts a fetch at once with a session that has found its root. Without a free place it waits its turn. */
-  begin(fetchId: number, session: FetchSession): void {
-    const fetch = this.#fetches.get(fetchId)
+  async begin(fetchId: number, session: FetchSession): Promise<void> {
+    const fetch = await this.#parts.fetches.get(fetchId)
     const isFree = !this.#isFull() && !this.#running.has(fetchId) && !this.#stopped
     if (fetch !== undefined && isFree) {
       this.#run(fetch, async () => session)
@@ -89,69 +90,99 @@ export class FetchScheduler {
 
   /** To be called when records have joined or left a fetch. */
   async subscribersChanged(fetchId: number): Promise<void> {
-    const { queue, store } = this.#parts
     const running = this.#running.get(fetchId)
     if (running === undefined) {
-      await queue.run(() => store.dropIfUnneeded(fetchId), { durable: false })
+      await this.#parts.fetches.dropIfUnneeded(fetchId)
       return
     }
-    running.attempt.subscribersChanged()
+    await running.attempt.subscribersChanged()
     // It gives its blocks up once no more are on their way: a claim that comes later would never be released.
     if (running.attempt.isUnneeded) await running.ended
   }
 
-  /** To be called when records have gone without anybody knowing of which fetch. */
-  lookForUnneeded(): void {
-    for (const { attempt } of this.#running.values()) attempt.subscribersChanged()
+  /** Looks for what is due: soon, and once for all who ask before that. */
+  wake(): void {
+    this.#lookAgain = true
+    if (this.#looking || this.#stopped || this.#fetcher === null) return
+    this.#looking = true
+    this.#cancelTimer()
+    this.#look()
+      .catch((error: unknown) => {
+        this.#logger.error({ err: error }, 'looking for what is to be fetched failed')
+        return this.#parts.clock.now() + SLOW_MS
+      })
+      .then(next => {
+        this.#looking = false
+        if (this.#lookAgain) this.wake()
+        else this.#sleepUntil(next)
+      })
   }
 
-  /** Starts what is due, and sleeps until the next is. */
-  wake(): void {
-    this.#cancelTimer()
-    if (this.#stopped || this.#fetcher === null) return
-    const { clock } = this.#parts
-    for (const fetch of this.#inTurn(this.#fetches.due(clock.now()))) {
-      if (this.#isFull()) break
-      const fetcher = this.#fetcher
-      const owner = this.#accountOf(fetch)
-      this.#run(fetch, (signal, root) => fetcher.open(root, { origins: fetch.origins, owner, signal }))
+  /** Starts what is due. Returns when to look again; null for no set time. */
+  async #look(): Promise<number | null> {
+    const { clock, fetches } = this.#parts
+    const fetcher = this.#fetcher
+    await nextTurn()
+    this.#lookAgain = false
+    const next = await fetches.nextDue()
+    if (next === null || next > clock.now()) return next
+    // From the last account round to itself; those that come in meanwhile ask for another look.
+    for (let rounds = 0; rounds < 2 && fetcher !== null && !this.#stopped; ) {
+      if (this.#isFull()) return clock.now() + SLOW_MS
+      const query = { now: clock.now(), after: this.#lastAccount, accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH }
+      const due = await fetches.due(query)
+      this.#lastAccount = due.last ?? ''
+      if (due.last === null) rounds++
+      for (const fetch of this.#inTurn(due.fetches)) {
+        if (this.#isFull() || this.#stopped) break
+        const { origins, accountId: owner } = fetch
+        this.#run(fetch, (signal, root) => fetcher.open(root, { origins, owner, signal }))
+        rounds = 0
+      }
+      await nextTurn()
     }
-    const next = this.#isFull() ? clock.now() + SLOW_MS : this.#fetches.nextDue()
-    this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
+    return fetches.nextDue()
+  }
+
+  #sleepUntil(next: number | null): void {
+    const { clock } = this.#parts
+    this.#cancelTimer()
+    if (!this.#stopped) this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
   }
 
   #isFull(): boolean {
     if (this.#running.size < ATTEMPTS_AT_ONCE) return false
+    if (this.#running.size >= MOST_ATTEMPTS) return true
     const since = this.#parts.clock.now() - SLOW_MS
-    const moving = [...this.#running.values()].filter(({ attempt }) => attempt.movedAt > since)
-    return moving.length >= ATTEMPTS_AT_ONCE || this.#running.size >= MOST_ATTEMPTS
+    let moving = 0
+    for (const { attempt } of this.#running.values()) if (attempt.movedAt > since) moving++
+    return moving >= ATTEMPTS_AT_ONCE
   }
 
-  /** Bytes that an account's other fetches have brought so far. */
-  #heldByOthers(accountId: string, fetchId: number): number {
-    return this.#fetches
-      .heldFor(accountId)
-      .filter(({ id }) => id !== fetchId)
-      .reduce((sum, { id, bytes }) => sum + Math.max(bytes, this.attempt(id)?.totals.bytes ?? 0), 0)
+  /** What the blocks count that an account's other fetches have brought so far, in bytes. */
+  async #heldByOthers(accountId: string, fetchId: number): Promise<number> {
+    let sum = 0
+    for (const { id, charge } of await this.#parts.fetches.heldFor(accountId)) {
+      if (id !== fetchId) sum += Math.max(charge, this.attempt(id)?.totals.charge ?? 0)
+    }
+    return sum
   }
 
   /** Those that are not running, ordered so that no account waits for another's many. */
   #inTurn(due: FetchRow[]): FetchRow[] {
     const counts = new Map<string, number>()
-    for (const { account } of this.#running.values()) counts.set(account, (counts.get(account) ?? 0) + 1)
+    for (const { attempt } of this.#running.values()) {
+      const { accountId } = attempt.fetch
+      counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+    }
     const turns = due
       .filter(fetch => !this.#running.has(fetch.id))
       .map(fetch => {
-        const account = this.#accountOf(fetch)
-        const turn = counts.get(account) ?? 0
-        counts.set(account, turn + 1)
+        const turn = counts.get(fetch.accountId) ?? 0
+        counts.set(fetch.accountId, turn + 1)
         return { fetch, turn }
       })
     return turns.sort((a, b) => a.turn - b.turn).map(({ fetch }) => fetch)
-  }
-
-  #accountOf(fetch: FetchRow): string {
-    return this.#parts.records.ofFetch(fetch.id)[0]?.accountId ?? ''
   }
 
   #run(fetch: FetchRow, open: (signal: AbortSignal, root: FetchAttempt['root']) => Promise<FetchSession>): void {
@@ -160,15 +191,15 @@ export class FetchScheduler {
       .catch((error: unknown) => this.#logger.error({ err: error, fetch: fetch.id }, 'a fetch could not be recorded'))
       .finally(() => {
         this.#running.delete(fetch.id)
-        if (!this.#stopped) this.wake()
+        this.wake()
       })
-    this.#running.set(fetch.id, { attempt, account: this.#accountOf(fetch), ended })
+    this.#running.set(fetch.id, { attempt, ended })
   }
 
   async #attempt(attempt: FetchAttempt, open: (signal: AbortSignal) => Promise<FetchSession>): Promise<void> {
-    const { queue, store, clock, onChanges } = this.#parts
+    const { fetches, clock, onChanges } = this.#parts
     const { id, backendId } = attempt.fetch
-    const started = await queue.run(() => store.start(id, clock.now()), { durable: true })
+    const started = await fetches.start(id, clock.now())
     if (started === undefined) return
     onChanges(started.changes)
     const backend = this.#clusters.backends.find(candidate => candidate.id === backendId)
@@ -177,16 +208,14 @@ export class FetchScheduler {
       await attempt.run(backend, open)
     } catch (error) {
       if (this.#stopped) return
-      if (attempt.isUnneeded) {
-        await queue.run(() => store.dropOrRepeat(id, clock.now()), { durable: true })
-        return
-      }
+      if (attempt.isUnneeded) return fetches.dropOrRepeat(id, clock.now())
       const reason = reasonOf(error)
       const now = clock.now()
       const retryAt = retryTime(error, started.fetch.attempts, now)
       this.#logger.warn({ cid: attempt.root.toString(), reason, retryAt }, 'a fetch failed')
-      const failure = { reason, retryAt, bytes: attempt.totals.bytes }
-      onChanges(await queue.run(() => store.fail(id, failure, now), { durable: true }))
+      // An attempt that ended before it had looked at what is here knows less than the one before.
+      const { blocks, bytes, charge } = attempt.totals.blocks < started.fetch.blocks ? started.fetch : attempt.totals
+      onChanges(await fetches.fail(id, { reason, retryAt, blocks, bytes, charge }, now))
     }
   }
 }

@@ -1,18 +1,15 @@
 import type { CID } from 'multiformats/cid'
-import type { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
-import type { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
-import type { PinStore } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
+import type { Fetches } from '../catalogue/fetches.ts'
+import type { Records } from '../catalogue/records.ts'
 import { HASH, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
-import { newUploadId, presentRecord } from './pin-commit.ts'
+import type { PinChanges } from './pin-changes.ts'
 import { storedNames } from './pin-names.ts'
-import type { DecidedPin, EngineEvents, PinOutcome, PinRecord } from './types.ts'
+import { newUploadId, presentRecord } from './record-view.ts'
+import type { DecidedPin, PinOutcome, PinRecord } from './types.ts'
 
 export interface NetworkPinTimes {
   /** How long the network is asked for the root. */
@@ -24,12 +21,10 @@ export interface NetworkPinTimes {
 /** Pins content that others hold: looks for its root, writes the record, and leaves the rest to the scheduler. */
 export class NetworkPinner {
   readonly #scheduler: FetchScheduler
-  readonly #tables: { fetches: FetchTable; records: RecordTable }
-  readonly #store: FetchStore
-  readonly #pins: PinStore
-  readonly #queue: WriteQueue
+  readonly #fetches: Fetches
+  readonly #records: Records
   readonly #clock: Clock
-  readonly #events: Emitter<EngineEvents>
+  readonly #changes: PinChanges
   readonly #times: NetworkPinTimes
   /** Null while networking is off. */
   readonly #fetcher: BlockFetcher | null
@@ -38,26 +33,24 @@ export class NetworkPinner {
 
   constructor(parts: {
     scheduler: FetchScheduler
-    tables: { fetches: FetchTable; records: RecordTable }
-    store: FetchStore
-    pins: PinStore
-    queue: WriteQueue
+    fetches: Fetches
+    records: Records
     clock: Clock
-    events: Emitter<EngineEvents>
+    changes: PinChanges
     times: NetworkPinTimes
     fetcher: BlockFetcher | null
   }) {
     this.#scheduler = parts.scheduler
-    this.#tables = parts.tables
-    this.#store = parts.store
-    this.#pins = parts.pins
-    this.#queue = parts.queue
+    this.#fetches = parts.fetches
+    this.#records = parts.records
     this.#clock = parts.clock
-    this.#events = parts.events
+    this.#changes = parts.changes
     this.#times = parts.times
     this.#fetcher = parts.fetcher
-    parts.events.on('pin:status', ({ record }) => this.#settled(record))
-    parts.events.on('pin:removed', ({ record }) => this.#settled({ ...record, status: 'failed' }))
+    parts.changes.observe({
+      changed: record => this.#settled(record),
+      removed: record => this.#settled({ ...record, status: 'failed' }),
+    })
   }
 
   /**
@@ -68,7 +61,7 @@ export class NetworkPinner {
     const { request, cid, home } = pin
     const origins = request.origins ?? []
     if (this.#fetcher === null || !this.#fetcher.canAsk(origins)) throw notFound(cid)
-    const running = this.#tables.fetches.find(home.id, identityOf(cid))
+    const running = await this.#fetches.find(home.id, identityOf(cid))
     const isUnderWay = running !== undefined && this.#scheduler.attempt(running.id) !== undefined
     if (request.respondAsync === true || isUnderWay) {
       const { outcome, fetchId } = await this.#record(pin)
@@ -78,7 +71,7 @@ export class NetworkPinner {
     const session = await this.#find(this.#fetcher, pin)
     try {
       const { outcome, fetchId } = await this.#record(pin)
-      if (fetchId !== null) this.#scheduler.begin(fetchId, session)
+      if (fetchId !== null) await this.#scheduler.begin(fetchId, session)
       else session.close()
       return await this.#outcome(pin, outcome, fetchId)
     } catch (error) {
@@ -116,16 +109,11 @@ export class NetworkPinner {
       ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
     }
     const origins = request.origins ?? []
-    const made = await this.#queue.run(
-      () => this.#store.request({ record, backendId: home.id, origins, limits: requester.plan, now }),
-      { durable: true },
-    )
+    const made = await this.#fetches.request({ record, backendId: home.id, origins, limits: requester.plan, now })
     const outcome = { record: presentRecord(made.record), created: made.created }
-    if (made.created) this.#events.emit('pin:created', { record: outcome.record })
-    for (const { record: row, from } of made.changes) {
-      this.#events.emit('pin:status', { record: presentRecord(row), from, reason: row.statusReason })
-    }
-    if (made.fetchId !== null) this.#scheduler.attempt(made.fetchId)?.subscribersChanged()
+    if (made.created) this.#changes.created(made.record)
+    for (const { record: row, from } of made.changes) this.#changes.changed(row, from)
+    if (made.fetchId !== null) await this.#scheduler.attempt(made.fetchId)?.subscribersChanged()
     return { outcome, fetchId: made.fetchId }
   }
 
@@ -133,14 +121,16 @@ export class NetworkPinner {
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
-      const unlisten = this.#scheduler.attempt(fetchId)?.onProgress(onProgress)
+      const unlisten = this.#scheduler
+        .attempt(fetchId)
+        ?.onProgress(({ blocks, bytes }) => onProgress({ blocks, bytes }))
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    const row = this.#tables.records.get(outcome.record.uploadId)
+    const row = await this.#records.get(outcome.record.uploadId)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusReason?.startsWith('QUOTA_EXCEEDED') === true) {
-      await this.#queue.run(() => this.#pins.removeRecord(row), { durable: true })
+      await this.#records.discard(row.id)
       if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
       throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
     }
@@ -160,12 +150,13 @@ export class NetworkPinner {
       const cancel = this.#clock.after(this.#times.waitMs, done)
       signal?.addEventListener('abort', done, { once: true })
       this.#waiting.set(uploadId, (this.#waiting.get(uploadId) ?? new Set()).add(done))
-      if (signal?.aborted === true || this.#isSettled(uploadId)) done()
+      if (signal?.aborted === true) done()
+      else void this.#isSettled(uploadId).then(isSettled => isSettled && done(), done)
     })
   }
 
-  #isSettled(uploadId: string): boolean {
-    const status = this.#tables.records.get(uploadId)?.status
+  async #isSettled(uploadId: string): Promise<boolean> {
+    const status = (await this.#records.get(uploadId))?.status
     return status !== 'queued' && status !== 'pinning'
   }
 

@@ -1,29 +1,19 @@
-import { randomBytes } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import type { AccountService } from '../access/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
-import type { Completed, Completion, PinStore } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordRow } from '../catalogue/sqlite/record-table.ts'
+import type { CommitIntent, Committed, Records } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
+import type { DagSizes } from '../ledger/root-table.ts'
+import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
+import { newUploadId, presentRecord } from './record-view.ts'
 import type { Timelock } from './timelock.ts'
-import type {
-  DecidedTarget,
-  EngineEvents,
-  PinNames,
-  PinOutcome,
-  PinRecord,
-  PinTarget,
-  PinType,
-  Requester,
-} from './types.ts'
+import type { DecidedTarget, PinNames, PinOutcome, PinTarget, PinType, Requester } from './types.ts'
 
 /** Content that is whole, and the record to write for it. */
 export interface CommitInput {
@@ -37,9 +27,7 @@ export interface CommitInput {
   /** Where the content is whole: staged, or on a backend below a complete root. */
   staged: StagedDag | null
   backend: ClusterBackend
-  contentSize: number
-  dagSize: number
-  fileCount: number
+  sizes: DagSizes
   signal?: AbortSignal | undefined
 }
 
@@ -49,10 +37,9 @@ export class PinCommit {
   readonly #plans: PlanCatalogue
   readonly #clusters: ClusterRegistry
   readonly #timelock: Timelock
-  readonly #store: PinStore
-  readonly #queue: WriteQueue
+  readonly #records: Records
   readonly #clock: Clock
-  readonly #events: Emitter<EngineEvents>
+  readonly #changes: PinChanges
   readonly #leaveFetch: (fetchId: number) => Promise<void>
 
   constructor(parts: {
@@ -60,10 +47,9 @@ export class PinCommit {
     plans: PlanCatalogue
     clusters: ClusterRegistry
     timelock: Timelock
-    store: PinStore
-    queue: WriteQueue
+    records: Records
     clock: Clock
-    events: Emitter<EngineEvents>
+    changes: PinChanges
     /** Called when a record no longer waits for a fetch. */
     leaveFetch: (fetchId: number) => Promise<void>
   }) {
@@ -71,10 +57,9 @@ export class PinCommit {
     this.#plans = parts.plans
     this.#clusters = parts.clusters
     this.#timelock = parts.timelock
-    this.#store = parts.store
-    this.#queue = parts.queue
+    this.#records = parts.records
     this.#clock = parts.clock
-    this.#events = parts.events
+    this.#changes = parts.changes
     this.#leaveFetch = parts.leaveFetch
   }
 
@@ -103,68 +88,67 @@ export class PinCommit {
   /**
    * Makes each content a pin, or, on failure, none of them. Throws what {@link commit} throws.
    *
-   * @param alongside done in the same transaction; what it throws undoes everything
+   * @param partial written in the same transaction: content that is here in part; the caller's to abandon
    */
-  async commitAll(inputs: readonly CommitInput[], alongside: () => void = () => undefined): Promise<PinOutcome[]> {
-    const made = await this.#complete(inputs, alongside)
-    return Promise.all(made.map(completed => this.#tell(completed)))
+  async commitAll(inputs: readonly CommitInput[], partial: readonly CommitIntent[] = []): Promise<PinOutcome[]> {
+    const made = await this.#complete(inputs, partial)
+    return Promise.all(made.map(committed => this.#tell(committed)))
   }
 
-  async #complete(inputs: readonly CommitInput[], alongside: () => void): Promise<Completed[]> {
+  async #complete(inputs: readonly CommitInput[], partial: readonly CommitIntent[]): Promise<Committed[]> {
     const all = inputs.map(input => ({ input, staged: input.staged }))
     try {
-      const completions: Completion[] = []
+      const intents: CommitIntent[] = []
       for (const one of all) {
         const names = storedNames(one.input.names)
         await one.staged?.settle()
         const home = this.#clusters.backendOf(one.input.target.clusterId)
         if (home !== one.input.backend) one.staged = await handOver(one.input, one.staged, home)
-        completions.push(this.#completionOf(one.input, names, one.staged, home.id))
+        intents.push(this.#intentOf(one.input, names, one.staged, home.id))
       }
-      const write = (): Completed[] => {
-        alongside()
-        return completions.map(completion => this.#store.complete(completion))
-      }
-      return await this.#queue.run(write, { durable: true })
+      return await this.#records.commit([...intents, ...partial])
     } catch (error) {
       for (const { staged } of all) await staged?.abandon()
       throw error
     }
   }
 
-  #completionOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): Completion {
-    const { requester, target, type, cid, contentSize, dagSize, fileCount } = input
+  #intentOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): CommitIntent {
+    const { requester, target, type, cid, sizes } = input
     const now = this.#clock.now()
     const dag = identityOf(cid)
     return {
+      kind: 'whole',
       backendId,
       stagedRootId: staged?.rootId ?? null,
-      dag: { ...dag, contentSize, dagSize, fileCount },
+      dag: { ...dag, ...sizes },
       record: {
         ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
         ...{ cid: input.cidText, ...dag, type, ...names },
         ...{ status: 'pinned' as const, statusAt: now, statusReason: null },
-        ...{ size: contentSize, expiresAt: target.expiresAt, createdAt: now },
+        ...{ size: sizes.contentSize, expiresAt: target.expiresAt, createdAt: now },
       },
       limits: requester.plan,
       now,
     }
   }
 
-  async #tell({ record: row, created, waited }: Completed): Promise<PinOutcome> {
-    const record = presentRecord(row)
-    if (created) this.#events.emit('pin:created', { record })
+  async #tell({ record: row, created, waited }: Committed): Promise<PinOutcome> {
+    if (created) this.#changes.created(row)
     if (waited !== null) {
-      let from = waited.status
-      if (from === 'failed') {
-        this.#events.emit('pin:status', { record: { ...presentRecord(waited), status: 'queued' }, from, reason: null })
-        from = 'queued'
-      }
-      this.#events.emit('pin:status', { record, from, reason: null })
+      if (waited.status === 'failed')
+        this.#changes.changed({ ...waited, status: 'queued', statusReason: null }, 'failed')
+      this.#changes.changed(row, waited.status === 'failed' ? 'queued' : waited.status)
       if (waited.fetchId !== null) await this.#leaveFetch(waited.fetchId)
     }
-    return { record, created }
+    return { record: presentRecord(row), created }
   }
+}
+
+/** How much a staged DAG is, once its content is known. */
+export function sizesOf(staged: StagedDag, contentSize: number): DagSizes {
+  const { dagSize, blockCount, charge, fileCount } = staged
+  return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
 }
 
 /** Has the backend of the content's cluster take it over. */
@@ -177,19 +161,5 @@ async function handOver(input: CommitInput, staged: StagedDag | null, home: Clus
   } catch (error) {
     await copy.abandon()
     throw error
-  }
-}
-
-/** Sorts by time, is URL-safe, and cannot be guessed. */
-export function newUploadId(now: number): string {
-  return `${now.toString(36).padStart(9, '0')}${randomBytes(9).toString('base64url')}`
-}
-
-export function presentRecord(row: RecordRow): PinRecord {
-  const { id, accountId, clusterId, cid, type, status, name, originalName, customName } = row
-  const { size, dagSize, expiresAt, createdAt } = row
-  return {
-    ...{ uploadId: id, accountId, clusterId, cid, type, status, name, originalName, customName },
-    ...{ size, dagSize, expiresAt, createdAt },
   }
 }

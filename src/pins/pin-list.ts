@@ -1,8 +1,9 @@
-import type { RecordRow, RecordTable } from '../catalogue/sqlite/record-table.ts'
+import type { RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RootTable } from '../ledger/root-table.ts'
-import { type PinCommit, presentRecord } from './pin-commit.ts'
+import type { PinCommit } from './pin-commit.ts'
+import { presentRecord } from './record-view.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
 
 interface Slice {
@@ -13,11 +14,11 @@ interface Slice {
 /** Pages through an account's records, or through the files below one of its directories. */
 export class PinList {
   readonly #commit: PinCommit
-  readonly #records: RecordTable
+  readonly #records: Records
   readonly #roots: RootTable
   readonly #now: () => number
 
-  constructor(commit: PinCommit, records: RecordTable, roots: RootTable, now: () => number) {
+  constructor(commit: PinCommit, records: Records, roots: RootTable, now: () => number) {
     this.#commit = commit
     this.#records = records
     this.#roots = roots
@@ -32,23 +33,29 @@ export class PinList {
     const offset = (page - 1) * limit
     const { items, total } =
       query.parentCid === undefined
-        ? this.#recordSlice(account.id, query, offset, limit)
-        : this.#fileSlice(account.id, query, query.parentCid, offset, limit)
+        ? await this.#recordSlice(account.id, query, offset, limit)
+        : await this.#fileSlice(account.id, query, query.parentCid, offset, limit)
     return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
   }
 
-  #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Slice {
+  async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
     const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
     const filter = { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now() }
-    const total = this.#records.count(filter)
-    const rows = offset < total ? this.#records.page(filter, offset, limit) : []
+    const { rows, total } = await this.#records.page(filter, offset, limit)
     return { items: rows.map(row => ({ ...presentRecord(row), parentCid: null, path: null })), total }
   }
 
-  #fileSlice(accountId: string, query: ListQuery, parentCid: string, offset: number, limit: number): Slice {
-    const parent = this.#records
-      .ofDag(accountId, identityOf(parseCid(parentCid, 'parentCid')), this.#now())
-      .find(record => query.hasExpiration !== true || record.expiresAt !== null)
+  async #fileSlice(
+    accountId: string,
+    query: ListQuery,
+    parentCid: string,
+    offset: number,
+    limit: number,
+  ): Promise<Slice> {
+    const dag = identityOf(parseCid(parentCid, 'parentCid'))
+    const parent = await this.#records.newestOf({
+      ...{ accountId, dag, hasExpiration: query.hasExpiration === true, now: this.#now() },
+    })
     if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
     const { rootId } = parent
     if (query.cid === undefined) {

@@ -1,17 +1,15 @@
-import type { PinStore } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { Records } from '../catalogue/records.ts'
 import type { Activity } from '../domain/activity.ts'
 import { type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isDiskFull } from '../domain/disk-full.ts'
-import type { Emitter } from '../domain/emitter.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { CarImporter } from './car-importer.ts'
 import type { ExpirySweeper } from './expiry-sweeper.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
-import { type PinCommit, presentRecord } from './pin-commit.ts'
+import type { PinChanges } from './pin-changes.ts'
+import type { PinCommit } from './pin-commit.ts'
 import type { PinList } from './pin-list.ts'
 import { checkedName } from './pin-names.ts'
 import type { PinStatusView } from './pin-status.ts'
@@ -29,13 +27,10 @@ export class PinService {
   readonly #sweeper: ExpirySweeper
   readonly #scheduler: FetchScheduler
   readonly #statuses: PinStatusView
-  readonly #clusters: ClusterRegistry
-  readonly #records: RecordTable
-  readonly #store: PinStore
-  readonly #queue: WriteQueue
+  readonly #records: Records
   readonly #activity: Activity
   readonly #clock: Clock
-  readonly #events: Emitter<types.EngineEvents>
+  readonly #changes: PinChanges
 
   constructor(parts: {
     uploader: Uploader
@@ -46,13 +41,10 @@ export class PinService {
     sweeper: ExpirySweeper
     scheduler: FetchScheduler
     statuses: PinStatusView
-    clusters: ClusterRegistry
-    records: RecordTable
-    store: PinStore
-    queue: WriteQueue
+    records: Records
     activity: Activity
     clock: Clock
-    events: Emitter<types.EngineEvents>
+    changes: PinChanges
   }) {
     this.#uploader = parts.uploader
     this.#carImporter = parts.carImporter
@@ -62,13 +54,10 @@ export class PinService {
     this.#sweeper = parts.sweeper
     this.#scheduler = parts.scheduler
     this.#statuses = parts.statuses
-    this.#clusters = parts.clusters
     this.#records = parts.records
-    this.#store = parts.store
-    this.#queue = parts.queue
     this.#activity = parts.activity
     this.#clock = parts.clock
-    this.#events = parts.events
+    this.#changes = parts.changes
   }
 
   /**
@@ -130,20 +119,19 @@ export class PinService {
    */
   async remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinRecord[]> {
     const dag = dagOf(request.cid)
-    const cluster = request.cluster?.trim() || null
+    const clusterId = request.cluster?.trim() || null
     const now = this.#clock.now()
-    const rows =
-      dag === null
-        ? []
-        : await this.#queue.run(() => this.#store.remove(request.account, dag, cluster, now), { durable: true })
+    const rows = dag === null ? [] : await this.#records.remove({ accountId: request.account, dag, clusterId, now })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
-    for (const row of rows) {
-      if (row.fetchId !== null) await this.#scheduler.subscribersChanged(row.fetchId)
-      const backend = this.#clusters.backendOf(row.clusterId)
-      if (row.rootId !== null && this.#records.liveUntil(row.rootId) === undefined) backend.unpin(row)
-      this.#events.emit('pin:removed', { record: presentRecord(row), reason: 'deleted' })
+    for (const fetchId of new Set(rows.map(row => row.fetchId))) {
+      if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
     }
-    return rows.map(presentRecord)
+    const removed: types.PinRecord[] = []
+    for (const row of rows) {
+      removed.push(this.#changes.removed(row, 'deleted'))
+      if (turnSpent()) await nextTurn()
+    }
+    return removed
   }
 
   /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
@@ -169,23 +157,15 @@ export class PinService {
   async rename(request: { account: string; uploadId: string; name: string }): Promise<string> {
     const name = checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
-    const renamed = await this.#queue.run(
-      () => {
-        const record = this.#records.get(request.uploadId)
-        const isLive = record !== undefined && (record.expiresAt ?? Number.POSITIVE_INFINITY) > this.#clock.now()
-        const isTheirs = isLive && record.accountId === request.account
-        if (isTheirs) this.#records.rename(record.id, name)
-        return isTheirs
-      },
-      { durable: true },
-    )
+    const { account: accountId, uploadId: id } = request
+    const renamed = await this.#records.rename({ accountId, id, name, now: this.#clock.now() })
     if (!renamed) throw new HoldfastError('NOT_FOUND', 'no upload has this uploadId')
     return name
   }
 
   /** Live records of an account, and what they take of its storage. */
   async usage(accountId: string): Promise<types.Usage> {
-    const { pins, storedBytes } = this.#records.usage(accountId, this.#clock.now())
+    const { pins, storedBytes } = await this.#records.usage(accountId, this.#clock.now())
     return { pins, storedBytes }
   }
 

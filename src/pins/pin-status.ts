@@ -1,22 +1,25 @@
-import type { FetchRow, FetchTable } from '../catalogue/sqlite/fetch-table.ts'
-import type { RecordRow, RecordTable } from '../catalogue/sqlite/record-table.ts'
+import type { Fetches, FetchRow } from '../catalogue/fetches.ts'
+import type { RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { RootRow, RootTable } from '../ledger/root-table.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
-import { presentRecord } from './pin-commit.ts'
+import { presentRecord } from './record-view.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES, type PinProgress } from './types.ts'
+
+/** Records of one content that one answer tells of. */
+const LISTED_RECORDS = 1_000
 
 /** Looks at single records: how far each is, and what is in it. */
 export class PinStatusView {
-  readonly #records: RecordTable
+  readonly #records: Records
   readonly #roots: RootTable
-  readonly #fetches: FetchTable
+  readonly #fetches: Fetches
   readonly #scheduler: FetchScheduler
   readonly #now: () => number
 
   constructor(
-    tables: { records: RecordTable; roots: RootTable; fetches: FetchTable },
+    tables: { records: Records; roots: RootTable; fetches: Fetches },
     scheduler: FetchScheduler,
     now: () => number,
   ) {
@@ -27,25 +30,29 @@ export class PinStatusView {
     this.#now = now
   }
 
-  /** An account's records of a content, newest first. @throws HoldfastError `PIN_NOT_FOUND` if there is none. */
-  status(accountId: string, cid: string, cluster: string | null): PinProgress[] {
-    const records = this.#find(accountId, cid).filter(record => cluster === null || record.clusterId === cluster)
+  /**
+   * An account's records of a content, newest first, at most {@link LISTED_RECORDS}.
+   *
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none.
+   */
+  async status(accountId: string, cid: string, clusterId: string | null): Promise<PinProgress[]> {
+    const records = await this.#find(accountId, cid, clusterId, LISTED_RECORDS)
     if (records.length === 0) throw noPin()
-    return records.map(record => this.#progress(record))
+    return Promise.all(records.map(record => this.#progress(record)))
   }
 
   /** The newest record of a content and the first of its files. @throws HoldfastError `PIN_NOT_FOUND` */
-  dag(accountId: string, cid: string): DirectoryOutcome {
-    const [record] = this.#find(accountId, cid)
+  async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
+    const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()
     const root = record.rootId === null ? undefined : this.#roots.get(record.rootId)
     const files: DagFile[] = root === undefined ? [] : this.#roots.files(root.id, 0, LISTED_FILES).map(presentFile)
     return { record: presentRecord(record), created: false, files, totalFiles: root?.fileCount ?? 0 }
   }
 
-  #progress(record: RecordRow): PinProgress {
+  async #progress(record: RecordRow): Promise<PinProgress> {
     const root = record.rootId === null ? undefined : this.#roots.get(record.rootId)
-    const fetch = record.fetchId === null ? undefined : this.#fetches.get(record.fetchId)
+    const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
     const { blocks, bytes } = this.#soFar(root, fetch)
     return {
       record: presentRecord(record),
@@ -61,14 +68,15 @@ export class PinStatusView {
   }
 
   #soFar(root: RootRow | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {
-    if (root !== undefined) return { blocks: this.#roots.countBlocks(root.id), bytes: root.dagSize }
+    if (root !== undefined) return { blocks: root.blocks, bytes: root.dagSize }
     if (fetch === undefined) return { blocks: 0, bytes: 0 }
-    return this.#scheduler.attempt(fetch.id)?.totals ?? this.#roots.sumBlocks(fetch.rootId)
+    return this.#scheduler.attempt(fetch.id)?.totals ?? fetch
   }
 
-  #find(accountId: string, cid: string): RecordRow[] {
+  async #find(accountId: string, cid: string, clusterId: string | null, limit: number): Promise<RecordRow[]> {
     try {
-      return this.#records.ofDag(accountId, identityOf(parseCid(cid)), this.#now())
+      const dag = identityOf(parseCid(cid))
+      return await this.#records.ofDag({ accountId, dag, clusterId, now: this.#now(), limit })
     } catch (error) {
       if (isHoldfastError(error, 'INVALID_CID')) return []
       throw error

@@ -7,7 +7,7 @@ import type { BlockTable } from '../ledger/block-table.ts'
 import type { RootTable } from '../ledger/root-table.ts'
 import { listContent } from './content-listing.ts'
 import type { NetworkPinner } from './network-pinner.ts'
-import type { PinCommit } from './pin-commit.ts'
+import { type PinCommit, sizesOf } from './pin-commit.ts'
 import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
 
 /** Pins content by its CID: what the node holds already at once, the rest from the network. */
@@ -57,15 +57,13 @@ export class Pinner {
     const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
     const complete = this.#roots.find(home.id, identityOf(cid))
     if (complete !== undefined) {
-      const { contentSize, dagSize, fileCount } = complete
-      return this.#commit.commit({ ...described, staged: null, backend: home, contentSize, dagSize, fileCount })
+      return this.#commit.commit({ ...described, staged: null, backend: home, sizes: complete })
     }
     const staged = await home.pin(cid, holder, { signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()
-      const { dagSize, fileCount } = staged
-      return await this.#commit.commit({ ...described, staged, backend: home, contentSize, dagSize, fileCount })
+      return await this.#commit.commit({ ...described, staged, backend: home, sizes: sizesOf(staged, contentSize) })
     } catch (error) {
       await staged.abandon()
       throw error

@@ -1,9 +1,7 @@
-import { setImmediate as breathe } from 'node:timers/promises'
-import type { CensusTable, Slice, StateCount } from '../catalogue/sqlite/census-table.ts'
+import type { CensusTable, StateCount } from '../catalogue/sqlite/census-table.ts'
 import type { Activity } from '../domain/activity.ts'
-import type { Clock } from '../domain/clock.ts'
 
-type Count = Omit<StateCount, 'state'>
+type Count = Pick<StateCount, 'count' | 'bytes'>
 
 /** How much an engine holds. */
 export interface EngineStats {
@@ -16,7 +14,7 @@ export interface EngineStats {
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', Count>>
   /** Distinct blocks by state. */
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', Count>>
-  /** Blocks that the collector will take, counted up to 100,000. */
+  /** Blocks that the collector will take. */
   garbageBlocks: number
   /** Of the database, small blocks included. */
   databaseBytes: number
@@ -32,93 +30,47 @@ export interface StatisticsSources {
   disks: () => Promise<EngineStats['disks']>
 }
 
-const SLICE_ROWS = 2_000
-const MOST_GARBAGE = 100_000
-/** For so long blocks and roots are not counted again. */
-const FRESH_MS = 30_000
-
-interface Census {
-  at: number
-  roots: EngineStats['roots']
-  blocks: EngineStats['blocks']
-}
-
-/** Counts what there is, at a pace that holds nobody up. */
+/** Tells how much there is: everything is counted as it changes, so asking costs the same however much there is. */
 export class Statistics {
   readonly #table: CensusTable
   readonly #activity: Activity
-  readonly #clock: Clock
   readonly #sources: StatisticsSources
-  #census: Promise<Census> | null = null
 
-  constructor(table: CensusTable, activity: Activity, clock: Clock, sources: StatisticsSources) {
+  constructor(table: CensusTable, activity: Activity, sources: StatisticsSources) {
     this.#table = table
     this.#activity = activity
-    this.#clock = clock
     this.#sources = sources
   }
 
-  /**
-   * Blocks and roots may be half a minute old, the rest is of now.
-   *
-   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` while everything stops.
-   */
+  /** @throws HoldfastError `UNAVAILABLE` or `ABORTED` while everything stops. */
   read(): Promise<EngineStats> {
-    return this.#activity.run(undefined, signal => this.#read(signal))
+    return this.#activity.run(undefined, () => this.#read())
   }
 
-  async #read(signal: AbortSignal): Promise<EngineStats> {
-    const { roots, blocks } = await this.#recentCensus(signal)
-    signal.throwIfAborted()
-    const { accounts, pins, bytes } = this.#table.accounts()
-    const unfinished = { queued: 0, pinning: 0, failed: 0 }
-    for (const { status, count } of this.#table.unfinished()) {
-      if (status in unfinished) unfinished[status as keyof typeof unfinished] = count
+  async #read(): Promise<EngineStats> {
+    const counters = new Map(
+      this.#table.counters().map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]),
+    )
+    const of = (kind: string, state = ''): Count => counters.get(`${kind} ${state}`) ?? { count: 0, bytes: 0 }
+    const pins = (status: string): number => of('records', status).count
+    return {
+      accounts: of('accounts').count,
+      pins: { queued: pins('queued'), pinning: pins('pinning'), pinned: pins('pinned'), failed: pins('failed') },
+      accountedBytes: of('accounts').bytes + of('accounts', 'deleted').bytes,
+      roots: {
+        staging: of('roots', 'staging'),
+        complete: of('roots', 'complete'),
+        dropped: of('roots', 'dropped'),
+      },
+      blocks: {
+        writing: of('blocks', 'writing'),
+        durable: of('blocks', 'durable'),
+        deleting: of('blocks', 'deleting'),
+      },
+      garbageBlocks: of('garbage').count,
+      databaseBytes: this.#table.databaseBytes(),
+      disks: await this.#sources.disks(),
+      peers: this.#sources.peerCount(),
     }
-    const pinned = Math.max(0, pins - unfinished.queued - unfinished.pinning - unfinished.failed)
-    const garbageBlocks = this.#table.garbage(MOST_GARBAGE)
-    const held = { accounts, pins: { ...unfinished, pinned }, accountedBytes: bytes }
-    const databaseBytes = this.#table.databaseBytes()
-    const disks = await this.#sources.disks()
-    return { ...held, roots, blocks, garbageBlocks, databaseBytes, disks, peers: this.#sources.peerCount() }
-  }
-
-  async #recentCensus(signal: AbortSignal): Promise<Census> {
-    const known = await this.#census?.catch(() => null)
-    if (known !== null && known !== undefined && this.#clock.now() - known.at < FRESH_MS) return known
-    this.#census = this.#take(signal)
-    return this.#census
-  }
-
-  async #take(signal: AbortSignal): Promise<Census> {
-    const at = this.#clock.now()
-    const roots = { staging: none(), complete: none(), dropped: none() }
-    const blocks = { writing: none(), durable: none(), deleting: none() }
-    await count(roots, signal, after => this.#table.rootsAfter(after, SLICE_ROWS))
-    await count(blocks, signal, after => this.#table.blocksAfter(after, SLICE_ROWS))
-    return { at, roots, blocks }
-  }
-}
-
-function none(): Count {
-  return { count: 0, bytes: 0 }
-}
-
-async function count(
-  into: Record<string, Count>,
-  signal: AbortSignal,
-  sliceAfter: (id: number) => Slice,
-): Promise<void> {
-  for (let after: number | null = 0; after !== null; ) {
-    signal.throwIfAborted()
-    const { counts, next } = sliceAfter(after)
-    for (const { state, count, bytes } of counts) {
-      const sum = into[state]
-      if (sum === undefined) continue
-      sum.count += count
-      sum.bytes += bytes
-    }
-    after = next
-    if (after !== null) await breathe()
   }
 }

@@ -1,4 +1,4 @@
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
+import type { Records } from '../catalogue/records.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -22,11 +22,11 @@ export interface Upload {
 export class UploadStaging {
   readonly #clusters: ClusterRegistry
   readonly #commit: PinCommit
-  readonly #records: RecordTable
+  readonly #records: Records
   readonly #now: () => number
   readonly #reservations = new StorageReservations()
 
-  constructor(clusters: ClusterRegistry, commit: PinCommit, records: RecordTable, now: () => number) {
+  constructor(clusters: ClusterRegistry, commit: PinCommit, records: Records, now: () => number) {
     this.#clusters = clusters
     this.#commit = commit
     this.#records = records
@@ -38,7 +38,7 @@ export class UploadStaging {
     const requester = await this.#commit.requester(options.account)
     this.#commit.decide(requester, options)
     const accountId = requester.account.id
-    const { storedBytes } = this.#records.usage(accountId, this.#now())
+    const { storedBytes } = await this.#records.usage(accountId, this.#now())
     const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })

@@ -7,7 +7,7 @@ import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
 import { inTurns } from '../domain/turns.ts'
-import type { PinCommit } from './pin-commit.ts'
+import { type PinCommit, sizesOf } from './pin-commit.ts'
 import {
   type ByteSource,
   type DagFile,
@@ -93,8 +93,8 @@ export class Uploader {
     await staged.settle()
     return this.#commit.commit({
       ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
-      ...{ backend: this.#clusters.defaultBackend, contentSize: node.size },
-      ...{ dagSize: staged.dagSize, fileCount: staged.fileCount, signal: options.signal },
+      ...{ backend: this.#clusters.defaultBackend, signal: options.signal },
+      sizes: sizesOf(staged, node.size),
     })
   }
 
@@ -104,7 +104,7 @@ export class Uploader {
       signal,
       onBytes: (length: number) => {
         budget.take(length)
-        budget.reserve(staged.newBytes)
+        budget.reserve(staged.newCharge)
         onProgress?.(budget.total)
       },
     }

@@ -1,3 +1,5 @@
+import { holdsSchema } from './schema-holds.ts'
+
 /**
  * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
  * edited: add another. Times are milliseconds since the epoch, sizes bytes, multihashes whole (code, length, digest).
@@ -212,4 +214,5 @@ export const migrations: readonly string[] = [
   ALTER TABLE backends ADD COLUMN identity TEXT;
   CREATE UNIQUE INDEX backends_by_identity ON backends (identity);
   `,
+  holdsSchema,
 ]

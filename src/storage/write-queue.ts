@@ -5,6 +5,7 @@ import type { Database } from './database.ts'
 interface QueuedWrite {
   work: () => unknown
   durable: boolean
+  committed: ((value: unknown) => void) | undefined
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
@@ -55,12 +56,15 @@ export class WriteQueue {
   /**
    * Resolves with what `work` returned, once that is committed (`durable`: and synced).
    *
+   * @param options `committed` is called with it before anybody can read what was written
    * @throws HoldfastError `UNAVAILABLE` after the disk has failed a commit
    */
-  run<T>(work: () => T, options: { durable: boolean }): Promise<T> {
+  run<T>(work: () => T, options: { durable: boolean; committed?: (value: T) => void }): Promise<T> {
     if (this.#broken !== null) return Promise.reject(this.#broken)
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, durable: options.durable, resolve: resolve as (value: unknown) => void, reject })
+      const committed = options.committed as ((value: unknown) => void) | undefined
+      const settle = { resolve: resolve as (value: unknown) => void, reject }
+      this.#waiting.push({ work, durable: options.durable, committed, ...settle })
       this.#schedule()
     })
   }
@@ -150,7 +154,10 @@ export class WriteQueue {
   #attempt(write: QueuedWrite): () => void {
     try {
       const value = this.#db.transaction(write.work)
-      return () => write.resolve(value)
+      return () => {
+        write.committed?.(value)
+        write.resolve(value)
+      }
     } catch (error) {
       if (!this.#db.inTransaction || isDiskFull(error)) throw error
       return () => write.reject(error)

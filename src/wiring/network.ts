@@ -5,6 +5,7 @@ import type { HostBlocks } from '../network/host-blocks.ts'
 import { loadNetwork } from '../network/load-network.ts'
 import type { NetworkNode } from '../network/network-node.ts'
 import { Announcer } from '../pins/announcer.ts'
+import type { PinRecord } from '../pins/types.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
@@ -21,25 +22,23 @@ export async function startNetwork(
 
 /** Begins to fetch what records wait for, and to tell routers of what is pinned. Returns what ends both. */
 export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() => void> {
-  const events = parts.get(T.events)
   const announcer = new Announcer({
     announcing: node,
     roots: parts.get(T.rootTable),
-    records: parts.get(T.recordTable),
     queue: parts.get(T.writes),
     clock: parts.get(T.clock),
     logger: parts.get(T.logger),
   })
-  events.on('pin:created', ({ record }) => {
+  const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)
-  })
-  events.on('pin:status', ({ record }) => {
-    if (record.status === 'pinned') announcer.pinned(record)
-  })
-  events.on('pin:removed', ({ record }) => announcer.removed(record))
-  announcer.start()
+  }
   const scheduler = parts.get(T.fetchScheduler)
-  events.on('pin:removed', () => scheduler.lookForUnneeded())
+  parts.get(T.pinChanges).observe({
+    created: pinned,
+    changed: pinned,
+    removed: record => announcer.removed(record),
+  })
+  announcer.start()
   await scheduler.start(node)
   return () => announcer.stop()
 }

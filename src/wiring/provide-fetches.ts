@@ -1,11 +1,9 @@
-import { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
-import { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
+import type { StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag-fetch.ts'
 import { DEFAULT_MAX_DEPTH } from '../content/dag-walk.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/network-pinner.ts'
-import { presentRecord } from '../pins/pin-commit.ts'
 import { PinStatusView } from '../pins/pin-status.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
@@ -16,20 +14,14 @@ const BLOCKS_AT_ONCE = 32
 /** Pins whose content is still to come. Needs pins, clusters, content and the network. */
 export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
   const ms = (seconds: number | undefined, fallback: number): number => (seconds ?? fallback) * 1_000
-  parts.provide(T.fetchTable, p => new FetchTable(p.get(T.database)))
-  parts.provide(T.fetchStore, p => {
-    const tables = { fetches: p.get(T.fetchTable), records: p.get(T.recordTable), roots: p.get(T.rootTable) }
-    return new FetchStore(tables, p.get(T.pinStore))
-  })
   parts.provide(T.fetchScheduler, p => {
-    const events = p.get(T.events)
+    const changes = p.get(T.pinChanges)
     const access = p.get(T.access)
     const attempts = {
       // One that is gone waits for nothing more than its removal.
       limitsOf: (accountId: string) => p.get(T.plans).get(access.accounts.read(accountId)?.plan ?? ''),
-      records: p.get(T.recordTable),
-      store: p.get(T.fetchStore),
-      queue: p.get(T.writes),
+      records: p.get(T.content).records,
+      fetches: p.get(T.content).fetches,
       clock: p.get(T.clock),
       shared: new SharedBlocks(),
       bounds: {
@@ -38,31 +30,26 @@ export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
         concurrency: BLOCKS_AT_ONCE,
       },
       times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },
-      onChanges: (changes: ReturnType<FetchStore['fail']>) => {
-        for (const { record, from } of changes) {
-          events.emit('pin:status', { record: presentRecord(record), from, reason: record.statusReason })
-        }
+      onChanges: (made: readonly StatusChange[]) => {
+        for (const { record, from } of made) changes.changed(record, from)
       },
     }
-    return new FetchScheduler(attempts, p.get(T.fetchTable), p.get(T.clusters), p.get(T.logger))
+    return new FetchScheduler(attempts, p.get(T.clusters), p.get(T.logger))
   })
   parts.provide(
     T.networkPinner,
     p =>
       new NetworkPinner({
         scheduler: p.get(T.fetchScheduler),
-        tables: { fetches: p.get(T.fetchTable), records: p.get(T.recordTable) },
-        store: p.get(T.fetchStore),
-        pins: p.get(T.pinStore),
-        queue: p.get(T.writes),
+        ...p.get(T.content),
         clock: p.get(T.clock),
-        events: p.get(T.events),
+        changes: p.get(T.pinChanges),
         times: { findMs: ms(pin.findTimeoutSeconds, 20), waitMs: ms(pin.waitSeconds, 20) },
         fetcher: p.get(T.network).fetcher,
       }),
   )
   parts.provide(T.pinStatus, p => {
-    const tables = { records: p.get(T.recordTable), roots: p.get(T.rootTable), fetches: p.get(T.fetchTable) }
+    const tables = { ...p.get(T.content), roots: p.get(T.rootTable) }
     const clock = p.get(T.clock)
     return new PinStatusView(tables, p.get(T.fetchScheduler), () => clock.now())
   })

@@ -22,9 +22,9 @@ export function provideGateway(parts: Parts, { gateway = {} }: EngineConfig): vo
 }
 
 /** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
-function arrivalOf(parts: Parts, cid: CID): { blocks: number; bytes: number } | null {
+async function arrivalOf(parts: Parts, cid: CID): Promise<{ blocks: number; bytes: number } | null> {
   for (const backendId of parts.get(T.blockStores).keys()) {
-    const fetch = parts.get(T.fetchTable).find(backendId, identityOf(cid))
+    const fetch = await parts.get(T.content).fetches.find(backendId, identityOf(cid))
     if (fetch === undefined) continue
     const attempt = parts.get(T.fetchScheduler).attempt(fetch.id)
     if (attempt !== undefined) return attempt.totals

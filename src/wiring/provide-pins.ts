@@ -1,6 +1,5 @@
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
-import { PinStore } from '../catalogue/sqlite/pin-store.ts'
-import { RecordTable } from '../catalogue/sqlite/record-table.ts'
+import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
@@ -12,6 +11,7 @@ import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
 import { CarImporter } from '../pins/car-importer.ts'
 import { ExpirySweeper } from '../pins/expiry-sweeper.ts'
+import { PinChanges } from '../pins/pin-changes.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
 import { PinList } from '../pins/pin-list.ts'
 import { PinService } from '../pins/pin-service.ts'
@@ -34,8 +34,8 @@ export interface PinParts {
 
 /** Clusters and pins. Needs what access and content provide. */
 export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
-  parts.provide(T.recordTable, p => new RecordTable(p.get(T.database)))
-  parts.provide(T.pinStore, p => new PinStore(p.get(T.rootTable), p.get(T.recordTable)))
+  parts.provide(T.content, p => sqliteContent(p.get(T.database), p.get(T.writes), p.get(T.rootTable)))
+  parts.provide(T.pinChanges, p => new PinChanges(p.get(T.events)))
   parts.provide(T.backends, p => {
     const tables = [p.get(T.ledger), p.get(T.rootTable), p.get(T.clock)] as const
     return new Map([...p.get(T.blockStores)].map(([id, store]) => [id, new EmbeddedBackend(store, ...tables)]))
@@ -59,16 +59,15 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         plans: p.get(T.plans),
         clusters: p.get(T.clusters),
         timelock: p.get(T.timelock),
-        store: p.get(T.pinStore),
-        queue: p.get(T.writes),
+        records: p.get(T.content).records,
         clock: p.get(T.clock),
-        events: p.get(T.events),
+        changes: p.get(T.pinChanges),
         leaveFetch: fetchId => p.get(T.fetchScheduler).subscribersChanged(fetchId),
       }),
   )
   parts.provide(
     T.uploadStaging,
-    p => new UploadStaging(p.get(T.clusters), p.get(T.pinCommit), p.get(T.recordTable), nowOf(p).now),
+    p => new UploadStaging(p.get(T.clusters), p.get(T.pinCommit), p.get(T.content).records, nowOf(p).now),
   )
   parts.provide(
     T.uploader,
@@ -83,10 +82,8 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         commit: p.get(T.pinCommit),
         blocks: p.get(T.blockTable),
         stores: p.get(T.blockStores),
-        fetches: p.get(T.fetchStore),
         scheduler: p.get(T.fetchScheduler),
         clock: p.get(T.clock),
-        events: p.get(T.events),
         maxDepth: config.pin?.maxDepth ?? DEFAULT_MAX_DEPTH,
       }),
   )
@@ -94,15 +91,24 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
     const tables = { roots: p.get(T.rootTable), blocks: p.get(T.blockTable) }
     return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, p.get(T.networkPinner), nowOf(p).now)
   })
-  parts.provide(T.pinList, p => new PinList(p.get(T.pinCommit), p.get(T.recordTable), p.get(T.rootTable), nowOf(p).now))
+  parts.provide(
+    T.pinList,
+    p => new PinList(p.get(T.pinCommit), p.get(T.content).records, p.get(T.rootTable), nowOf(p).now),
+  )
   const stored = (p: Parts) => ({
-    store: p.get(T.pinStore),
-    records: p.get(T.recordTable),
-    queue: p.get(T.writes),
+    records: p.get(T.content).records,
     clock: p.get(T.clock),
-    events: p.get(T.events),
+    changes: p.get(T.pinChanges),
   })
-  parts.provide(T.sweeper, p => new ExpirySweeper({ ...stored(p), logger: p.get(T.logger) }))
+  parts.provide(T.sweeper, p => {
+    const logger = p.get(T.logger)
+    const leaveFetch = (fetchId: number): void => {
+      p.get(T.fetchScheduler)
+        .subscribersChanged(fetchId)
+        .catch((error: unknown) => logger.error({ err: error, fetch: fetchId }, 'a fetch could not be given up'))
+    }
+    return new ExpirySweeper({ ...stored(p), leaveFetch, logger })
+  })
   parts.provide(
     T.pins,
     p =>
@@ -116,7 +122,6 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         sweeper: p.get(T.sweeper),
         scheduler: p.get(T.fetchScheduler),
         statuses: p.get(T.pinStatus),
-        clusters: p.get(T.clusters),
         activity: p.get(T.activity),
       }),
   )
@@ -128,10 +133,8 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         pins: p.get(T.pins),
         pinned: async (accountId, limit) => {
           const live = { accountId, multihash: null, hasExpiration: false, now: p.get(T.clock).now() }
-          return p
-            .get(T.recordTable)
-            .page(live, 0, limit)
-            .map(({ cid }) => cid)
+          const { rows } = await p.get(T.content).records.page(live, 0, limit)
+          return rows.map(({ cid }) => cid)
         },
         clock: p.get(T.clock),
         logger: p.get(T.logger),
@@ -141,7 +144,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
     const peerCount = (): number => p.get(T.network).peerCount()
     const disks = () =>
       Promise.all([...p.get(T.reserves)].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) })))
-    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), p.get(T.clock), { peerCount, disks })
+    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), { peerCount, disks })
   })
 }
 

@@ -13,11 +13,8 @@ import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SessionTokens } from '../access/session-token.ts'
 import type { SignUp } from '../access/sign-up.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
-import type { FetchStore } from '../catalogue/sqlite/fetch-store.ts'
-import type { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
-import type { PinStore } from '../catalogue/sqlite/pin-store.ts'
-import type { RecordTable } from '../catalogue/sqlite/record-table.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
@@ -42,6 +39,7 @@ import type { CarImporter } from '../pins/car-importer.ts'
 import type { ExpirySweeper } from '../pins/expiry-sweeper.ts'
 import type { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import type { NetworkPinner } from '../pins/network-pinner.ts'
+import type { PinChanges } from '../pins/pin-changes.ts'
 import type { PinCommit } from '../pins/pin-commit.ts'
 import type { PinList } from '../pins/pin-list.ts'
 import type { PinService } from '../pins/pin-service.ts'
@@ -73,10 +71,7 @@ export const T = {
   access: token<ReturnType<typeof sqliteAccess>>('access'),
   blockTable: token<BlockTable>('blockTable'),
   rootTable: token<RootTable>('rootTable'),
-  recordTable: token<RecordTable>('recordTable'),
-  pinStore: token<PinStore>('pinStore'),
-  fetchTable: token<FetchTable>('fetchTable'),
-  fetchStore: token<FetchStore>('fetchStore'),
+  content: token<Pick<Catalogue, 'records' | 'fetches'>>('content'),
 
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),
@@ -109,6 +104,7 @@ export const T = {
   backends: token<ReadonlyMap<number, ClusterBackend>>('backends'),
   clusters: token<ClusterRegistry>('clusters'),
 
+  pinChanges: token<PinChanges>('pinChanges'),
   timelock: token<Timelock>('timelock'),
   pinCommit: token<PinCommit>('pinCommit'),
   uploadStaging: token<UploadStaging>('uploadStaging'),

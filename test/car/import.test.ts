@@ -3,7 +3,7 @@ import type { DirectoryEntry, Engine } from '../../src/index.ts'
 import { directoryOf, fileOf, leaf, leaves, randomFile } from '../fetch/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
-import { readFile, readTree, viaGateway } from '../support/read-back.ts'
+import { dagBytes, readFile, readTree, viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes, strayBlocks } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { carOf, exported, streamOf, version2 } from './support/cars.ts'
@@ -45,7 +45,8 @@ describe('a CAR that is whole', () => {
         const { size, dagSize } = made.record
         expect(record).toMatchObject({ cid: made.record.cid, type: 'directory', status: 'pinned', name: 'tree' })
         expect(record).toMatchObject({ size, dagSize })
-        expect(await to.engine.pins.usage(to.account)).toEqual({ pins: 1, storedBytes: dagSize })
+        const { charge } = await dagBytes(sourceOf(to.engine), record.cid)
+        expect(await to.engine.pins.usage(to.account)).toEqual({ pins: 1, storedBytes: charge })
         expect(await readTree(sourceOf(to.engine), record.cid)).toEqual(
           await readTree(sourceOf(from.engine), record.cid),
         )
@@ -152,7 +153,10 @@ describe('a CAR that is whole', () => {
       const whole = await importBytes(test, await carOf([file.root], file.blocks))
       expect(whole).toMatchObject({ created: false, record: { uploadId: kept.record.uploadId, status: 'pinned' } })
       expect(changes).toEqual(['failed queued', 'queued pinned'])
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 1, storedBytes: whole.record.dagSize })
+      expect(await test.engine.pins.usage(test.account)).toEqual({
+        pins: 1,
+        storedBytes: (await dagBytes(sourceOf(test.engine), whole.record.cid)).charge,
+      })
       await test.engine.pins.remove({ account: test.account, cid: whole.record.cid })
       await expectNothing(test)
     })

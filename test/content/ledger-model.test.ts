@@ -169,11 +169,15 @@ class Run {
       const list = await engine.pins.list({ account, limit: 1_000 })
       expect(list.items.map(item => item.uploadId).sort()).toEqual(live.map(record => record.uploadId).sort())
       expect(list.total).toBe(live.length)
-      const roots = new Map(live.map(record => [record.cid, record.dagSize]))
+      const charges = await Promise.all(
+        [...new Set(live.map(record => record.cid))].map(cid =>
+          dagBytes(this.#test.engine.clusters.defaultBackend, cid),
+        ),
+      )
       const usage = await engine.pins.usage(account)
       expect(usage).toEqual({
         pins: live.length,
-        storedBytes: [...roots.values()].reduce((sum, size) => sum + size, 0),
+        storedBytes: charges.reduce((sum, { charge }) => sum + charge, 0),
       })
       for (const record of live) await this.#readBack(record)
     }

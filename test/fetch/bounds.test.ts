@@ -4,7 +4,18 @@ import { describe, expect, test } from 'vitest'
 import { CODEC } from '../../src/domain/cid.ts'
 import { planOf } from '../support/plans.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
-import { blockOf, bytesIn, chain, type Dag, directoryOf, fileOf, joined, leaf, randomFile } from './support/dags.ts'
+import {
+  blockOf,
+  bytesIn,
+  chain,
+  chargeIn,
+  type Dag,
+  directoryOf,
+  fileOf,
+  joined,
+  leaf,
+  randomFile,
+} from './support/dags.ts'
 import { quick, withNet } from './support/net.ts'
 
 const plans = { small: planOf({ maxStorageBytes: 20_000, maxPins: 2 }) }
@@ -58,7 +69,7 @@ describe('a DAG over the quota', () => {
       const fits = randomFile(10, 1_000, 'fits')
       for (const block of fits.blocks) provider.blocks.put(block)
       expect((await node.engine.pins.pin({ account, cid: `${fits.root}` })).record.status).toBe('pinned')
-      expect(await node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: bytesIn(fits) })
+      expect(await node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: chargeIn(fits) })
     }))
 
   test('counts what other pins have brought that are not whole yet', () =>
@@ -135,7 +146,7 @@ describe('a DAG', () => {
       if (missing !== undefined) provider.blocks.put(missing)
       node.clock.advance(65_000)
       await node.reached('pinned')
-      expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(bytesIn(dag))
+      expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(chargeIn(dag))
     }))
 
   test('with a block that is not what its codec says fails for good', () =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bytesIn, randomFile } from './support/dags.ts'
+import { chargeIn, randomFile } from './support/dags.ts'
 import { quick, withNet } from './support/net.ts'
 
 const PINS = 200
@@ -34,7 +34,7 @@ describe('two hundred pins at once, twenty of them dead', () => {
       expect(node.changes).not.toContain('pinning>failed')
       const usages = await Promise.all(accounts.map(account => node.engine.pins.usage(account)))
       const bytes = usages.reduce((sum, { storedBytes }) => sum + storedBytes, 0)
-      expect(bytes).toBe(dags.reduce((sum, dag, i) => sum + (isDead(i) ? 0 : bytesIn(dag)), 0))
+      expect(bytes).toBe(dags.reduce((sum, dag, i) => sum + (isDead(i) ? 0 : chargeIn(dag)), 0))
       expect(most).toBeLessThan(150e6)
     }))
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { planOf } from '../support/plans.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
-import { bytesIn, directoryOf, leaf, randomFile } from './support/dags.ts'
+import { bytesIn, chargeIn, directoryOf, leaf, randomFile } from './support/dags.ts'
 import { type Node, quick, withNet } from './support/net.ts'
 
 /** Long enough for nothing but what a test waits for to end a pin. */
@@ -96,7 +96,7 @@ describe('two accounts that pin one CID', () => {
       expect(outcomes.map(({ created, record }) => [created, record.status])).toEqual(
         accounts.map(() => [true, 'pinned']),
       )
-      for (const account of accounts) expect((await node.engine.pins.usage(account)).storedBytes).toBe(bytesIn(dag))
+      for (const account of accounts) expect((await node.engine.pins.usage(account)).storedBytes).toBe(chargeIn(dag))
       for (const block of dag.blocks.slice(1)) expect(provider.blocks.count(block.cid)).toBe(1)
     }))
 

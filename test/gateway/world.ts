@@ -23,6 +23,7 @@ import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
+import { sizesOf } from '../../src/pins/pin-commit.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { blockFileOf } from '../support/block-place.ts'
@@ -158,8 +159,7 @@ export class GatewayWorld {
     await this.#queue.run(
       () => {
         if (this.#roots.find(0, identity) !== undefined) return
-        const { dagSize } = staged
-        this.#roots.complete(rootId, { ...identity, contentSize: 0, dagSize, fileCount: 0 })
+        this.#roots.complete(rootId, { ...identity, ...sizesOf(staged, 0) })
         this.#roots.setLiveUntil(rootId, liveUntil)
       },
       { durable: false },

@@ -9,7 +9,7 @@ const MiB = 1024 ** 2
 
 const plans: NonNullable<EngineConfig['plans']> = {
   storage: planOf({ maxStorageBytes: 3 * MiB }),
-  tight: planOf({ maxStorageBytes: 1_000, maxFileBytes: 500, maxDirectoryBytes: 700 }),
+  tight: planOf({ maxStorageBytes: 1_100, maxFileBytes: 500, maxDirectoryBytes: 700 }),
   pins: planOf({ maxPins: 2 }),
   sizes: planOf({ maxFileBytes: 2 * MiB, maxDirectoryBytes: 3 * MiB, maxDirectoryFiles: 3 }),
 }

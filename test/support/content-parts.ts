@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/domain/logger.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
+import { sizesOf } from '../../src/pins/pin-commit.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -98,7 +99,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     complete: async (staged, cid) => {
       await staged.settle()
       const { dagSize, rootId } = staged
-      const dag = { codec: cid.code, multihash: cid.multihash.bytes, contentSize: dagSize, dagSize, fileCount: 0 }
+      const dag = { codec: cid.code, multihash: cid.multihash.bytes, ...sizesOf(staged, dagSize) }
       await queue.run(() => roots.complete(rootId, dag), { durable: true })
     },
     drop: staged => queue.run(() => roots.drop(staged.rootId), { durable: true }),

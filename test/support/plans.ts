@@ -12,6 +12,7 @@ export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'na
     maxStorageBytes: null,
     maxPins: null,
     maxKeys: 100,
+    maxQueuedPins: null,
     pageLimit: { default: 20, max: 100 },
     rateLimit: null,
     accountRateLimit: null,

@@ -46,7 +46,7 @@ export async function readTree(source: BlockSource, cid: string): Promise<Record
 export async function dagBytes(
   source: BlockSource,
   cid: string,
-): Promise<{ bytes: number; blocks: Map<string, number> }> {
+): Promise<{ bytes: number; charge: number; blocks: Map<string, number> }> {
   const blocks = new Map<string, number>()
   const visit = async (at: CID): Promise<void> => {
     const key = Buffer.from(at.multihash.bytes).toString('hex')
@@ -56,7 +56,13 @@ export async function dagBytes(
     for (const link of linksOf(at, block)) await visit(link)
   }
   await visit(CID.parse(cid))
-  return { bytes: [...blocks.values()].reduce((sum, size) => sum + size, 0), blocks }
+  const sizes = [...blocks.entries()]
+  return {
+    bytes: sizes.reduce((sum, [, size]) => sum + size, 0),
+    // An identity CID is its own block and takes no room.
+    charge: sizes.reduce((sum, [key, size]) => sum + (key.startsWith('00') ? 0 : Math.max(size, 512)), 0),
+    blocks,
+  }
 }
 
 export interface GatewayAnswer {

@@ -64,6 +64,7 @@ const planFields = {
   maxStorageBytes: limit,
   maxPins: limit,
   maxKeys: limit,
+  maxQueuedPins: limit,
   pageLimit: Type.Object({ default: count, max: count }),
   rateLimit: rate,
   accountRateLimit: rate,

@@ -76,3 +76,8 @@ export function chain(length: number): Dag {
 export function bytesIn(dag: Dag): number {
   return dag.blocks.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }
+
+/** What the blocks count against a quota. */
+export function chargeIn(dag: Dag): number {
+  return dag.blocks.reduce((sum, { bytes }) => sum + Math.max(bytes.length, 512), 0)
+}

@@ -1,0 +1,135 @@
+import type { DagIdentity } from '../domain/cid.ts'
+import type { PinStatus } from '../domain/pin-status.ts'
+import type { WholeDag } from '../ledger/root-table.ts'
+
+/** A record as it is kept; see `PinRecord` for the meaning of each field. */
+export interface RecordRow {
+  id: string
+  accountId: string
+  clusterId: string
+  cid: string
+  codec: number
+  multihash: Uint8Array
+  rootId: number | null
+  type: 'file' | 'directory' | 'pin'
+  status: PinStatus
+  statusAt: number
+  statusReason: string | null
+  fetchId: number | null
+  name: string | null
+  originalName: string | null
+  customName: string | null
+  size: number
+  dagSize: number
+  /** What its blocks count against the quota, in bytes; 0 while they are not here. */
+  charge: number
+  expiresAt: number | null
+  createdAt: number
+}
+
+/** A record about to be made: all of it but what the transaction finds out. */
+export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetchId'>
+
+/** The limits of a plan that a new record meets; null for none. */
+export interface PinLimits {
+  maxPins: number | null
+  maxStorageBytes: number | null
+  /** Records that wait for their content. */
+  maxQueuedPins: number | null
+}
+
+/** What has been brought of a DAG. */
+export interface Brought {
+  blocks: number
+  bytes: number
+  /** What the blocks count against a quota, in bytes. */
+  charge: number
+}
+
+/** A record to be written, and the content that it is for. */
+export type CommitIntent = {
+  record: NewRecord
+  backendId: number
+  limits: PinLimits
+  now: number
+} & (
+  | {
+      kind: 'whole'
+      /** The staged root that has the DAG, or null if a complete one must be there already. */
+      stagedRootId: number | null
+      dag: WholeDag
+    }
+  /** Here in part: what is staged is where a fetch begins. */
+  | { kind: 'partial'; stagedRootId: number; brought: Brought }
+)
+
+/** A record as a commit left it. */
+export interface Committed {
+  record: RecordRow
+  /** False if an identical live record was there already. */
+  created: boolean
+  /** The record as it was before, if it had been waiting for this content; its fetch is left for the caller to end. */
+  waited: RecordRow | null
+}
+
+/** Which records of an account a list wants; `now` hides the expired. */
+export interface RecordFilter {
+  accountId: string
+  multihash: Uint8Array | null
+  hasExpiration: boolean
+  now: number
+}
+
+export interface AccountUsage {
+  /** Live records. */
+  pins: number
+  expiringPins: number
+  /** What the blocks of each distinct root count, each root once; of records that expired until they are removed. */
+  storedBytes: number
+}
+
+/**
+ * Who wants what. Each method that changes something is one transaction, or, where it says so, as many short ones as
+ * it takes, of which after a crash all or none have happened. Data in, data out: the clock is the caller's.
+ */
+export interface Records {
+  /**
+   * Writes the records and has their content stay, all of them or none.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED`; `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile;
+   * `CONFLICT` for content that is here in part and known already.
+   */
+  commit(intents: readonly CommitIntent[]): Promise<Committed[]>
+  /** Removes an account's live records of a DAG, in one cluster or all, in steps. Returns them, newest first. */
+  remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
+  /** Removes one record. Returns whether it was there. */
+  discard(id: string): Promise<boolean>
+  /** Removes records that have expired, the earliest first. Returns them. */
+  expire(now: number, limit: number): Promise<RecordRow[]>
+  /** Ends the removals that an earlier process began. */
+  finishRemovals(): Promise<void>
+  /** Gives a live record of an account another name. Returns whether there is such a record. */
+  rename(request: { accountId: string; id: string; name: string; now: number }): Promise<boolean>
+
+  get(id: string): Promise<RecordRow | undefined>
+  /** An account's live records of a DAG, newest first, at most `limit`. */
+  ofDag(request: {
+    accountId: string
+    dag: DagIdentity
+    clusterId: string | null
+    now: number
+    limit: number
+  }): Promise<RecordRow[]>
+  /** An account's newest live record of a DAG, of those that will expire if only they are asked for. */
+  newestOf(request: {
+    accountId: string
+    dag: DagIdentity
+    hasExpiration: boolean
+    now: number
+  }): Promise<RecordRow | undefined>
+  usage(accountId: string, now: number): Promise<AccountUsage>
+  /** Some of the records that a filter lets through, newest first, and how many there are in all. */
+  page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }>
+  /** When the next record expires; null if none does. */
+  nextExpiry(): Promise<number | null>
+}

@@ -1,0 +1,30 @@
+import { Holds } from '../../ledger/holds.ts'
+import type { RootTable } from '../../ledger/root-table.ts'
+import type { Database } from '../../storage/database.ts'
+import type { WriteQueue } from '../../storage/write-queue.ts'
+import type { Catalogue } from '../catalogue.ts'
+import { FetchTable } from './fetch-table.ts'
+import { RecordCommit } from './record-commit.ts'
+import { RecordPages } from './record-pages.ts'
+import { RecordTable } from './record-table.ts'
+import { SqliteFetches } from './sqlite-fetches.ts'
+import { SqliteRecords } from './sqlite-records.ts'
+
+/**
+ * The part of the catalogue that is about content. It shares database and queue, which are the caller's, with the
+ * ledger, so that a record and the hold of its content are one commit.
+ */
+export function sqliteContent(
+  db: Database,
+  queue: WriteQueue,
+  roots: RootTable,
+): Pick<Catalogue, 'records' | 'fetches'> {
+  const records = new RecordTable(db)
+  const tables = { records, fetches: new FetchTable(db), roots, holds: new Holds(db, roots) }
+  const commit = new RecordCommit(tables)
+  const pages = new RecordPages(db, records)
+  return {
+    records: new SqliteRecords({ db, table: records, commit, pages, queue }),
+    fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
+  }
+}

@@ -1,0 +1,112 @@
+import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkTransition } from '../../domain/pin-status.ts'
+import type { Holds } from '../../ledger/holds.ts'
+import type { RootTable } from '../../ledger/root-table.ts'
+import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
+import type { FetchTable } from './fetch-table.ts'
+import type { RecordTable } from './record-table.ts'
+
+/**
+ * What happens to records and their content together: each record that has its content holds the root under its own
+ * id. Each method is part of a transaction that the caller runs.
+ */
+export class RecordCommit {
+  readonly #records: RecordTable
+  readonly #fetches: FetchTable
+  readonly #roots: RootTable
+  readonly #holds: Holds
+
+  constructor(tables: { records: RecordTable; fetches: FetchTable; roots: RootTable; holds: Holds }) {
+    this.#records = tables.records
+    this.#fetches = tables.fetches
+    this.#roots = tables.roots
+    this.#holds = tables.holds
+  }
+
+  commit(intent: CommitIntent): Committed {
+    return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
+  }
+
+  /** Removes a record and its hold. */
+  remove(record: RecordRow): void {
+    this.#records.delete(record)
+    this.#holds.release(record.id)
+  }
+
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
+  checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
+    if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
+    }
+  }
+
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if not one more record of the account may wait for its content. */
+  checkQueued(accountId: string, { maxQueuedPins }: PinLimits): void {
+    if (maxQueuedPins !== null && this.#records.countUnfinished(accountId, maxQueuedPins) >= maxQueuedPins) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
+    }
+  }
+
+  /** Whether a DAG fits into an account's storage; one that it has pinned already always does. */
+  fits(accountId: string, dag: DagIdentity & { charge: number }, maxStorageBytes: number | null, now: number): boolean {
+    if (maxStorageBytes === null || this.#records.has(accountId, dag)) return true
+    return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
+  }
+
+  /** Gives a record that has waited its content. */
+  fulfil(record: RecordRow, rootId: number, now: number): void {
+    const root = this.#roots.get(rootId)
+    if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} has gone`)
+    checkTransition(record.status === 'failed' ? 'queued' : record.status, 'pinned')
+    this.#records.setFetch(record.id, null)
+    this.#records.setContent(record, root)
+    this.#records.setStatus(record.id, 'pinned', now, null)
+    this.#holds.place(record.id, rootId, record.expiresAt)
+  }
+
+  #commitWhole(intent: CommitIntent & { kind: 'whole' }): Committed {
+    const { record, dag, limits, now, stagedRootId } = intent
+    const existing = this.#records.identical(record, now)
+    if (existing?.status === 'pinned') {
+      if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
+      return { record: existing, created: false, waited: null }
+    }
+    if (existing === undefined) this.checkPinCount(record.accountId, limits, now)
+    if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+    }
+    const rootId = this.#holds.complete(intent.backendId, stagedRootId, dag)
+    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    if (existing !== undefined) this.fulfil(existing, rootId, now)
+    else {
+      const { dagSize, charge } = this.#roots.get(rootId) ?? dag
+      this.#records.insert({ ...record, rootId, dagSize, charge, fetchId: null })
+      this.#holds.place(record.id, rootId, record.expiresAt)
+    }
+    const made = this.#records.get(existing?.id ?? record.id)
+    if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record has gone')
+    return { record: made, created: existing === undefined, waited: existing ?? null }
+  }
+
+  #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {
+    const { record, backendId, stagedRootId, brought, limits, now } = intent
+    const isKnown = this.#records.identical(record, now) ?? this.#fetches.find(backendId, record)
+    if (isKnown !== undefined) {
+      throw new HoldfastError('CONFLICT', `${record.cid} is there in part, or being fetched, already`)
+    }
+    this.checkPinCount(record.accountId, limits, now)
+    const { accountId } = record
+    const fetchId = this.#fetches.insert({ accountId, backendId, dag: record, rootId: stagedRootId, dueAt: now })
+    this.#fetches.setBrought(fetchId, brought)
+    this.#holds.place(fetchHold(fetchId), stagedRootId, null)
+    const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }
+    this.#records.insert(row)
+    return { record: row, created: true, waited: null }
+  }
+}
+
+/** The hold by which a fetch keeps what it has brought. */
+export function fetchHold(fetchId: number): string {
+  return `fetch ${fetchId}`
+}

@@ -1,0 +1,215 @@
+import { nextTurn, turnSpent } from '../../domain/turns.ts'
+import type { Database, SqlValue, Statement } from '../../storage/database.ts'
+import type { RecordFilter, RecordRow } from '../records.ts'
+import { LIVE, RECORD_COLUMNS, type RecordTable } from './record-table.ts'
+
+/** Where in the order of a list a record is. */
+interface Key {
+  createdAt: number
+  id: string
+}
+
+/** A place that is known: so many records are newer than it or are it. */
+interface Place extends Key {
+  offset: number
+}
+
+/** Index entries that one statement passes over. */
+const STRIDE = 1_000
+/** Lists whose places are kept. */
+const KEPT_LISTS = 64
+
+/** What one list knows of itself; kept true as records come and go. */
+class KnownPlaces {
+  /** By offset. */
+  readonly places: Place[] = []
+  /** How many records there are; null while nobody has counted. */
+  total: number | null = null
+
+  /** The last place at or before an offset. */
+  before(offset: number): Place | null {
+    return this.places.findLast(place => place.offset <= offset) ?? null
+  }
+
+  after(offset: number): Place | null {
+    return this.places.find(place => place.offset > offset) ?? null
+  }
+
+  add(place: Place): void {
+    const next = this.places.findIndex(({ offset }) => offset >= place.offset)
+    if (next === -1) this.places.push(place)
+    else if (this.places[next]?.offset !== place.offset) this.places.splice(next, 0, place)
+  }
+
+  /** A record has come (1) or gone (-1). */
+  shift(key: Key, by: 1 | -1): void {
+    if (this.total !== null) this.total += by
+    for (const place of this.places) {
+      const isNewer = key.createdAt > place.createdAt || (key.createdAt === place.createdAt && key.id >= place.id)
+      if (isNewer) place.offset += by
+    }
+  }
+}
+
+interface Statements {
+  /** The keys older than one, the newest first. */
+  older: Statement<SqlValue[], Key>
+  /** The keys newer than one or equal, the oldest first. */
+  newer: Statement<SqlValue[], Key>
+  rows: Statement<SqlValue[], RecordRow>
+}
+
+/**
+ * Pages of an account's records by number. A page is reached from the nearest place that is known, in strides that
+ * give the event loop back, so neither a far page nor one in the middle is one long statement; the next time the
+ * place is known.
+ */
+export class RecordPages {
+  readonly #records: RecordTable
+  readonly #all: Statements
+  readonly #expiring: Statements
+  readonly #content: Statements
+  readonly #expiringContent: Statements
+  readonly #known = new Map<string, KnownPlaces>()
+
+  constructor(db: Database, records: RecordTable) {
+    this.#records = records
+    this.#all = prepare(db, 'records_by_account', '')
+    this.#expiring = prepare(db, 'records_expiring', 'AND expires_at IS NOT NULL')
+    this.#content = prepare(db, 'records_by_content', 'AND multihash = ?')
+    this.#expiringContent = prepare(db, 'records_by_content', 'AND multihash = ? AND expires_at IS NOT NULL')
+  }
+
+  /** To be called as soon as it is committed. */
+  added(record: RecordRow): void {
+    this.#shift(record, 1)
+  }
+
+  /** To be called as soon as it is committed. */
+  removed(record: RecordRow): void {
+    this.#shift(record, -1)
+  }
+
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+    const list = new List(filter, this.#statementsOf(filter), this.#placesOf(filter))
+    for (;;) {
+      const total = filter.multihash === null ? this.#count(filter) : list.known.total
+      if (total === null) list.countOn()
+      else if (offset >= total) return { rows: [], total }
+      else if (list.isNear(offset)) return { rows: list.rows(offset, limit), total }
+      // Records may go while they are counted; then the nearest place is as good as it gets.
+      else if (!list.stride(offset, total)) return { rows: list.rows(offset, limit), total }
+      if (turnSpent()) await nextTurn()
+    }
+  }
+
+  #count({ accountId, hasExpiration, now }: RecordFilter): number {
+    const { pins, expiringPins } = this.#records.usage(accountId, now)
+    return hasExpiration ? expiringPins : pins
+  }
+
+  #statementsOf({ multihash, hasExpiration }: RecordFilter): Statements {
+    if (multihash === null) return hasExpiration ? this.#expiring : this.#all
+    return hasExpiration ? this.#expiringContent : this.#content
+  }
+
+  /** While records that have expired are still there, offsets are counted anew: they are no part of any list. */
+  #placesOf(filter: RecordFilter): KnownPlaces {
+    if (this.#records.countExpired(filter.accountId, filter.now) > 0) return new KnownPlaces()
+    const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration)
+    const known = this.#known.get(key) ?? new KnownPlaces()
+    this.#known.delete(key)
+    this.#known.set(key, known)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > KEPT_LISTS && oldest !== undefined) this.#known.delete(oldest)
+    return known
+  }
+
+  #shift(record: RecordRow, by: 1 | -1): void {
+    for (const multihash of [null, record.multihash]) {
+      this.#known.get(keyOf(record.accountId, multihash, false))?.shift(record, by)
+      if (record.expiresAt !== null) this.#known.get(keyOf(record.accountId, multihash, true))?.shift(record, by)
+    }
+  }
+}
+
+/** One list while a page of it is looked for. */
+class List {
+  readonly known: KnownPlaces
+  readonly #filter: RecordFilter
+  readonly #statements: Statements
+
+  constructor(filter: RecordFilter, statements: Statements, known: KnownPlaces) {
+    this.#filter = filter
+    this.#statements = statements
+    this.known = known
+  }
+
+  isNear(offset: number): boolean {
+    return offset - (this.known.before(offset)?.offset ?? 0) < STRIDE
+  }
+
+  rows(offset: number, limit: number): RecordRow[] {
+    const from = this.known.before(offset) ?? NEWEST
+    const skipped = offset - from.offset
+    return this.#statements.rows.all(...this.#of(from), limit, skipped)
+  }
+
+  /** Counts on from the oldest place that is known; the total is known once that was the last stride. */
+  countOn(): void {
+    const from = this.known.places.at(-1) ?? NEWEST
+    const keys = this.#strideFrom('older', from)
+    this.#remember(from.offset + keys.length, keys.at(-1))
+    if (keys.length < STRIDE) this.known.total = from.offset + keys.length
+  }
+
+  /** Comes nearer to an offset, from whichever place is nearest. Returns whether it has. */
+  stride(offset: number, total: number): boolean {
+    const below = this.known.before(offset) ?? NEWEST
+    const above = this.known.after(offset) ?? { ...OLDEST, offset: total }
+    if (offset - below.offset <= above.offset - offset) {
+      const keys = this.#strideFrom('older', below)
+      this.#remember(below.offset + keys.length, keys.at(-1))
+      return keys.length > 0
+    }
+    const keys = this.#strideFrom('newer', above)
+    // The stride begins with the place itself.
+    this.#remember(above.offset - keys.length + 1, keys.at(-1))
+    return keys.length > 1
+  }
+
+  #strideFrom(direction: 'older' | 'newer', from: Key): Key[] {
+    return this.#statements[direction].all(...this.#of(from), STRIDE)
+  }
+
+  /** What every statement is given first. */
+  #of(from: Key): SqlValue[] {
+    const { accountId, multihash, now } = this.#filter
+    return [accountId, ...(multihash === null ? [] : [multihash]), from.createdAt, from.id, now]
+  }
+
+  #remember(offset: number, key: Key | undefined): void {
+    if (key !== undefined) this.known.add({ ...key, offset })
+  }
+}
+
+/** Before all records. */
+const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '', offset: 0 }
+/** Behind all records. */
+const OLDEST: Key = { createdAt: -1, id: '' }
+
+function prepare(db: Database, index: string, condition: string): Statements {
+  const from = `FROM records INDEXED BY ${index} WHERE account_id = ? ${condition}`
+  const newestFirst = 'ORDER BY created_at DESC, id DESC'
+  const key = 'SELECT created_at AS createdAt, id'
+  return {
+    older: db.prepare(`${key} ${from} AND (created_at, id) < (?, ?) AND ${LIVE} ${newestFirst} LIMIT ?`),
+    newer: db.prepare(`${key} ${from} AND (created_at, id) >= (?, ?) AND ${LIVE} ORDER BY created_at, id LIMIT ?`),
+    rows: db.prepare(`
+      SELECT ${RECORD_COLUMNS} ${from} AND (created_at, id) < (?, ?) AND ${LIVE} ${newestFirst} LIMIT ? OFFSET ?`),
+  }
+}
+
+function keyOf(accountId: string, multihash: Uint8Array | null, hasExpiration: boolean): string {
+  return `${accountId} ${multihash === null ? '' : Buffer.from(multihash).toString('hex')} ${hasExpiration}`
+}

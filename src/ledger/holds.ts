@@ -1,0 +1,61 @@
+import type { Database, Statement } from '../storage/database.ts'
+import type { RootTable, WholeDag } from './root-table.ts'
+
+/** How an end that never comes is stored, so that the latest end is one look into an index. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/**
+ * What keeps roots: a root stays as long as a hold is on it, and is dropped with its last one. Who holds it and why
+ * is not known here. Each method is part of a transaction that the caller runs.
+ */
+export class Holds {
+  readonly #roots: RootTable
+  readonly #insert: Statement<[string, number, number], unknown>
+  readonly #find: Statement<[string], { rootId: number }>
+  readonly #delete: Statement<[string], unknown>
+  readonly #latest: Statement<[number], { ends: number }>
+
+  constructor(db: Database, roots: RootTable) {
+    this.#roots = roots
+    this.#insert = db.prepare('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
+    this.#find = db.prepare('SELECT root_id AS rootId FROM holds WHERE id = ?')
+    this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
+    this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
+  }
+
+  /** Holds a root until an instant, in milliseconds since the epoch; null for as long as it is not released. */
+  place(id: string, rootId: number, ends: number | null): void {
+    this.#insert.run(id, rootId, ends ?? NEVER)
+    this.#follow(rootId)
+  }
+
+  /** Lets go; the root is dropped if that was the last hold on it. Returns whether there was such a hold. */
+  release(id: string): boolean {
+    const held = this.#find.get(id)
+    if (held === undefined) return false
+    this.#delete.run(id)
+    this.#follow(held.rootId)
+    return true
+  }
+
+  /**
+   * Has a staged root become the complete root of a DAG, unless there is one already: then the staged one is given
+   * up. The caller holds the result in the same transaction. Returns the id of the complete root, or null if nothing
+   * was staged and there is none.
+   */
+  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null {
+    const complete = this.#roots.find(backendId, dag)
+    if (complete !== undefined) {
+      if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
+      return complete.id
+    }
+    if (stagedRootId !== null) this.#roots.complete(stagedRootId, dag)
+    return stagedRootId
+  }
+
+  #follow(rootId: number): void {
+    const latest = this.#latest.get(rootId)
+    if (latest === undefined) this.#roots.drop(rootId)
+    else this.#roots.setLiveUntil(rootId, latest.ends === NEVER ? null : latest.ends)
+  }
+}

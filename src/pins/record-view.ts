@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import type { RecordRow } from '../catalogue/records.ts'
+import type { PinRecord } from './types.ts'
+
+/** Sorts by time, is URL-safe, and cannot be guessed. */
+export function newUploadId(now: number): string {
+  return `${now.toString(36).padStart(9, '0')}${randomBytes(9).toString('base64url')}`
+}
+
+export function presentRecord(row: RecordRow): PinRecord {
+  const { id, accountId, clusterId, cid, type, status, name, originalName, customName } = row
+  const { size, dagSize, expiresAt, createdAt } = row
+  return {
+    ...{ uploadId: id, accountId, clusterId, cid, type, status, name, originalName, customName },
+    ...{ size, dagSize, expiresAt, createdAt },
+  }
+}
