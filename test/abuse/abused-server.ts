@@ -16,7 +16,7 @@ const PATIENCE_MS = 20_000
 const CONFIG = {
   trustedProxies: 1,
   gateway: { maxConcurrentRequests: 64 },
-  pin: { maxDepth: 12_500, findTimeoutSeconds: 5 },
+  pin: { maxDepth: 12_500, findTimeoutSeconds: 5, waitSeconds: 1 },
 }
 
 export interface Answer {
@@ -45,7 +45,8 @@ export class AbusedServer {
     this.key = key
   }
 
-  static async start(): Promise<AbusedServer> {
+  /** @param longestMs how long the process may run */
+  static async start(longestMs = 120_000): Promise<AbusedServer> {
     const directory = temporaryDirectory()
     const config = join(directory.path, 'config.json')
     writeFileSync(config, JSON.stringify(CONFIG))
@@ -53,7 +54,7 @@ export class AbusedServer {
     const watched = await WatchedServer.start(join(directory.path, 'data'), join(directory.path, 'stalls'), {
       args: ['--config', config],
       env: { HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: 'error' },
-      longestMs: 120_000,
+      longestMs,
     })
     return new AbusedServer(directory, watched, key)
   }

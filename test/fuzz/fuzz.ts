@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs'
+import { AbusedServer } from '../abuse/abused-server.ts'
+import { Draws } from '../support/draws.ts'
+import { sendFrames } from './frames.ts'
+import { KNOWN, nextRequest } from './requests.ts'
+import { send } from './wire.ts'
+
+export interface FuzzOptions {
+  requests: number
+  seed: number
+  progress?: (text: string) => void
+}
+
+export interface Fuzzed {
+  requests: number
+  /** How many answers had each status. */
+  statuses: Map<number, number>
+  longestStallMs: number
+  /** Memory and open files of the server at the end, against what they were after the first tenth. */
+  growth: { bytes: number; files: number }
+}
+
+const SIDE_BY_SIDE = 8
+/** Statuses from 500 that are documented: not offered, busy, full. */
+const DOCUMENTED = [501, 503, 507]
+/** One message of the exchange for so many requests. */
+const REQUESTS_PER_FRAME = 20
+
+/**
+ * Sends generated requests to a real server, the same ones for the same seed.
+ *
+ * @throws Error for an undocumented 5xx, a hang or a crash, with the request that caused it
+ */
+export async function fuzz({ requests, seed, progress = () => {} }: FuzzOptions): Promise<Fuzzed> {
+  const server = await AbusedServer.start(Math.max(120_000, requests * 100))
+  try {
+    await server.store(KNOWN)
+    await server.watched.reset()
+    const port = Number(new URL(server.url).port)
+    const draws = new Draws(seed)
+    const statuses = new Map<number, number>()
+    const run = async (count: number): Promise<void> => {
+      let left = count
+      const work = async (): Promise<void> => {
+        while (left-- > 0) {
+          const request = await nextRequest(draws, server.key)
+          const { status, body } = await send(port, request).catch(cause => {
+            throw new Error(`no answer: ${describe(request)}`, { cause })
+          })
+          statuses.set(status, (statuses.get(status) ?? 0) + 1)
+          if (status >= 500 && !DOCUMENTED.includes(status)) throw new Error(`${status} ${body}\n${describe(request)}`)
+        }
+      }
+      await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work))
+      await sendFrames(server.peerAddress, draws, Math.ceil(count / REQUESTS_PER_FRAME))
+    }
+    const first = Math.ceil(requests / 10)
+    await run(first)
+    const before = standing(server)
+    for (let done = first; done < requests; done += 1_000) {
+      await run(Math.min(1_000, requests - done))
+      progress(`${Math.min(done + 1_000, requests)} of ${requests}: stall ${server.watched.longestStall()} ms`)
+    }
+    if ((await server.ask('/health')).status !== 200) throw new Error('the server is not well')
+    if ((await server.ask('/api/v3/users/me')).status !== 200) throw new Error('the key of the owner no longer works')
+    const after = standing(server)
+    return {
+      requests,
+      statuses,
+      longestStallMs: server.watched.longestStall(),
+      growth: { bytes: after.bytes - before.bytes, files: after.files - before.files },
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+function standing({ watched }: AbusedServer): { bytes: number; files: number } {
+  const files = process.platform === 'linux' ? readdirSync(`/proc/${watched.process.pid}/fd`).length : 0
+  return { bytes: watched.memory() ?? 0, files }
+}
+
+function describe(request: { method: string; path: string; headers: unknown; body: Buffer }): string {
+  const { method, path, headers, body } = request
+  return JSON.stringify({ method, path, headers, body: body.toString('latin1') })
+}
