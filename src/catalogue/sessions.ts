@@ -9,10 +9,13 @@ export interface SessionRow {
   expiresAt: number
 }
 
+/** How many sessions an account has at most: whoever signs in once more ends the oldest. */
+export const MOST_SESSIONS = 1_000
+
 /** Where sessions are kept that have not been ended. Each method is one transaction, durable when its promise resolves. */
 export interface SessionStore {
   /**
-   * Inserts a session, and removes some that have expired by `now`. Returns the account as it is then; `stale` if that is
+   * Inserts a session, removes some that have expired by `now`, and those beyond {@link MOST_SESSIONS}. Returns the account as it is then; `stale` if that is
    * not there any more or its password is no longer the one with `passwordHash`, and `disabled` if the account is.
    */
   begin(session: SessionRow, check: { now: number; passwordHash: string }): Promise<AccountRow | 'stale' | 'disabled'>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { AccountRow } from '../../src/catalogue/accounts.ts'
 import { EXPIRED_KEYS_KEPT, type NewKeyRow } from '../../src/catalogue/keys.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import { MOST_SESSIONS } from '../../src/catalogue/sessions.ts'
 import type { AccessCatalogue } from './memory-access.ts'
 
 /** What every implementation of the access stores has to keep. Each rule gets an empty catalogue. */
@@ -121,6 +122,21 @@ export const accessRules: readonly AccessRule[] = [
       assert.equal(await sessions.get('s1'), null)
       assert.equal(await sessions.endAll('one', 's3'), 2)
       assert.deepEqual(await walk(request => sessions.list('one', NOW, request), 2), ['s3'])
+    },
+  },
+  {
+    name: 'whoever signs in more often than sessions are kept ends the oldest',
+    async run({ accounts, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      await accounts.insert(account('two'), 'hash')
+      const check = { now: NOW, passwordHash: 'hash' }
+      await sessions.begin(session('two', 'theirs'), check)
+      const begun: Promise<unknown>[] = []
+      for (let i = 0; i < MOST_SESSIONS + 2; i++) begun.push(sessions.begin(session('one', `s${i}`), check))
+      await Promise.all(begun)
+      const left = await walk(request => sessions.list('one', NOW, request), 400)
+      assert.deepEqual([left.length, left[0], left.at(-1)], [MOST_SESSIONS, 's2', `s${MOST_SESSIONS + 1}`])
+      assert.equal((await sessions.get('theirs'))?.id, 'theirs')
     },
   },
   {

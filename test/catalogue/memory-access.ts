@@ -9,7 +9,7 @@ import {
 } from '../../src/catalogue/keys.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
 import type { ClearSecret, SecondFactorRow, SecondFactorStore } from '../../src/catalogue/second-factors.ts'
-import type { SessionRow, SessionStore } from '../../src/catalogue/sessions.ts'
+import { MOST_SESSIONS, type SessionRow, type SessionStore } from '../../src/catalogue/sessions.ts'
 
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
 
@@ -224,6 +224,9 @@ function sessionsOf(rows: Rows): SessionStore {
       if (account.disabled) return 'disabled'
       rows.sessions = rows.sessions.filter(({ expiresAt }) => expiresAt > now)
       rows.sessions.push(session)
+      const theirs = rows.sessions.filter(({ accountId }) => accountId === account.id)
+      const surplus = new Set(theirs.slice(0, Math.max(0, theirs.length - MOST_SESSIONS)))
+      rows.sessions = rows.sessions.filter(other => !surplus.has(other))
       return shown(account)
     },
     get: async id => rows.sessions.find(session => session.id === id) ?? null,

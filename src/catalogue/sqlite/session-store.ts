@@ -2,14 +2,14 @@ import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { AccountRow } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
-import type { SessionRow, SessionStore } from '../sessions.ts'
+import { MOST_SESSIONS, type SessionRow, type SessionStore } from '../sessions.ts'
 import type { SqliteAccounts } from './account-store.ts'
 import { pageOf, placeAfter } from './row-cursor.ts'
 
 type RawRow = SessionRow & { rowid: number }
 
 const COLUMNS = 'id, account_id AS accountId, created_at AS createdAt, expires_at AS expiresAt, rowid'
-/** Expired sessions that the beginning of one removes: more than come, so that none stay for long. */
+/** Sessions that the beginning of one removes: more than come, so that none stay for long. */
 const CLEARED_AT_ONCE = 100
 
 /** The rows of `sessions`: those that have not been ended. */
@@ -19,6 +19,7 @@ export class SqliteSessions implements SessionStore {
   readonly #hasPassword: Statement<[string, string], unknown>
   readonly #insert: Statement<[string, string, number, number], unknown>
   readonly #clear: Statement<[number, number], unknown>
+  readonly #clearSurplus: Statement<[string, number, number], unknown>
   readonly #get: Statement<[string], RawRow>
   readonly #page: Statement<[string, number, number, number, number], RawRow>
   readonly #delete: Statement<[string], unknown>
@@ -32,6 +33,9 @@ export class SqliteSessions implements SessionStore {
     this.#clear = db.prepare(`
       DELETE FROM sessions WHERE rowid IN (
         SELECT rowid FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`)
+    this.#clearSurplus = db.prepare(`
+      DELETE FROM sessions WHERE rowid IN (
+        SELECT rowid FROM sessions WHERE account_id = ? ORDER BY created_at DESC, rowid DESC LIMIT ? OFFSET ?)`)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM sessions WHERE id = ?`)
     this.#page = db.prepare(`
       SELECT ${COLUMNS} FROM sessions WHERE account_id = ? AND (created_at, rowid) > (?, ?) AND expires_at > ?
@@ -50,6 +54,7 @@ export class SqliteSessions implements SessionStore {
       if (account.disabled) return 'disabled'
       this.#clear.run(now, CLEARED_AT_ONCE)
       this.#insert.run(id, accountId, createdAt, expiresAt)
+      this.#clearSurplus.run(accountId, CLEARED_AT_ONCE, MOST_SESSIONS)
       return account
     })
   }
