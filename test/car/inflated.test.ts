@@ -150,12 +150,15 @@ test('a hundred thousand links in one block are imported', async () => {
   })
 })
 
-test('blocks of one byte leave the loop to others', async () => {
+test.each([
+  ['in a row of the ledger', blockOf(CODEC.raw, Buffer.from('x'))],
+  ['in their own CIDs', identityBlock(CODEC.raw, Buffer.from('x'))],
+])('blocks of one byte, %s, leave the loop to others', async (_, block) => {
   await withEngine(async ({ engine, account }) => {
-    const byte = leaf(Buffer.from('x'))
-    const blocks = Array.from({ length: 30_000 }, () => byte.blocks[0] as Block)
-    const car = await carOf([byte.root], blocks)
-    const { turns } = await turnsDuring(() => engine.pins.importCar(streamOf(car, 1 << 20), { account }))
+    const root = leaf(Buffer.from('root'))
+    const car = await carOf([root.root], [...root.blocks, ...Array<Block>(30_000).fill(block)])
+    const { result, turns } = await turnsDuring(() => engine.pins.importCar(streamOf(car, 1 << 20), { account }))
+    expect(result.record.status).toBe('pinned')
     expect(turns).toBeGreaterThan(10)
   })
 })
