@@ -8,6 +8,8 @@ import type { ApiRequest } from '../http/types.ts'
 const LONGEST_TEXT = 4_096
 const LONGEST_ORIGIN = 1_024
 const MOST_ORIGINS = 32
+/** Of an array whose schema says nothing else. */
+const MOST_ITEMS = 1_000
 /** A text field that has to be there. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
 const text = Type.Optional(required)
@@ -39,11 +41,23 @@ export function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<S
   const validator = Compile(schema)
   const read = async (request: ApiRequest): Promise<Static<Schema>> => {
     const body = withoutNulls((await readJsonBody(request)) ?? {})
+    checkLengths(schema, body)
     if (validator.Check(body)) return body as Static<Schema>
     const [first] = validator.Errors(body)
     throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first))
   }
   return Object.assign(read, { schema })
+}
+
+/** Before anything looks at what is in them: of a long array the validator would describe each item that is wrong. */
+function checkLengths(schema: TSchema, body: unknown): void {
+  const { properties = {} } = schema as { properties?: Record<string, { maxItems?: number }> }
+  for (const [name, { maxItems = MOST_ITEMS }] of Object.entries(properties)) {
+    const value: unknown = (body as Record<string, unknown>)[name]
+    if (Array.isArray(value) && value.length > maxItems) {
+      throw new HoldfastError('VALIDATION', `${name} must not have more than ${maxItems} items`)
+    }
+  }
 }
 
 function withoutNulls(body: unknown): unknown {
