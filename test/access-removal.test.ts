@@ -34,8 +34,10 @@ describe('an account that is deleted', () => {
       const shared = await engine.pins.upload(pseudoRandom(1_000, 'shared'), { account: id })
       await engine.pins.upload(pseudoRandom(1_000, 'shared'), { account })
 
+      const me = () => callApi(engine, 'GET', '/users/me', { authorization: `Bearer ${secret}` })
+      expect((await me()).status).toBe(200)
       await engine.accounts.delete(id)
-      const refused = await callApi(engine, 'GET', '/users/me', { authorization: `Bearer ${secret}` })
+      const refused = await me()
       expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_API_KEY'])
       expect((await failure(() => engine.accounts.get(id))).code).toBe('NOT_FOUND')
       expect((await failure(() => engine.pins.upload(pseudoRandom(5, 'late'), { account: id }))).code).toBe('NOT_FOUND')
@@ -52,6 +54,20 @@ describe('an account that is deleted', () => {
         db.prepare<[string]>('SELECT 1 FROM api_keys WHERE account_id = ?').all(id),
       )
       expect(rows).toEqual([])
+    }))
+
+  test('gets nothing by an upload that was under way', () =>
+    withEngine(async ({ engine, dataDir, newAccount }) => {
+      const id = await newAccount()
+      async function* slowly() {
+        yield pseudoRandom(100_000, 'first half')
+        await engine.accounts.delete(id)
+        await until(() => isForgotten(dataDir, id))
+        yield pseudoRandom(100_000, 'second half')
+      }
+      expect((await failure(() => engine.pins.upload(slowly(), { account: id }))).code).toBe('NOT_FOUND')
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(dataDir)).toEqual(EMPTY)
     }))
 
   test('by a command without a server is gone after the next start', () =>

@@ -181,6 +181,54 @@ describe('serve', () => {
     await server.stop()
   })
 
+  test('an account is disabled, enabled and deleted beside it, and its sessions are ended', async () => {
+    const file = join(directory.path, 'config.json')
+    writeFileSync(file, '{"passwordCost": 1024}')
+    const server = await ServerProcess.start(dataDir, ['--config', file])
+    const flags = ['--data-dir', dataDir, '--config', file]
+    const create = ['account', 'create', '--email', 'a@example.org', '--plan', 'free', ...flags]
+    const { key, account } = JSON.parse((await runHoldfast(create)).stdout)
+    const command = async (name: string, input = '') => {
+      const { stdout, stderr, code } = await runHoldfast(
+        ['account', name, '--account', account.id, ...flags],
+        {},
+        input,
+      )
+      expect([code, stderr]).toEqual([0, ''])
+      return JSON.parse(stdout)
+    }
+    /** Asks until the server has noticed. */
+    const becomes = async (secret: string, status: number) => {
+      let answer = await ask(server, '/users/me', secret)
+      for (let tries = 0; answer.status !== status && tries < 200; tries++) {
+        await new Promise(resolve => setTimeout(resolve, 50))
+        answer = await ask(server, '/users/me', secret)
+      }
+      expect(answer).toMatchObject({ status })
+    }
+    await becomes(key, 200)
+    expect(await command('disable')).toEqual({ account, disabled: true })
+    await becomes(key, 403)
+    expect(await command('enable')).toEqual({ account, disabled: false })
+    await becomes(key, 200)
+    await command('set-password', 'a password to remember\n')
+    const login = await fetch(`${server.api}/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'a@example.org', password: 'a password to remember' }),
+    })
+    const { token } = (await login.json()) as { token: string }
+    await becomes(token, 200)
+    expect(await command('sessions')).toMatchObject({ account, sessions: [{ createdAt: expect.any(String) }] })
+    expect(await command('end-sessions')).toEqual({ account, ended: 1 })
+    await becomes(token, 401)
+    expect(await command('delete')).toEqual({ account, deleted: true })
+    await becomes(key, 401)
+    const gone = await runHoldfast(['account', 'delete', '--account', account.id, ...flags])
+    expect(gone).toMatchObject({ code: 1, stderr: `holdfast: there is no account ${account.id}\n` })
+    await server.stop()
+  }, 60_000)
+
   test('a chosen key is the owner’s, is never printed, and can be changed', async () => {
     const chosen = `a key of one's own, long enough "$x"`
     const first = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: chosen })
