@@ -13,6 +13,7 @@ import { HoldfastError } from './domain/errors.ts'
 import { silentLogger } from './domain/logger.ts'
 import { silentMetrics } from './domain/metrics.ts'
 import type { EngineConfig, EngineOptions } from './domain/options.ts'
+import type { Takedowns } from './gateway/takedowns.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { HeliaNode, NetworkNode } from './network/network-node.ts'
@@ -39,6 +40,8 @@ export interface Engine extends Border, AsyncDisposable {
   readonly accounts: AccountService
   readonly keys: KeyService
   readonly events: Pick<Emitter<EngineEvents>, 'on'>
+  /** What the gateway refuses at the owner's word. */
+  readonly takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
   /** Absolute. */
   readonly dataDir: string
   /** Directories below which uploads by server path may read; absolute. */
@@ -113,7 +116,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideFetches(parts, config)
     provideHttp(parts, config)
     warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
-    provideGateway(parts, config)
+    provideGateway(parts, config, { dataDir: resolve(dataDir), ...(fileSystem && { fileSystem }) })
     await parts.get(T.secondFactor).sealStored()
     await parts.get(T.content).records.finishRemovals()
     await parts.get(T.collector).start()
@@ -165,6 +168,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     accounts: parts.get(T.accounts),
     keys: parts.get(T.keys),
     events: parts.get(T.events),
+    takedowns: parts.get(T.takedowns),
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),

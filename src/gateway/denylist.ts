@@ -100,7 +100,7 @@ export class Denylist {
       return true
     }
     const isPrefix = path.endsWith('*')
-    path = path.replace(/\*$/, '').replace(/\/$/, '')
+    path = isPrefix ? path.slice(0, -1) : path.replace(/\/$/, '')
     const rules = this.#paths.get(key) ?? []
     rules.push({ ...rule, path, isPrefix })
     this.#paths.set(key, rules)

@@ -9,7 +9,7 @@ import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-response.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
-import { Admission } from './admission.ts'
+import { Admission, type TakenDown } from './admission.ts'
 import { corsHeaders } from './content-headers.ts'
 import type { ContentPath } from './content-path.ts'
 import { DenylistFile } from './denylist-file.ts'
@@ -32,10 +32,12 @@ export interface GatewayDependencies {
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */
   fetcher?: BlockFetcher | null
+  takedowns?: TakenDown
   /** What one answer may cost, where it is not the usual. */
   limits?: WalkLimits
 }
 
+const NONE: TakenDown = { denylist: null }
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
 const CONCURRENT_REQUESTS = 1024
@@ -52,9 +54,13 @@ const WAIT_MS = 5_000
  * a network.
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
-  const { clock, logger, options = {}, arrivalOf = () => null, fetcher = null } = dependencies
+  const { clock, logger, options = {}, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
-  const admission = new Admission({ allow: options.mode === 'allow-list' ? (options.allow ?? []) : null, denylist })
+  const admission = new Admission({
+    allow: options.mode === 'allow-list' ? (options.allow ?? []) : null,
+    denylist,
+    takedowns,
+  })
   const opener = new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher })
   const capacity = options.maxConcurrentRequests ?? CONCURRENT_REQUESTS
   const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }

@@ -36,6 +36,9 @@ export class RequestBlocks implements BlockReader {
   readonly budget: WalkBudget
   readonly #parts: RequestBlockParts
   #held: HeldContent
+  /** What leads to the content, as far as is known, and by which rules that was looked at last. */
+  #path: { roots: readonly CID[]; names: readonly string[] }
+  #revision: unknown
   /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
   readonly #single = new Map<string, HeldContent>()
   #released = false
@@ -45,6 +48,8 @@ export class RequestBlocks implements BlockReader {
     this.#held = held
     this.#parts = parts
     this.budget = new WalkBudget(parts.signal, parts.limits)
+    this.#path = { roots: [root], names: [] }
+    this.#revision = parts.rules.revision
   }
 
   /** Null if no origin has the root. The caller releases what it gets. */
@@ -97,8 +102,11 @@ export class RequestBlocks implements BlockReader {
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if one is blocked.
    */
   checkPath(roots: readonly CID[], names: readonly string[]): void {
+    const { rules } = this.#parts
+    this.#path = { roots, names }
+    this.#revision = rules.revision
     if (roots.length !== names.length + 1) return
-    for (const [depth, cid] of roots.entries()) this.#parts.rules.checkBlocked(cid, names.slice(depth))
+    for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
   }
 
   /** The length of a block if that is known without reading it. */
@@ -119,8 +127,18 @@ export class RequestBlocks implements BlockReader {
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
     await this.#renew()
+    this.#checkAgain()
     this.#parts.rules.checkBlocked(cid)
     return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
+  }
+
+  /** What is taken down ends what is under way. */
+  #checkAgain(): void {
+    const { rules } = this.#parts
+    if (rules.revision === this.#revision) return
+    const { roots, names } = this.#path
+    for (const cid of roots) rules.checkBlocked(cid)
+    this.checkPath(roots, names)
   }
 
   /** A timelock ends what is under way, unless another record has taken over by then. */

@@ -1,19 +1,30 @@
+import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
+import { nodeFileSystem } from '../content/file-system.ts'
 import { identityOf } from '../domain/cid.ts'
-import type { EngineConfig } from '../domain/options.ts'
+import type { EngineConfig, EngineOptions } from '../domain/options.ts'
 import { createGateway } from '../gateway/gateway.ts'
+import { Takedowns } from '../gateway/takedowns.ts'
 import { observed } from '../http/observed.ts'
 import type { Parts } from './container.ts'
 import { T } from './tokens.ts'
 
 /** What serves `/ipfs/`. Needs content, fetches and the network. */
-export function provideGateway(parts: Parts, { gateway = {} }: EngineConfig): void {
+export function provideGateway(
+  parts: Parts,
+  { gateway = {} }: EngineConfig,
+  { dataDir, fileSystem = nodeFileSystem }: Pick<EngineOptions, 'dataDir' | 'fileSystem'>,
+): void {
+  parts.provide(T.takedowns, p =>
+    Takedowns.open(join(dataDir, 'takedowns.deny'), { fileSystem, clock: p.get(T.clock), logger: p.get(T.logger) }),
+  )
   parts.provide(T.gateway, p => {
     const handler = createGateway({
       content: p.get(T.liveContent),
       clock: p.get(T.clock),
       logger: p.get(T.logger),
       options: gateway,
+      takedowns: p.get(T.takedowns),
       arrivalOf: cid => arrivalOf(p, cid),
       fetcher: p.get(T.network).fetcher,
     })

@@ -1,6 +1,7 @@
 import { createAdminRoutes } from '../contract/admin-routes.ts'
 import { createRoutes } from '../contract/routes.ts'
 import type { Health, NodeStatus } from '../contract/services.ts'
+import { createTakedownRoutes } from '../contract/takedowns.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { Slots } from '../domain/slots.ts'
 import { VERSION } from '../domain/version.ts'
@@ -66,6 +67,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, up
           sessions: p.get(T.sessionRegistry),
           pins: p.get(T.pins),
         }),
+        ...createTakedownRoutes(p.get(T.takedowns)),
       ],
       authentication: p.get(T.authenticator),
       authorization: p.get(T.scopes),

@@ -29,6 +29,7 @@ import type { Emitter } from '../domain/emitter.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import type { Takedowns } from '../gateway/takedowns.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -122,5 +123,6 @@ export const T = {
 
   api: token<ApiHandler>('api'),
   gateway: token<ApiHandler>('gateway'),
+  takedowns: token<Takedowns>('takedowns'),
   border: token<Border>('border'),
 }

@@ -129,4 +129,31 @@ Shows all accounts, oldest first, and what each of them keeps.
   holdfast accounts
 
 ${OWNER}`,
+
+  takedown: `Usage: holdfast takedown add|remove|list [flags]
+
+Each has its own --help.`,
+
+  'takedown add': `Usage: holdfast takedown add CID[/PATH] --reason TEXT [flags]
+
+Has the gateway refuse content, at once and for good. A CID is refused by any way that leads to it, with all that is below
+it; a path below a CID only by that path.
+
+  holdfast takedown add bafy... --reason "complaint 17" --status 451
+
+  --reason TEXT    why; kept, and shown in the list alone
+  --status STATUS  410 (the default), or 451 for legal reasons
+${OWNER}`,
+
+  'takedown remove': `Usage: holdfast takedown remove CID[/PATH] [flags]
+
+Lets content be served again that takedown add has named so.
+
+${OWNER}`,
+
+  'takedown list': `Usage: holdfast takedown list [flags]
+
+Shows what has been taken down, oldest first, and why.
+
+${OWNER}`,
 } as const

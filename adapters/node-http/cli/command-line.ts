@@ -23,6 +23,7 @@ import { pin } from './pin-command.ts'
 import { serve } from './serve.ts'
 import type { Environment } from './settings.ts'
 import { remove, status } from './status-command.ts'
+import { addTakedown, listTakedowns, removeTakedown } from './takedown-commands.ts'
 import { upload } from './upload-command.ts'
 
 /** Does one command and returns false if help was wanted instead. */
@@ -41,6 +42,9 @@ const COMMANDS = new Map<HelpTopic, Command>([
   ['gc', collect],
   ['verify', verify],
   ['accounts', accounts],
+  ['takedown add', addTakedown],
+  ['takedown list', listTakedowns],
+  ['takedown remove', removeTakedown],
   ['account create', createAccount],
   ['account list', listAccounts],
   ['account set-plan', setAccountPlan],

@@ -25,6 +25,9 @@ The node as its owner, through the running server or on its data directory:
   gc                     delete what no pin needs any more
   verify                 check every block
   accounts               show all accounts and what they keep
+  takedown add           have the gateway refuse content
+  takedown remove        let it be served again
+  takedown list          show what is refused, and why
 
 Accounts and keys, on the data directory, beside a running server or without one:
   account create         make an account with a key of its own

@@ -15,6 +15,9 @@ export interface OwnerNode {
   /** `onProgress` is told the bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
+  takedowns(): AsyncIterable<readonly JsonObject[]>
+  takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
+  liftTakedown(target: { cid: string; path: string }): Promise<void>
 }
 
 export interface OwnerWork<Name extends string> extends Arguments<Name | ApiFlag | CommonFlag, never, 'json'> {
@@ -26,12 +29,13 @@ export interface OwnerWork<Name extends string> extends Arguments<Name | ApiFlag
 export async function withOwnerNode<Name extends string = never>(
   args: readonly string[],
   env: Environment,
-  grammar: Pick<Grammar<Name, never, never>, 'values'>,
+  grammar: Pick<Grammar<Name, never, never>, 'values' | 'words'>,
   work: (work: OwnerWork<Name>) => Promise<void>,
 ): Promise<boolean> {
   const given = readArguments(args, {
     values: [...grammar.values, ...API_FLAGS, 'data-dir', 'config'],
     switches: ['json'],
+    ...(grammar.words && { words: grammar.words }),
   })
   if (given === null) return false
   endWithReader()
@@ -82,6 +86,18 @@ function remoteNode(client: ApiClient): OwnerNode {
         if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
       }
     },
+    async *takedowns() {
+      for (let after: string | null = null; ; ) {
+        const answer = await client.request('GET', '/takedowns', { query: after === null ? {} : { after } })
+        yield listOf(answer, 'takedowns')
+        if (typeof answer.next !== 'string') return
+        after = answer.next
+      }
+    },
+    takeDown: takedown => client.request('POST', '/takedowns', { body: jsonBody(takedown) }),
+    liftTakedown: async ({ cid, path }) => {
+      await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } })
+    },
   }
 }
 
@@ -91,6 +107,19 @@ function localNode(engine: Engine): OwnerNode {
     stats: async () => ({ ...(await engine.stats()) }),
     collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
+    async *takedowns() {
+      for (let after: string | null = null; ; ) {
+        const { rows, next } = engine.takedowns.page({ after, limit: 1000 })
+        yield rows.map(row => ({ ...row, at: isoTime(row.at) }))
+        if (next === null) return
+        after = next
+      }
+    },
+    takeDown: async takedown => {
+      const { at, ...taken } = await engine.takedowns.add(takedown)
+      return { ...taken, at: isoTime(at) }
+    },
+    liftTakedown: target => engine.takedowns.remove(target),
     async *accounts() {
       for await (const accounts of engine.accounts.pages()) {
         for (const account of accounts) {

@@ -1,0 +1,63 @@
+import type { JsonObject } from './api-client.ts'
+import { textOf } from './api-command.ts'
+import { requireFlag, usageError } from './arguments.ts'
+import { print, printJson } from './output.ts'
+import { withOwnerNode } from './owner-node.ts'
+import type { Environment } from './settings.ts'
+import { formatTable } from './text.ts'
+
+const TARGET = { what: 'a CID, or CID/path,', min: 1, max: 1 }
+
+/** `takedown add`. */
+export function addTakedown(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['reason', 'status'], words: TARGET } as const
+  return withOwnerNode(args, env, grammar, async ({ node, flags, words: [target = ''], json }) => {
+    const reason = requireFlag(flags, 'reason')
+    const taken = await node.takeDown({ ...readTarget(target), reason, status: readStatus(flags.status) })
+    if (json) printJson(taken)
+    else print(`${placeOf(taken)} is refused with ${textOf(taken, 'status')} from now on`)
+  })
+}
+
+/** `takedown remove`. */
+export function removeTakedown(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: [], words: TARGET }, async ({ node, words: [target = ''], json }) => {
+    await node.liftTakedown(readTarget(target))
+    if (json) printJson({ removed: true })
+    else print(`${target} may be served again`)
+  })
+}
+
+/** `takedown list`. */
+export function listTakedowns(args: readonly string[], env: Environment): Promise<boolean> {
+  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+    let isFirst = true
+    for await (const rows of node.takedowns()) {
+      const cells = rows.map(row => [
+        textOf(row, 'at').slice(0, 10),
+        textOf(row, 'status'),
+        placeOf(row),
+        textOf(row, 'reason'),
+      ])
+      if (json) for (const row of rows) printJson(row)
+      else print(formatTable(isFirst ? [['SINCE', 'STATUS', 'CONTENT', 'REASON'], ...cells] : cells))
+      isFirst = false
+    }
+  })
+}
+
+function placeOf(row: JsonObject): string {
+  return [textOf(row, 'cid'), textOf(row, 'path')].filter(part => part !== '').join('/')
+}
+
+/** `CID`, `CID/path` or `/ipfs/CID/path`. */
+function readTarget(text: string): { cid: string; path: string } {
+  const [cid = '', ...names] = text.replace(/^\/ipfs\//, '').split('/')
+  return { cid, path: names.join('/') }
+}
+
+function readStatus(text: string | undefined): 410 | 451 {
+  if (text === undefined || text === '410') return 410
+  if (text === '451') return 451
+  throw usageError('--status must be 410 or 451')
+}
