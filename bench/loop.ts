@@ -63,6 +63,13 @@ const WORKS: readonly Work[] = [
   archive('tar'),
   archive('car'),
   {
+    subject: 'form',
+    prepare:
+      async (server, { blocks }) =>
+      async () =>
+        void (await server.uploadDirectory(blocks)),
+  },
+  {
     subject: 'verify',
     prepare: async (server, { blocks }) => {
       await server.uploadDirectory(blocks)
@@ -171,8 +178,8 @@ export const loop: Bench = {
     const { archived, blocks, uploadBytes, deadPins, records } = SIZES[scale]
     const [files, small, dead, many] = [archived, blocks, deadPins, records].map(count => count.toLocaleString('en'))
     return (
-      `longest wait for /health while idle; while ${files} files are read as TAR and as CAR; while ${small} small blocks are ` +
-      `verified, and collected; during ${UPLOADS} uploads of ${uploadBytes / MIB} MiB; with ${dead} dead pins waiting; while ` +
+      `longest wait for /health while idle; while ${files} files are read as TAR and as CAR; while ${small} small files ` +
+      `are uploaded, verified, and collected; during ${UPLOADS} uploads of ${uploadBytes / MIB} MiB; with ${dead} dead pins waiting; while ` +
       `${many} records of one CID are deleted`
     )
   },
