@@ -183,6 +183,18 @@ describe('block store', () => {
     })
   })
 
+  test('what is being read is not collected until that is over', async () => {
+    await withContentParts(async parts => {
+      const old = await stored(parts, 'leased')
+      const release = parts.leases.hold(old.staged.rootId)
+      await parts.drop(old.staged)
+      expect(await parts.collector.collect(0)).toEqual({ roots: 0, blocks: 0, bytes: 0 })
+      expect(Buffer.compare(await parts.store.get(old.cid, { verify: true }), old.bytes)).toBe(0)
+      release()
+      expect(await parts.collector.collect(0)).toEqual({ roots: 1, blocks: 1, bytes: BIG })
+    })
+  })
+
   test('garbage is kept for the grace period', async () => {
     await withContentParts(async parts => {
       await parts.drop((await stored(parts, 'graceful')).staged)

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectoryEntry, EngineConfig, PinOutcome } from '../../src/index.ts'
+import { StorageReservations, UploadBudget } from '../../src/pins/upload-budget.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { turns } from '../support/content-parts.ts'
 import { planOf } from '../support/plans.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -130,6 +132,37 @@ describe('limits of a plan', () => {
       await Promise.all([...'abc'].map(seed => upload(theirs, MiB, seed)))
       expect((await test.engine.pins.usage(other)).storedBytes).toBe(3 * MiB)
     })
+  })
+
+  test('uploads that fail give back what they had reserved', async () => {
+    await withPlan('storage', async test => {
+      // What is stored already is reserved when the next piece comes.
+      const slowly = async function* (seed: string): AsyncGenerator<Uint8Array> {
+        for (let i = 0; i < 2; i++) {
+          yield pseudoRandom(MiB, `${seed} ${i}`)
+          while ((await storeSizes(test.dataDir)).blockFiles <= i) await turns(1)
+          await turns(100)
+        }
+        yield pseudoRandom(10, seed)
+        if (seed === 'failing') throw new Error('the client has gone')
+      }
+      const failing = test.engine.pins.upload(slowly('failing'), { account: test.account })
+      await expect(failing).rejects.toThrow('the client has gone')
+      await test.engine.collect({ graceSeconds: 0 })
+      expect((await test.engine.pins.upload(slowly('whole'), { account: test.account })).created).toBe(true)
+    })
+  })
+
+  test('uploads under way share what is left of the quota', () => {
+    const plan = { name: 'storage', ...planOf({ maxStorageBytes: 3 * MiB }) }
+    const reservations = new StorageReservations()
+    const budget = () => new UploadBudget({ plan, accountId: 'a', storedBytes: 0, reservations, isDirectory: false })
+    const [one, two] = [budget(), budget()]
+    one.reserve(2 * MiB)
+    expect(() => two.reserve(2 * MiB)).toThrow(expect.objectContaining(code('QUOTA_EXCEEDED')))
+    two.reserve(MiB)
+    one.release()
+    two.reserve(3 * MiB)
   })
 
   test('a stream without end is cut off at the quota', async () => {

@@ -46,6 +46,7 @@ export interface ContentParts {
   blocks: BlockTable
   roots: RootTable
   store: BlockStore
+  leases: Leases
   collector: Collector
   healed: string[]
   damaged: string[]
@@ -89,12 +90,13 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     onHealed: cid => healed.push(cid.toString()),
     onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
   })
-  const collector = new Collector(ledger, new Map([[0, store]]), new Leases(), clock, silentLogger, {
+  const leases = new Leases()
+  const collector = new Collector(ledger, new Map([[0, store]]), leases, clock, silentLogger, {
     graceMs: 60_000,
     intervalMs: 30_000,
   })
   return {
-    ...{ dataDir, clock, files, ledger, blocks, roots, store, collector, healed, damaged },
+    ...{ dataDir, clock, files, ledger, blocks, roots, store, leases, collector, healed, damaged },
     stage: async () => new StagedDag(await ledger.stage(0, clock.now()), store, ledger),
     complete: async (staged, cid) => {
       await staged.settle()

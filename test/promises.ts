@@ -1,0 +1,177 @@
+/** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
+export interface KeptPromise {
+  promise: string
+  /** The file with what keeps the promise, and what is there exactly once. */
+  file: string
+  find: string
+  /** What stands there when the promise is broken. */
+  replace: string
+  test: { file: string; name: string }
+}
+
+const order = 'test/content/write-order.test.ts'
+const blocks = 'test/content/block-store.test.ts'
+const files = 'test/content/files-and-rows.test.ts'
+const full = 'test/content/full-disk.test.ts'
+const queue = 'test/storage/write-queue.test.ts'
+const clusters = 'test/storage/cluster-directories.test.ts'
+
+/** Each test takes less than ten seconds. `npm run mutations` proves all of it. */
+export const promises: readonly KeptPromise[] = [
+  {
+    promise: 'the bytes of a chunk are on the disk before it has its name',
+    file: 'src/content/block-writing.ts',
+    find: '    files.fdatasyncSync(file)\n',
+    replace: '',
+    test: { file: order, name: 'a chunk that a thread writes' },
+  },
+  {
+    promise: 'the bytes of every other block in a file are on the disk before it has its name',
+    file: 'src/content/block-files.ts',
+    find: '      await file.datasync()\n',
+    replace: '',
+    test: { file: order, name: 'an upload of a block in a file' },
+  },
+  {
+    promise: 'the names of block files are on the disk before the ledger calls them durable',
+    file: 'src/content/durability.ts',
+    find: '      await syncDirectories(this.#files, new Set(group.map(block => block.dir)))\n',
+    replace: '',
+    test: { file: order, name: 'an upload of whole chunks' },
+  },
+  {
+    promise: 'an upload is settled before it is committed',
+    file: 'src/content/staged-dag.ts',
+    find: '    await this.#drain()\n    if (this.#failure !== null) throw this.#failure.error\n',
+    replace: '    if (this.#failure !== null) throw this.#failure.error\n',
+    test: { file: order, name: 'an upload of whole chunks' },
+  },
+  {
+    promise: 'the commit that completes an upload is on the disk before the answer',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: 'made) if (created) this.#pages.added(record)\n    }\n    return this.#queue.run(work, { durable: true, committed })',
+    replace:
+      'made) if (created) this.#pages.added(record)\n    }\n    return this.#queue.run(work, { durable: false, committed })',
+    test: { file: order, name: 'an upload of a small block' },
+  },
+  {
+    promise: 'a durable write waits for the disk',
+    file: 'src/storage/write-queue.ts',
+    find: 'this.#db.setDurable(this.#waiting.some(write => write.durable))',
+    replace: 'this.#db.setDurable(false)',
+    test: { file: order, name: 'an upload of a small block' },
+  },
+  {
+    promise: 'removals are on the disk before their rows are forgotten',
+    file: 'src/content/block-store.ts',
+    find: 'await files.sync(new Set(removed.values()))',
+    replace: 'new Map<string, unknown>()',
+    test: { file: order, name: 'a collection: deleting durably, unlink, directory sync, forgotten' },
+  },
+  {
+    promise: 'a removal that may come undone keeps its row',
+    file: 'src/content/block-store.ts',
+    find: 'if (unsynced.has(dir)) failed.push',
+    replace: 'if (unsynced.size < 0) failed.push',
+    test: { file: files, name: 'a row is not forgotten while the removal of its file may come undone' },
+  },
+  {
+    promise: 'the names of blocks and tmp are on the disk',
+    file: 'src/content/block-files.ts',
+    find: '    if (made.includes(true)) await files.syncDirectory(this.dataDir)\n',
+    replace: '',
+    test: { file: order, name: 'directories: blocks, tmp and the shards are entered in a directory that is synced' },
+  },
+  {
+    promise: 'the names of the shards are on the disk',
+    file: 'src/content/block-files.ts',
+    find: '    if (missing.length > 0) await files.syncDirectory(this.#dir)\n',
+    replace: '',
+    test: { file: order, name: 'directories: blocks, tmp and the shards are entered in a directory that is synced' },
+  },
+  {
+    promise: 'a block file that cannot be removed keeps nothing else',
+    file: 'src/content/block-store.ts',
+    find: '      failed.push({ id, error })\n',
+    replace: '      throw error\n',
+    test: { file: files, name: 'a file that cannot be removed' },
+  },
+  {
+    promise: 'files without a row are found',
+    file: 'src/content/collector.ts',
+    find: '    if (!this.#stopped) await this.#removeStrays()\n',
+    replace: '',
+    test: { file: files, name: 'files without a row are found and removed' },
+  },
+  {
+    promise: 'what is being read is not collected',
+    file: 'src/content/collector.ts',
+    find: 'this.#ledger.droppedRoots(this.#leases.held(), lastRoot)',
+    replace: 'this.#ledger.droppedRoots(new Set(), lastRoot)',
+    test: { file: blocks, name: 'what is being read is not collected until that is over' },
+  },
+  {
+    promise: 'an upload that fails gives back the quota it had reserved',
+    file: 'src/pins/upload-staging.ts',
+    find: '      budget.release()\n',
+    replace: '',
+    test: { file: 'test/pins/quotas.test.ts', name: 'uploads that fail give back what they had reserved' },
+  },
+  {
+    promise: 'uploads under way share what is left of the quota',
+    file: 'src/pins/upload-budget.ts',
+    find: '    this.#reservations.add(this.#accountId, step)\n',
+    replace: '',
+    test: { file: 'test/pins/quotas.test.ts', name: 'uploads under way share what is left of the quota' },
+  },
+  {
+    promise: 'content that cannot be read is damage',
+    file: 'src/content/block-store.ts',
+    find: 'await this.#read(multihash, found).catch((error: unknown) => {',
+    replace: 'await this.#read(multihash, found).catch((error: unknown) => {\n      throw error',
+    test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is told of' },
+  },
+  {
+    promise: 'new content leaves the reserve free',
+    file: 'src/content/disk-reserve.ts',
+    find: 'if (freeBytes - bytes < reserveBytes) {',
+    replace: 'if (freeBytes < 0) {',
+    test: { file: full, name: 'refuses new content, deletes and collects, says so, and takes content again by itself' },
+  },
+  {
+    promise: 'a deletion that finds no room is given the ballast',
+    file: 'src/wiring/provide-content.ts',
+    find: '          return isGivenUp\n',
+    replace: '          return false\n',
+    test: { file: full, name: 'is written when there is room, given up for a deletion that finds none' },
+  },
+  {
+    promise: 'after a commit that the disk has failed nothing is acknowledged',
+    file: 'src/storage/write-queue.ts',
+    find: '    if (isDiskFailure(error)) this.#break(error)\n',
+    replace: '',
+    test: { file: queue, name: 'after a commit that the disk has failed nothing is written any more' },
+  },
+  {
+    promise: 'a cluster directory that is not mounted refuses the start',
+    file: 'src/wiring/cluster-directories.ts',
+    find: 'if (known !== undefined && hasBlocks(database, known.id)) {',
+    replace: 'if (known !== undefined && known.id < 0) {',
+    test: { file: clusters, name: 'that is empty refuses the start by name' },
+  },
+  {
+    promise: "a cluster directory that is another's refuses the start",
+    file: 'src/wiring/cluster-directories.ts',
+    find: '  if (backend === undefined) return refuse(',
+    replace:
+      '  if (backend === undefined) return insertBackend(database, path, identity)\n  if (path === "") return refuse(',
+    test: { file: clusters, name: 'that is of another Holdfast refuses the start by name' },
+  },
+  {
+    promise: 'a directory has one owner in a process, whatever it is called',
+    file: 'src/wiring/data-directory.ts',
+    find: '    if (owned.has(place)) {',
+    replace: '    if (owned.size < 0) {',
+    test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
+  },
+]

@@ -1,0 +1,66 @@
+// Breaks each promise of test/promises.ts in a copy of the tree and runs its test, which has to fail; before that, all of
+// the tests have to pass as they are. Takes a few seconds for each. `--only TEXT` takes the promises with that in them.
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type KeptPromise, promises } from '../test/promises.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const COPIED = ['src', 'adapters', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
+const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
+
+interface Outcome {
+  passed: number
+  failed: number
+  seconds: number
+}
+
+function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome {
+  const report = join(tree, 'report.json')
+  rmSync(report, { force: true })
+  const started = performance.now()
+  const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const args = [VITEST, 'run', file, '-t', pattern, '--reporter=json', `--outputFile=${report}`]
+  spawnSync(process.execPath, args, { cwd: tree, stdio: 'ignore', timeout: 120_000 })
+  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8')) as {
+    numPassedTests: number
+    numFailedTests: number
+  }
+  return { passed, failed, seconds: (performance.now() - started) / 1_000 }
+}
+
+/** Null if breaking the promise is noticed, else what is wrong. */
+function problemOf(tree: string, kept: KeptPromise): string | null {
+  const path = join(tree, kept.file)
+  const text = readFileSync(path, 'utf8')
+  if (text.split(kept.find).length !== 2) return `${kept.file} does not have once: ${kept.find.trim()}`
+  const whole = runTest(tree, kept.test)
+  if (whole.passed === 0) return `there is no test ${kept.test.name} in ${kept.test.file}`
+  if (whole.failed > 0) return `${kept.test.name} fails as it is`
+  writeFileSync(
+    path,
+    text.replace(kept.find, () => kept.replace),
+  )
+  try {
+    return runTest(tree, kept.test).failed > 0 ? null : `${kept.test.name} does not notice`
+  } finally {
+    writeFileSync(path, text)
+  }
+}
+
+const only = process.argv[2] === '--only' ? (process.argv[3] ?? '') : ''
+const tree = mkdtempSync(join(tmpdir(), 'holdfast-mutations-'))
+try {
+  for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
+  let survived = 0
+  for (const kept of promises.filter(({ promise }) => promise.includes(only))) {
+    const problem = problemOf(tree, kept)
+    console.log(problem === null ? `noticed   ${kept.promise}` : `SURVIVED  ${kept.promise}: ${problem}`)
+    if (problem !== null) survived++
+  }
+  process.exitCode = survived === 0 ? 0 : 1
+} finally {
+  rmSync(tree, { recursive: true, force: true })
+}
