@@ -6,12 +6,13 @@ import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
 import { fetch } from './fetch.ts'
 import { gateway } from './gateway.ts'
+import { list } from './list/list.ts'
 import { loop } from './loop.ts'
 import { memory } from './memory.ts'
 import { rowsOf, tableOf } from './report.ts'
 import { upload } from './upload.ts'
 
-const BENCHES: readonly Bench[] = [upload, dag, fetch, gateway, loop, memory]
+const BENCHES: readonly Bench[] = [upload, dag, fetch, gateway, list, loop, memory]
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 

@@ -13,6 +13,7 @@ import { dag } from '../bench/dag.ts'
 import { fetch } from '../bench/fetch.ts'
 import { gateway } from '../bench/gateway.ts'
 import { writeHashed } from '../bench/hashed-file.ts'
+import { list } from '../bench/list/list.ts'
 import { loop } from '../bench/loop.ts'
 import { memory } from '../bench/memory.ts'
 import { MultipartForm } from '../bench/multipart-form.ts'
@@ -33,7 +34,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, fetch, gateway, loop, memory])(
+test.each([upload, dag, fetch, gateway, list, loop, memory])(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { createEngine, type Engine } from '../../src/index.ts'
+
+const RAW = 0x55
+const FILES = 50
+/** The largest safe integer stands for no end. */
+const FOR_EVER = Number.MAX_SAFE_INTEGER
+
+/** An engine with an account that has many records. */
+export interface FilledEngine {
+  engine: Engine
+  account: string
+  /** Root of a directory that is one of the records. */
+  parent: string
+  /** CIDs of other records, from all over; taken from the end. */
+  cids: string[]
+}
+
+/**
+ * Starts an engine on an existing empty directory with an account of so many records, one of which expires. What is
+ * one by one through the engine would take hours is written straight into its database. The caller stops the engine.
+ */
+export async function startFilled(dataDir: string, records: number, samples: number): Promise<FilledEngine> {
+  const first = await createEngine({ dataDir })
+  const { id: account } = await first.accounts.create({ email: 'list@example.org', plan: 'unlimited' })
+  const { record } = await first.pins.uploadDirectory(someFiles(), { account, name: 'a directory' })
+  await first.stop()
+  const cids = fill(join(dataDir, 'holdfast.db'), { account, records: records - 1, samples })
+  return { engine: await createEngine({ dataDir }), account, parent: record.cid, cids }
+}
+
+async function* someFiles() {
+  for (let i = 0; i < FILES; i++) yield { kind: 'file' as const, path: `f${i}`, content: Buffer.from(`file ${i}`) }
+}
+
+function fill(file: string, what: { account: string; records: number; samples: number }): string[] {
+  const { account, records, samples } = what
+  const db = new BetterSqlite3(file)
+  try {
+    db.pragma('synchronous = OFF')
+    db.function('cid_of', (multihash: Buffer) => CID.createV1(RAW, Digest.decode(multihash)).toString())
+    const now = Date.now()
+    db.transaction(() => {
+      db.exec(`
+        CREATE TEMP TABLE made AS
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${records})
+        SELECT i, CAST(X'1220' || randomblob(32) AS BLOB) AS multihash FROM n;
+        CREATE TEMP TABLE start AS SELECT COALESCE(MAX(id), 0) AS root FROM roots;
+        INSERT INTO roots (id, backend_id, state, codec, multihash, content_size, dag_size, created_at, blocks, charge)
+        SELECT start.root + i, 0, 'complete', ${RAW}, multihash, 1000, 1000, ${now} - i, 1, 1000 FROM made, start;
+        INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name,
+          size, dag_size, charge, expires_at, created_at)
+        SELECT printf('made-%09d', i), '${account}', 'cl0-global', cid_of(multihash), ${RAW}, multihash,
+          start.root + i, 'file', 'pinned', ${now} - i, 'file ' || i, 1000, 1000, 1000,
+          CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i
+        FROM made, start;
+        INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records
+        WHERE id LIKE 'made-%';
+        UPDATE accounts SET pins = pins + ${records}, expiring_pins = 1, stored_bytes = stored_bytes + 1000 * ${records}
+        WHERE id = '${account}';
+      `)
+    })()
+    const step = Math.max(1, Math.floor(records / samples))
+    const picked = db
+      .prepare<[number, number], { cid: string }>(
+        `SELECT r.cid FROM made m JOIN records r ON r.id = printf('made-%09d', m.i)
+         WHERE m.i % ? = 1 AND r.expires_at IS NULL LIMIT ?`,
+      )
+      .all(step, samples)
+    db.exec('DROP TABLE made; DROP TABLE start; ANALYZE')
+    return picked.map(({ cid }) => cid)
+  } finally {
+    db.close()
+  }
+}

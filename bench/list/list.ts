@@ -1,0 +1,125 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Bench, Measurement, RunOptions, Scale, Target } from '../bench.ts'
+import { median } from '../report.ts'
+import { type FilledEngine, startFilled } from './filled-engine.ts'
+
+const FEW = 1_000
+const MANY: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 5_000 }
+/** Of each kind, in a round. */
+const SAMPLES = 20
+const PAGE = 100
+
+/** What is asked, and how much longer than with few records it may take at most; null for what is only stated. */
+const QUESTIONS: ReadonlyArray<{
+  metric: string
+  atMost: number | null
+  ask(filled: FilledEngine, last: number): Promise<unknown>
+}> = [
+  {
+    metric: 'status',
+    atMost: 1.5,
+    ask: ({ engine, account, cids }) => engine.pins.status({ account, cid: some(cids) }),
+  },
+  { metric: 'cid', atMost: 1.5, ask: ({ engine, account, cids }) => engine.pins.list({ account, cid: some(cids) }) },
+  {
+    metric: 'parentCid',
+    atMost: 1.5,
+    ask: ({ engine, account, parent }) => engine.pins.list({ account, parentCid: parent }),
+  },
+  {
+    metric: 'last-page',
+    atMost: 1.5,
+    ask: ({ engine, account }, page) => engine.pins.list({ account, page, limit: PAGE }),
+  },
+  {
+    metric: 'middle-page',
+    atMost: null,
+    ask: ({ engine, account }, last) => engine.pins.list({ account, page: Math.ceil(last / 2), limit: PAGE }),
+  },
+  {
+    metric: 'hasExpiration',
+    atMost: 3,
+    ask: ({ engine, account }) => engine.pins.list({ account, hasExpiration: true }),
+  },
+  {
+    metric: 'delete',
+    atMost: 1.5,
+    ask: ({ engine, account, cids }) => engine.pins.remove({ account, cid: cids.pop() ?? '' }),
+  },
+]
+
+/** One of them, another one each time. */
+function some(cids: string[]): string {
+  const cid = cids.shift() ?? ''
+  cids.splice(Math.floor(cids.length / 2), 0, cid)
+  return cid
+}
+
+/** What an account asks of its records, with few of them and with many. */
+export const list: Bench = {
+  name: 'list',
+  describe: scale =>
+    `questions to an account of ${FEW.toLocaleString('en')} and of ${MANY[scale].toLocaleString('en')} records`,
+  targets: QUESTIONS.flatMap(({ metric, atMost }): Target[] =>
+    atMost === null ? [] : [{ subject: 'many', metric, against: 'few', atLeast: Number((1 / atMost).toPrecision(2)) }],
+  ),
+  async run(options: RunOptions): Promise<Measurement[]> {
+    const subjects: Array<{ name: string; filled: FilledEngine; last: number }> = []
+    try {
+      for (const [name, records] of [
+        ['few', FEW],
+        ['many', MANY[options.scale]],
+      ] as const) {
+        options.progress(`filling ${records} records`)
+        const dir = join(options.dir, name)
+        await mkdir(dir)
+        const filled = await startFilled(dir, records, SAMPLES * (options.rounds + 2))
+        subjects.push({ name, filled, last: Math.ceil(records / PAGE) - 1 })
+        options.signal.throwIfAborted()
+      }
+      return await measured(subjects, options)
+    } finally {
+      for (const { filled } of subjects) await filled.engine.stop()
+    }
+  },
+}
+
+async function measured(
+  subjects: ReadonlyArray<{ name: string; filled: FilledEngine; last: number }>,
+  { rounds, progress, signal }: RunOptions,
+): Promise<Measurement[]> {
+  const values = new Map<string, number[]>()
+  for (let round = -1; round < rounds; round++) {
+    progress(`round ${round + 1} of ${rounds}`)
+    for (const { metric, ask } of QUESTIONS) {
+      for (const { name, filled, last } of round % 2 === 0 ? subjects : subjects.toReversed()) {
+        signal.throwIfAborted()
+        const micros = await medianOf(() => ask(filled, last))
+        const key = `${name} ${metric}`
+        // The first round warms up.
+        if (round >= 0) values.set(key, [...(values.get(key) ?? []), micros])
+      }
+    }
+  }
+  return subjects.flatMap(({ name }) =>
+    QUESTIONS.map(({ metric }) => ({
+      subject: name,
+      metric,
+      unit: 'µs',
+      better: 'lower' as const,
+      values: values.get(`${name} ${metric}`) ?? [],
+    })),
+  )
+}
+
+/** In microseconds. */
+async function medianOf(ask: () => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < SAMPLES; i++) {
+    const started = performance.now()
+    await ask()
+    times.push((performance.now() - started) * 1_000)
+  }
+  return median(times)
+}
