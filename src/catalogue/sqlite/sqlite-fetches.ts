@@ -75,28 +75,35 @@ export class SqliteFetches implements Fetches {
   }
 
   async start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined> {
+    const changes: StatusChange[] = []
     const begin = (): FetchRow | undefined => {
       if (this.#dropIfUnneeded(fetchId)) return undefined
       this.#fetches.start(fetchId)
+      changes.push(...this.#changeSome(fetchId, 'failed', 'queued', now, 'tried again'))
+      changes.push(...this.#changeSome(fetchId, 'queued', 'pinning', now, null))
       return this.#fetches.get(fetchId)
     }
     const fetch = await this.#queue.run(begin, { durable: true })
     if (fetch === undefined) return undefined
-    const again = await this.#changeAll(fetchId, 'failed', 'queued', now, 'tried again')
-    return { fetch, changes: [...again, ...(await this.#changeAll(fetchId, 'queued', 'pinning', now, null))] }
+    await this.#changeAll(fetchId, 'failed', 'queued', now, 'tried again', changes)
+    await this.#changeAll(fetchId, 'queued', 'pinning', now, null, changes)
+    return { fetch, changes }
   }
 
   async fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]> {
     const { reason, retryAt } = failure
-    const end = (): boolean => {
-      if (this.#dropIfUnneeded(fetchId)) return false
+    const changes: StatusChange[] = []
+    const end = (): void => {
+      if (this.#dropIfUnneeded(fetchId)) return
       this.#fetches.fail(fetchId, reason, retryAt)
       this.#fetches.setBrought(fetchId, failure)
-      return true
+      changes.push(...this.#changeSome(fetchId, 'queued', 'failed', now, reason))
+      changes.push(...this.#changeSome(fetchId, 'pinning', 'failed', now, reason))
     }
-    if (!(await this.#queue.run(end, { durable: true }))) return []
-    const waited = await this.#changeAll(fetchId, 'queued', 'failed', now, reason)
-    return [...waited, ...(await this.#changeAll(fetchId, 'pinning', 'failed', now, reason))]
+    await this.#queue.run(end, { durable: true })
+    await this.#changeAll(fetchId, 'queued', 'failed', now, reason, changes)
+    await this.#changeAll(fetchId, 'pinning', 'failed', now, reason, changes)
+    return changes
   }
 
   async refuse(recordIds: readonly string[], reason: string, now: number): Promise<StatusChange[]> {
@@ -173,9 +180,7 @@ export class SqliteFetches implements Fetches {
       const interrupted = this.#fetches.running(STEP)
       if (interrupted.length === 0) return changes
       for (const fetchId of interrupted) {
-        for (const change of await this.#changeAll(fetchId, 'pinning', 'queued', now, 'the node was restarted')) {
-          changes.push(change)
-        }
+        await this.#changeAll(fetchId, 'pinning', 'queued', now, 'the node was restarted', changes)
         await this.#queue.run(() => this.#fetches.schedule(fetchId, now), { durable: true })
       }
     }
@@ -245,22 +250,23 @@ export class SqliteFetches implements Fetches {
     return true
   }
 
-  /** However many records wait, no transaction is long. */
+  /** However many records wait, no transaction is long. What has changed is added to `changes`. */
   async #changeAll(
     fetchId: number,
     from: PinStatus,
     to: PinStatus,
     now: number,
     reason: string | null,
-  ): Promise<StatusChange[]> {
-    const changes: StatusChange[] = []
-    const step = (): StatusChange[] =>
-      this.#fetches.waitingAs(fetchId, from, STEP).map(record => this.#change(record, to, now, reason))
-    for (;;) {
-      const changed = await this.#queue.run(step, { durable: true })
-      for (const change of changed) changes.push(change)
-      if (changed.length < STEP) return changes
+    changes: StatusChange[],
+  ): Promise<void> {
+    while (this.#fetches.waitingAs(fetchId, from, 1).length > 0) {
+      const step = (): StatusChange[] => this.#changeSome(fetchId, from, to, now, reason)
+      for (const change of await this.#queue.run(step, { durable: true })) changes.push(change)
     }
+  }
+
+  #changeSome(fetchId: number, from: PinStatus, to: PinStatus, now: number, reason: string | null): StatusChange[] {
+    return this.#fetches.waitingAs(fetchId, from, STEP).map(record => this.#change(record, to, now, reason))
   }
 
   #change(record: RecordRow, to: PinStatus, now: number, reason: string | null): StatusChange {
