@@ -35,8 +35,8 @@ export class DirectoryBuilder {
     this.#folder(names, names)
   }
 
-  /** Stores all directories, the innermost first. Returns the root. */
-  async finish(): Promise<ImportedNode> {
+  /** Stores all directories, the innermost first. Returns the root. @throws the signal's reason */
+  async finish(signal?: AbortSignal): Promise<ImportedNode> {
     const above: Array<{ folder: Folder; name: string }> = []
     for (let folder = this.#root; ; ) {
       const [inner] = folder.folders
@@ -45,7 +45,7 @@ export class DirectoryBuilder {
         folder = inner[1]
         continue
       }
-      const stored = await storeDirectory(this.#staged, folder.entries)
+      const stored = await storeDirectory(this.#staged, folder.entries, signal)
       const parent = above.pop()
       if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
       // A parent needs only the link, so what is in it may go.

@@ -31,17 +31,18 @@ const FLAT_OVERHEAD = 2 + FLAT.length
 /**
  * Stores one directory whose entries are stored already; larger ones as a HAMT. Gives the loop back on the way.
  *
- * @throws HoldfastError `VALIDATION` if so many hashes of names are the same that no HAMT can hold them
+ * @throws the signal's reason; HoldfastError `VALIDATION` if so many hashes of names are the same that no HAMT can hold them
  */
 export async function storeDirectory(
   staged: StagedDag,
   entries: ReadonlyMap<string, StoredEntry>,
+  signal?: AbortSignal,
 ): Promise<StoredEntry> {
   let bytes = FLAT_OVERHEAD
   for (const [name, { cid, tsize }] of entries) {
-    if (turnSpent()) await nextTurn()
+    if (turnSpent()) await nextTurn(signal)
     bytes += linkSerializedSize(Buffer.byteLength(name), cid.length, tsize)
-    if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries).store()
+    if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries, signal).store()
   }
   return storeNode(staged, FLAT, [...entries].map(linkOf))
 }
@@ -62,8 +63,10 @@ class ShardedDirectory {
   readonly #names: string[]
   /** The hashes of the names, one after the other. */
   readonly #hashes: Buffer
+  readonly #signal: AbortSignal | undefined
 
-  constructor(staged: StagedDag, entries: ReadonlyMap<string, StoredEntry>) {
+  constructor(staged: StagedDag, entries: ReadonlyMap<string, StoredEntry>, signal: AbortSignal | undefined) {
+    this.#signal = signal
     this.#staged = staged
     this.#entries = entries
     this.#names = [...entries.keys()]
@@ -73,7 +76,7 @@ class ShardedDirectory {
   async store(): Promise<StoredEntry> {
     const members = new Uint32Array(this.#names.length)
     for (const [index, name] of this.#names.entries()) {
-      if (turnSpent()) await nextTurn()
+      if (turnSpent()) await nextTurn(this.#signal)
       this.#hashes.set(murmur364.encode(Buffer.from(name)) as Uint8Array, HASH_BYTES * index)
       members[index] = index
     }
@@ -86,7 +89,7 @@ class ShardedDirectory {
     const links: dagPb.PBLink[] = []
     const slots = await this.#dealt(members, level)
     for (const [slot, own] of slots) {
-      if (turnSpent()) await nextTurn()
+      if (turnSpent()) await nextTurn(this.#signal)
       const prefix = slot.toString(16).toUpperCase().padStart(2, '0')
       const [only = 0] = own
       const name = this.#names[only] ?? ''
@@ -105,7 +108,7 @@ class ShardedDirectory {
   async #dealt(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
     const slots = new Map<number, number[]>()
     for (const member of members) {
-      if (turnSpent()) await nextTurn()
+      if (turnSpent()) await nextTurn(this.#signal)
       const slot = this.#hashes[HASH_BYTES * member + level] ?? 0
       const own = slots.get(slot)
       if (own === undefined) slots.set(slot, [member])

@@ -76,7 +76,7 @@ export class Uploader {
         }
       }
       for (const { names, node } of unnamed) await listing.addFile(names(), node)
-      const root = await listing.builder.finish()
+      const root = await listing.builder.finish(options.signal)
       const outcome = await this.#finish(staged, requester, options, { type: 'directory', node: root })
       return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
     })

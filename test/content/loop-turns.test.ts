@@ -65,6 +65,18 @@ describe('a directory of many names', () => {
     })
   })
 
+  test('is not sharded further once its signal aborts', async () => {
+    await withContentParts(async parts => {
+      const staged = await parts.stage()
+      const entries = await entriesOf(staged, numbered(12_000))
+      const controller = new AbortController()
+      setImmediate(() => controller.abort(new Error('left')))
+      await expect(storeDirectory(staged, entries, controller.signal)).rejects.toThrow('left')
+      expect(staged.blockCount).toBeLessThan(100)
+      await staged.abandon()
+    })
+  })
+
   test('of which two have the same hash is refused, and ends', async () => {
     await withContentParts(async parts => {
       const staged = await parts.stage()
