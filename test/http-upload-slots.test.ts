@@ -57,3 +57,25 @@ test('uploads beyond the share of an account wait, then are told to return; anot
     { uploads: { maxPerAccount: 2, maxConcurrent: 3 } },
   )
 })
+
+test('an upload that trickles loses its place to another account, and says so', async () => {
+  await withEngine(
+    async ({ engine, account, newAccount, clock }) => {
+      const keyOf = async (id: string) => (await engine.keys.create(id, { name: 'k', scopes: ['files:write'] })).secret
+      const [mine, other] = [await keyOf(account), await keyOf(await newAccount())]
+      const slow = [heldUpload(engine, mine), heldUpload(engine, mine)]
+      await until(() => slow.every(({ invited }) => invited))
+      const foreign = heldUpload(engine, other)
+      clock.advance(6_000)
+      await until(() => foreign.invited)
+      await slow[0]?.answered
+      expect(slow.map(({ response }) => response?.status)).toEqual([503, undefined])
+      foreign.open()
+      slow[1]?.open()
+      await Promise.all([foreign.answered, slow[1]?.answered])
+      expect([foreign.response?.status, slow[1]?.response?.status]).toEqual([201, 201])
+      expect((await engine.pins.list({ account })).total).toBe(1)
+    },
+    { uploads: { maxConcurrent: 2 } },
+  )
+})

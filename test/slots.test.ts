@@ -134,6 +134,28 @@ describe('slots', () => {
     expect([ended, others.map(({ slot }) => slot === null)]).toEqual([2, [false, false]])
   })
 
+  test('only the time counts in which the client is waited for', async () => {
+    const { slots, clock } = slotsOf({ waitMs: 60_000 })
+    const taken = await take(slots, 'a', 4)
+    let ended = 0
+    for (const slot of taken) {
+      slot.watch(() => ended++)
+      slot.pause()
+    }
+    const other = asked(slots, 'b')
+    clock.advance(10_000)
+    expect(ended).toBe(0)
+    taken[0]?.resume()
+    clock.advance(4_000)
+    taken[0]?.pause()
+    clock.advance(10_000)
+    expect(ended).toBe(0)
+    taken[0]?.resume()
+    clock.advance(2_000)
+    await settled()
+    expect([ended, other.slot === null]).toEqual([1, false])
+  })
+
   test('what has not begun to answer is never ended', async () => {
     const { slots, clock } = slotsOf({ waitMs: 60_000 })
     await take(slots, 'a', 4)

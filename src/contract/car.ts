@@ -1,5 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
+import type { FormRequest } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
 import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
@@ -8,6 +9,7 @@ import { presentCar } from './presenters.ts'
 import { present, RequestTarget } from './request-target.ts'
 import type { Pins, UploadSlots } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
+import { inUploadSlot } from './upload-slot.ts'
 
 /** Media type of a CAR, whatever its parameters say. */
 export const CAR_TYPE = 'application/vnd.ipld.car'
@@ -31,23 +33,16 @@ export class CarRoutes {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
     const options = optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0))
-    const slot = await this.#slots.enter(context.principal.account.id, context.request.signal)
-    try {
+    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
       const outcome = await (type === CAR_TYPE
-        ? this.#pins.importCar(context.request.body, options)
-        : this.#importForm(context, target, options))
+        ? this.#pins.importCar(body, { ...options, signal })
+        : this.#importForm({ header: name => context.request.header(name), body }, target, { ...options, signal }))
       return jsonResponse(outcome.created ? 201 : 200, presentCar(outcome))
-    } finally {
-      slot.leave()
-    }
+    })
   }
 
-  async #importForm(
-    context: AuthenticatedContext,
-    target: RequestTarget,
-    options: CarImportOptions,
-  ): Promise<CarOutcome> {
-    const form = new FileForm(context.request)
+  async #importForm(request: FormRequest, target: RequestTarget, options: CarImportOptions): Promise<CarOutcome> {
+    const form = new FileForm(request)
     const fields = () => ({
       cluster: target.cluster(form.fields.get('cl')),
       timelock: present(form.fields.get('timelock')) ?? options.timelock,

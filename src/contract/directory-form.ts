@@ -1,6 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { type FormPart, quoted, readForm, readPartText } from '../http/multipart.ts'
-import type { ApiRequest } from '../http/types.ts'
+import { type FormPart, type FormRequest, quoted, readForm, readPartText } from '../http/multipart.ts'
 import type { DirectoryEntry } from '../pins/types.ts'
 import { FormFields } from './form-fields.ts'
 
@@ -23,7 +22,7 @@ export class DirectoryForm {
   readonly #contents = new Set<number>()
   #pathBytes = 0
 
-  constructor(request: ApiRequest) {
+  constructor(request: FormRequest) {
     this.#parts = readForm(request)
   }
 

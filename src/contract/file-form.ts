@@ -1,6 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { type FormPart, readForm } from '../http/multipart.ts'
-import type { ApiRequest } from '../http/types.ts'
+import { type FormPart, type FormRequest, readForm } from '../http/multipart.ts'
 import { FormFields } from './form-fields.ts'
 
 /** The form of a single-file upload: one part `file`, with text fields before and after it. */
@@ -8,7 +7,7 @@ export class FileForm {
   readonly fields = new FormFields(['cl', 'timelock'])
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
 
-  constructor(request: ApiRequest) {
+  constructor(request: FormRequest) {
     this.#parts = readForm(request)
   }
 

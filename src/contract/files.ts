@@ -2,7 +2,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
-import type { PinTarget, UploadOptions } from '../pins/types.ts'
+import type { PinTarget } from '../pins/types.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm } from './file-form.ts'
 import type { FormFields } from './form-fields.ts'
@@ -11,6 +11,7 @@ import { present, RequestTarget } from './request-target.ts'
 import { readDirectoryBody } from './schemas.ts'
 import type { Pins, UploadSlots } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
+import { inUploadSlot } from './upload-slot.ts'
 
 /** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
 export class FileRoutes {
@@ -33,24 +34,24 @@ export class FileRoutes {
       code: 'FILE_TOO_LARGE',
       what: 'file',
     })
-    const slot = await this.#slots.enter(principal.account.id, request.signal)
-    const form = new FileForm(request)
-    try {
-      const file = await form.file()
-      const { record, created } = await this.#pins.upload(file.content, {
-        ...commonOptions(context, expectedBytes),
-        ...targetOf(target, form.fields),
-        name: present(file.filename),
-        late: async () => {
-          await form.rest()
-          return targetOf(target, form.fields)
-        },
-      })
-      return jsonResponse(created ? 201 : 200, presentUpload(record))
-    } finally {
-      await form.close()
-      slot.leave()
-    }
+    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
+      const form = new FileForm({ header: name => request.header(name), body })
+      try {
+        const file = await form.file()
+        const { record, created } = await this.#pins.upload(file.content, {
+          ...{ account: principal.account.id, signal, expectedBytes },
+          ...targetOf(target, form.fields),
+          name: present(file.filename),
+          late: async () => {
+            await form.rest()
+            return targetOf(target, form.fields)
+          },
+        })
+        return jsonResponse(created ? 201 : 200, presentUpload(record))
+      } finally {
+        await form.close()
+      }
+    })
   }
 
   /** POST /files/directory-dag. */
@@ -64,18 +65,15 @@ export class FileRoutes {
       code: 'DIRECTORY_TOO_LARGE',
       what: 'directory',
     })
-    const slot = await this.#slots.enter(principal.account.id, request.signal)
-    try {
-      const form = new DirectoryForm(request)
+    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
+      const form = new DirectoryForm({ header: name => request.header(name), body })
       const outcome = await this.#pins.uploadDirectory(form.entries(), {
-        ...commonOptions(context, expectedBytes),
+        ...{ account: principal.account.id, signal, expectedBytes },
         cluster: target.cluster(),
         late: async () => ({ ...targetOf(target, form.fields), name: present(form.fields.get('dirName')) }),
       })
       return jsonResponse(outcome.created ? 201 : 200, presentDirectory(outcome))
-    } finally {
-      slot.leave()
-    }
+    })
   }
 
   /** POST /files/directory: a directory that the node itself can read. */
@@ -88,22 +86,15 @@ export class FileRoutes {
     if (!plan.serverImport) {
       throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
     }
-    const slot = await this.#slots.enter(context.principal.account.id, context.request.signal)
-    try {
+    return inUploadSlot(this.#slots, context, async ({ signal }) => {
       const { record, created } = await this.#pins.importDirectory(body.dirPath, {
-        ...commonOptions(context, undefined),
+        ...{ account: context.principal.account.id, signal },
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
       })
       return jsonResponse(created ? 201 : 200, presentUpload(record))
-    } finally {
-      slot.leave()
-    }
+    })
   }
-}
-
-function commonOptions(context: AuthenticatedContext, expectedBytes: number | undefined): UploadOptions {
-  return { account: context.principal.account.id, signal: context.request.signal, expectedBytes }
 }
 
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget {

@@ -18,8 +18,11 @@ export interface SlotLimits {
 export interface Slot {
   /** From here on progress is expected; who makes too little is ended by `end` when another owner needs the place. */
   watch(end: (reason: HoldfastError) => void): void
-  /** Tells that so many bytes were taken. */
+  /** Tells that so many bytes were taken, or have come. */
   progress(bytes: number): void
+  /** The client is not what is waited for, until {@link resume}. */
+  pause(): void
+  resume(): void
   /** Gives the place back. Safe to call more than once. */
   leave(): void
 }
@@ -209,9 +212,10 @@ class TakenSlot implements Slot {
   readonly #clock: Clock
   readonly #release: () => void
   #end: ((reason: HoldfastError) => void) | null = null
-  /** Of the span that is under way. */
-  #since = 0
+  /** Of the span that is under way: what came, how long the client was waited for, and since when it is again. */
   #bytes = 0
+  #waited = 0
+  #since: number | null = null
   /** Whether the span before was slow. */
   #wasSlow = false
 
@@ -227,23 +231,37 @@ class TakenSlot implements Slot {
 
   progress(bytes: number): void {
     const now = this.#clock.now()
-    const span = now - this.#since
+    const span = this.#span(now)
     if (span >= SPAN_MS) {
       this.#wasSlow = isSlow(this.#bytes, span)
-      this.#since = now
+      if (this.#since !== null) this.#since = now
+      this.#waited = 0
       this.#bytes = 0
     }
     this.#bytes += bytes
   }
 
+  pause(): void {
+    this.#waited = this.#span(this.#clock.now())
+    this.#since = null
+  }
+
+  resume(): void {
+    this.#since ??= this.#clock.now()
+  }
+
   isSlow(now: number): boolean {
     if (this.#end === null) return false
-    const span = now - this.#since
+    const span = this.#span(now)
     return span >= SPAN_MS ? isSlow(this.#bytes, span) : this.#wasSlow
   }
 
   end(reason: HoldfastError): void {
     this.#end?.(reason)
+  }
+
+  #span(now: number): number {
+    return this.#waited + (this.#since === null ? 0 : now - this.#since)
   }
 
   leave(): void {

@@ -15,6 +15,9 @@ export interface FormPart {
   readonly content: AsyncIterable<Uint8Array>
 }
 
+/** What a form is read from. */
+export type FormRequest = Pick<ApiRequest, 'body' | 'header'>
+
 export interface FormLimits {
   /** Parts of one form, of any kind. */
   maxParts: number
@@ -47,7 +50,7 @@ const HEADER_END = Buffer.from('\r\n\r\n')
  * or over a limit; what the body itself throws passes through.
  */
 export async function* readForm(
-  request: Pick<ApiRequest, 'body' | 'header'>,
+  request: FormRequest,
   limits: FormLimits = defaultFormLimits,
 ): AsyncGenerator<FormPart, void, undefined> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(request.header('content-type'))}`, 'latin1')
