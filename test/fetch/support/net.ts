@@ -47,7 +47,7 @@ export interface Net {
 }
 
 /** Times that are short enough for a test to wait for. */
-export const quick = { findTimeoutSeconds: 3, waitSeconds: 10, stallSeconds: 2 }
+export const quick = { findTimeoutSeconds: 15, waitSeconds: 60, stallSeconds: 15 }
 /** Nothing listens on the port reserved for discarding. */
 export const deadPort = '/ip4/127.0.0.1/tcp/9/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 export const unknownCid = blockOf(0x55, Buffer.from('nobody has this')).cid.toString()
