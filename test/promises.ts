@@ -1,3 +1,5 @@
+import { borderPromises } from './promises-border.ts'
+
 /** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
 export interface KeptPromise {
   promise: string
@@ -174,4 +176,5 @@ export const promises: readonly KeptPromise[] = [
     replace: '    if (owned.size < 0) {',
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
   },
+  ...borderPromises,
 ]

@@ -16,6 +16,7 @@ export const offerAudits: readonly Audit[] = [
           id: 'audit-small',
           name: 'audit-small',
           maxKeys: 100,
+          maxQueuedPins: 1_000,
           serverImport: true,
           ...auditPlans['audit-small'],
         })

@@ -1,0 +1,111 @@
+import type { KeptPromise } from './promises.ts'
+
+const slots = 'test/slots.test.ts'
+const proxies = 'test/http-proxies.test.ts'
+const pressure = 'test/http-back-pressure.test.ts'
+const multipart = 'test/http-multipart.test.ts'
+
+/** Promises of the border to those outside. */
+export const borderPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a place that becomes free goes to the owner who has fewest',
+    file: 'src/domain/slots.ts',
+    find: 'if (fewer < 0 || (fewer === 0',
+    replace: 'if (best === null || (fewer === 0',
+    test: { file: slots, name: 'what becomes free goes to who has fewest, then to who has waited longest' },
+  },
+  {
+    promise: 'readers that take nothing lose their places to those who wait',
+    file: 'src/domain/slots.ts',
+    find: 'return this.#running < capacity || this.#endSlow(owner)',
+    replace: 'return this.#running < capacity',
+    test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
+  },
+  {
+    promise: 'uploads of one account are bounded',
+    file: 'src/domain/slots.ts',
+    find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
+    replace: '',
+    test: { file: 'test/http-upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },
+  },
+  {
+    promise: 'a name that rebinds to this machine reads no metrics',
+    file: 'adapters/node-http/metrics-endpoint.ts',
+    find: ' &&\n    isOwnHost(headers.host)\n',
+    replace: '\n',
+    test: { file: proxies, name: 'are for who is on this machine, asks for it by its own name' },
+  },
+  {
+    promise: 'no metrics behind proxies that are trusted',
+    file: 'adapters/node-http/metrics-endpoint.ts',
+    find: '    engine.trustedProxies === 0 &&\n',
+    replace: '',
+    test: { file: proxies, name: 'are for nobody on this machine once proxies are trusted' },
+  },
+  {
+    promise: 'no metrics on a host name of content',
+    file: 'adapters/node-http/metrics-endpoint.ts',
+    find: 'engine.isContentHost(header)) return false',
+    replace: 'path === "") return false',
+    test: { file: proxies, name: 'are never on a host name of content, whoever asks' },
+  },
+  {
+    promise: 'X-Forwarded-Host counts for who configures proxies, and for nobody else',
+    file: 'src/http/proxies.ts',
+    find: "trustedProxies === 0 ? undefined : header('x-forwarded-host')",
+    replace: "header('x-forwarded-host')",
+    test: { file: proxies, name: 'Host inner with X-Forwarded-Host outer behind 0 proxies' },
+  },
+  {
+    promise: 'a crowd of connections leaves descriptors for files',
+    file: 'adapters/node-http/server.ts',
+    find: 'maxConnections = connectionsFor(descriptorLimit())',
+    replace: 'maxConnections = 1_000 * connectionsFor(descriptorLimit())',
+    test: { file: pressure, name: 'a server with few of them outlives a crowd, and serves it' },
+  },
+  {
+    promise: 'a body that trickles is refused',
+    file: 'adapters/node-http/request.ts',
+    find: 'if (bytes * 1_000 < bytesPerSecond * waited) {',
+    replace: 'if (bytes < 0) {',
+    test: { file: pressure, name: 'are refused, by how much has come over a span of waiting' },
+  },
+  {
+    promise: 'spent file descriptors are a 503',
+    file: 'src/http/error-response.ts',
+    find: '  if (areDescriptorsSpent(error)) {',
+    replace: '  if (error === 0) {',
+    test: { file: pressure, name: 'EMFILE is a 503 that says when to return' },
+  },
+  {
+    promise: 'an engine that has stopped answers UNAVAILABLE',
+    file: 'src/storage/database.ts',
+    find: "    if (this.#closed) throw new HoldfastError('UNAVAILABLE', 'the node has stopped')\n",
+    replace: '',
+    test: {
+      file: 'test/stopped-engine.test.ts',
+      name: 'an engine that has stopped answers everything with UNAVAILABLE',
+    },
+  },
+  {
+    promise: 'a form with a transfer encoding is refused',
+    file: 'src/http/multipart.ts',
+    find: 'if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {',
+    replace: 'if (encoding === "") {',
+    test: { file: multipart, name: 'a transfer encoding' },
+  },
+  {
+    promise: 'an encoded body is refused',
+    file: 'src/http/counted-body.ts',
+    find: "if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))",
+    replace: '',
+    test: { file: 'test/contract/contract.test.ts', name: 'MUST refuse a body with a Content-Encoding' },
+  },
+  {
+    promise: 'a stall is told with the route that held the loop',
+    file: 'adapters/node-http/loop-watcher.ts',
+    find: '    askForWork()\n',
+    replace: '',
+    test: { file: 'test/loop-watch.test.ts', name: 'logs and counts who holds it, in microtasks too' },
+  },
+]
