@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC, dagKey } from '../domain/cid.ts'
-import type { RequestBlocks } from './request-blocks.ts'
+import type { BlockReader, RequestBlocks } from './request-blocks.ts'
 import { shardEntries } from './shard.ts'
 import type { DirectoryLink, NodeLinks, UnixfsNode } from './unixfs-node.ts'
 
@@ -25,6 +25,8 @@ const PAGE_ENTRIES = 500
 const BATCH = 32
 /** Characters that the names of a page may have together; one with longer names has fewer entries. */
 const PAGE_NAMES = 1024 ** 2
+/** Links of shards that are looked at for a page: far more than any that lead to entries take. */
+const PAGE_SHARD_LINKS = 100_000
 /** Bytes of blocks that are read to tell what the entries of a page are; entries beyond that stay untold. */
 const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
 
@@ -41,7 +43,7 @@ export async function listDirectory(
 ): Promise<Listing> {
   const links =
     directory.kind === 'shard'
-      ? await firstOf(shardEntries(blocks, directory, after))
+      ? await firstOf(shardEntries(shardReader(blocks), directory, after))
       : await firstByName(blocks, directory.links, after)
   const page = pageOf(links)
   const describer = new Describer(blocks)
@@ -51,6 +53,16 @@ export async function listDirectory(
     entries.push(...(await Promise.all(batch)))
   }
   return { entries, next: links.length > page.length ? (page.at(-1)?.name ?? null) : null }
+}
+
+function shardReader(blocks: RequestBlocks): BlockReader {
+  const { readAhead, budget } = blocks
+  return {
+    get: cid => blocks.get(cid),
+    load: cid => blocks.load(cid),
+    readAhead,
+    budget: budget.within(PAGE_SHARD_LINKS),
+  }
 }
 
 /** As many links as fit on a page, at least one. */

@@ -26,6 +26,11 @@ export class WalkBudget {
     this.#openBytes = openBytes
   }
 
+  /** Another budget for part of the work, of no more than so many steps. */
+  within(steps: number): WalkBudget {
+    return new WalkBudget(this.#signal, { steps: Math.min(steps, this.#steps), openBytes: this.#openBytes })
+  }
+
   /**
    * Counts one more step. Null, or a promise to wait for because the event loop has been held for long enough.
    *

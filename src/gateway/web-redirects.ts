@@ -19,6 +19,9 @@ const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
 /** Bytes that a `_redirects` file may have. */
 export const LARGEST_REDIRECTS = 64 * 1024
 
+/** Characters of where a rule leads, filled in. */
+const LONGEST_TARGET = 8192
+
 /** The rules of a site's `_redirects` file. */
 export class WebRedirects {
   readonly #rules: readonly Rule[]
@@ -56,6 +59,7 @@ function parseLine(line: string, number: number): Rule | null {
   const wrong = (reason: string): HoldfastError => invalid(`line ${number}: ${reason}`)
   if (!from.startsWith('/')) throw wrong('the path to redirect from must begin with a slash')
   if (to === undefined) throw wrong('there is no path to redirect to')
+  if (to.length > LONGEST_TARGET) throw wrong(`the target has more than ${LONGEST_TARGET} characters`)
   if (more.length > 0 && !more[0]?.startsWith('#')) throw wrong('there is more than from, to and status')
   const code = STATUSES.find(known => String(known) === status)
   if (code === undefined) throw wrong(`status must be one of ${STATUSES.join(', ')}`)
@@ -86,8 +90,15 @@ function capture(pattern: readonly string[], names: readonly string[]): Map<stri
   return pattern.length === names.length ? values : null
 }
 
+/** @throws HoldfastError `REDIRECTS_INVALID` if what comes out is too long for a header. */
 function fill(to: string, values: ReadonlyMap<string, string>): string {
-  return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => values.get(name) ?? placeholder)
+  let length = to.length
+  return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => {
+    const value = values.get(name) ?? placeholder
+    length += value.length - placeholder.length
+    if (length > LONGEST_TARGET) throw invalid(`leads to more than ${LONGEST_TARGET} characters`)
+    return value
+  })
 }
 
 function decode(segment: string): string {

@@ -9,7 +9,7 @@ import { streamTar } from '../../src/gateway/tar-stream.ts'
 import { decodeNode } from '../../src/gateway/unixfs-node.ts'
 import { apiRequest, directClient, readBody } from './client.ts'
 import { MapReader } from './map-reader.ts'
-import { fileNode, GatewayWorld, pbBlock, rawBlock } from './world.ts'
+import { AUDIT_HOST, fileNode, GatewayWorld, pbBlock, rawBlock } from './world.ts'
 
 type Block = readonly [CID, Uint8Array]
 
@@ -215,10 +215,10 @@ describe('content that repeats itself', () => {
       ]),
     )
     const root = await world.addBlocks(blocks)
-    const { request } = directClient(world.gateway({}, { limits: { steps: 10_000 } }))
-    const listing = await request('GET', `/ipfs/${root}/?format=json`)
+    const listing = await directClient(world.gateway()).request('GET', `/ipfs/${root}/?format=json`)
     expect(listing.status).toBe(413)
     expect(JSON.parse(listing.text).code).toBe('DIRECTORY_TOO_LARGE')
+    const { request } = directClient(world.gateway({}, { limits: { steps: 10_000 } }))
     expect((await request('GET', `/ipfs/${root}?format=tar`)).isBroken).toBe(true)
   })
 
@@ -349,4 +349,14 @@ describe('paths', () => {
     expect((await request('GET', `/ipfs/${root}/near`)).text).toBe('x')
     expect((await request('GET', `/ipfs/${root}/far`)).status).toBe(404)
   })
+})
+
+test('a line of _redirects leads to no more than fits into a header', async () => {
+  const root = await world.addDirectory({ _redirects: `/once/* /:splat\n/* /${':splat'.repeat(1000)}` })
+  const { request } = directClient(world.gateway({ host: AUDIT_HOST }))
+  const host = { host: `${root}.ipfs.${AUDIT_HOST}` }
+  expect((await request('GET', `/once/${'x'.repeat(5000)}`, host)).header('location')).toBe(`/${'x'.repeat(5000)}`)
+  const long = await request('GET', `/${'x'.repeat(5000)}`, host)
+  expect(long.status).toBe(500)
+  expect(JSON.parse(long.text).code).toBe('REDIRECTS_INVALID')
 })

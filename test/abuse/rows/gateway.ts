@@ -2,6 +2,7 @@ import type { Dag } from '../../fetch/support/dags.ts'
 import {
   doublingDirectory,
   doublingFile,
+  doublingShards,
   flatDirectory,
   manyNamesForOneLargeBlock,
   nestedDirectories,
@@ -79,5 +80,19 @@ export const rows: readonly AbuseRow[] = [
     query: '/',
     headers: html,
     answers: [200, 400],
+  }),
+  reading(
+    'a listing of shards that double with each of their 20 blocks and have no entries',
+    () => doublingShards(19),
+    {
+      query: '/',
+      headers: html,
+      answers: [413],
+    },
+  ),
+  reading('a CAR with repeats of a file that doubles with each of its 25 blocks', () => doublingFile(24), {
+    query: '?format=car&car-dups=y',
+    leaveAfter: 4 * MiB,
+    answers: [200],
   }),
 ]
