@@ -2,9 +2,13 @@ import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
-/** Runs with a fresh directory that is removed afterwards. */
-export async function withTempDir<T>(run: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-test-')))
+/**
+ * Runs with a fresh directory that is removed afterwards.
+ *
+ * @param parent where it is made
+ */
+export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = tmpdir()): Promise<T> {
+  const dir = await realpath(await mkdtemp(join(parent, 'holdfast-test-')))
   try {
     return await run(dir)
   } finally {
