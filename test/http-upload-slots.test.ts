@@ -45,7 +45,7 @@ test('uploads beyond the share of an account wait, then are told to return; anot
       await until(() => foreign.invited)
       for (let i = 0; i < 50; i++) await turn()
       expect([late.invited, late.response]).toEqual([false, null])
-      clock.advance(10_000)
+      clock.advance(15_000)
       await late.answered
       expect([late.response?.status, late.response?.headers['retry-after'], late.invited]).toEqual([503, '1', false])
 
@@ -66,7 +66,7 @@ test('an upload that trickles loses its place to another account, and says so', 
       const slow = [heldUpload(engine, mine), heldUpload(engine, mine)]
       await until(() => slow.every(({ invited }) => invited))
       const foreign = heldUpload(engine, other)
-      clock.advance(6_000)
+      clock.advance(11_000)
       await until(() => foreign.invited)
       await slow[0]?.answered
       expect(slow.map(({ response }) => response?.status)).toEqual([503, undefined])

@@ -27,9 +27,9 @@ export interface Slot {
   leave(): void
 }
 
-/** A slot is looked at over spans of this length, and is slow if it took less than so much in the last one. */
-const SPAN_MS = 5_000
-const SLOW_BYTES_PER_SECOND = 16 * 1024
+/** A step is as much as has to be taken, or to come, before the client has been waited for so long. */
+const STEP_BYTES = 64 * 1024
+const STALL_MS = 10_000
 /** While somebody waits, slow ones are looked for this often. */
 const LOOK_MS = 500
 /** For so long no slow one is looked for after none was found. */
@@ -212,12 +212,10 @@ class TakenSlot implements Slot {
   readonly #clock: Clock
   readonly #release: () => void
   #end: ((reason: HoldfastError) => void) | null = null
-  /** Of the span that is under way: what came, how long the client was waited for, and since when it is again. */
+  /** Of the step that is under way: its bytes, how long the client was waited for, and since when it is again. */
   #bytes = 0
   #waited = 0
   #since: number | null = null
-  /** Whether the span before was slow. */
-  #wasSlow = false
 
   constructor(clock: Clock, release: () => void) {
     this.#clock = clock
@@ -230,15 +228,11 @@ class TakenSlot implements Slot {
   }
 
   progress(bytes: number): void {
-    const now = this.#clock.now()
-    const span = this.#span(now)
-    if (span >= SPAN_MS) {
-      this.#wasSlow = isSlow(this.#bytes, span)
-      if (this.#since !== null) this.#since = now
-      this.#waited = 0
-      this.#bytes = 0
-    }
     this.#bytes += bytes
+    if (this.#bytes < STEP_BYTES) return
+    this.#bytes = 0
+    this.#waited = 0
+    if (this.#since !== null) this.#since = this.#clock.now()
   }
 
   pause(): void {
@@ -251,9 +245,7 @@ class TakenSlot implements Slot {
   }
 
   isSlow(now: number): boolean {
-    if (this.#end === null) return false
-    const span = this.#span(now)
-    return span >= SPAN_MS ? isSlow(this.#bytes, span) : this.#wasSlow
+    return this.#end !== null && this.#span(now) >= STALL_MS
   }
 
   end(reason: HoldfastError): void {
@@ -267,8 +259,4 @@ class TakenSlot implements Slot {
   leave(): void {
     this.#release()
   }
-}
-
-function isSlow(bytes: number, ms: number): boolean {
-  return bytes * 1_000 < SLOW_BYTES_PER_SECOND * ms
 }

@@ -43,7 +43,7 @@ const PREFLIGHT_SECONDS = '86400'
 const CONCURRENT_REQUESTS = 1024
 const DURATION_SECONDS = 3600
 /** How long a request may wait until an answer that is under way has ended. */
-const WAIT_MS = 5_000
+const WAIT_MS = 15_000
 
 /**
  * Serves pinned content at `/ipfs/<cid>/<path>`, and on host names of their own if the configuration has one. Every

@@ -14,7 +14,7 @@ import { T } from './tokens.ts'
 const MOST_UPLOADS = 256
 const MOST_UPLOADS_PER_ACCOUNT = 64
 const MOST_WAITING_UPLOADS = 1_024
-const UPLOAD_WAIT_MS = 10_000
+const UPLOAD_WAIT_MS = 15_000
 
 /** The API, as a function from request to response. Needs everything below. */
 export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, uploads = {} }: EngineConfig): void {

@@ -34,7 +34,7 @@ test('a stream holds its content against the collector, and its place, until it 
     if (end !== 'closed unread') await body.next()
     expect(world.leases.held().size).toBe(1)
     const waiting = gateway(apiRequest('GET', `/ipfs/${cid}`))
-    world.clock.advance(5_000)
+    world.clock.advance(15_000)
     const refused = await waiting
     expect(refused.status).toBe(503)
     expect(refused.headers['retry-after']).toBe('1')
@@ -55,16 +55,16 @@ test('readers of one address that take nothing do not keep another out, and one 
   const gateway = world.gateway({ maxConcurrentRequests: 3 })
   const from = (remoteAddress: string) => gateway({ ...apiRequest('GET', `/ipfs/${cid}`), remoteAddress })
   const bodies = (await Promise.all([1, 2, 3].map(() => from('198.51.100.1')))).map(bodyOf)
-  world.clock.advance(4_000)
+  world.clock.advance(8_000)
   await bodies[0]?.next()
-  world.clock.advance(2_000)
+  world.clock.advance(4_000)
   await bodies[0]?.next()
   expect((await from('203.0.113.1')).status).toBe(200)
   await expect(bodies[1]?.next()).rejects.toMatchObject({ code: 'ABORTED' })
   expect((await bodies[0]?.next())?.done).toBe(false)
   // Of one against one, nobody has too much.
   const third = from('203.0.113.1')
-  world.clock.advance(5_000)
+  world.clock.advance(15_000)
   expect((await third).status).toBe(503)
 })
 
