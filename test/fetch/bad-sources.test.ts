@@ -60,7 +60,7 @@ describe('a peer', () => {
       const dag = randomFile(10, 1_000, 'stalled')
       const mute = await net.provider(dag.blocks)
       mute.blocks.hangAfter(1)
-      const node = await net.node({ pin: { ...quick, waitSeconds: 60 } })
+      const node = await net.node({ pin: { ...quick, stallSeconds: 2 } })
       const cid = dag.root.toString()
       const { record } = await node.engine.pins.pin({ account: node.account, cid, origins: [mute.address] })
       expect(record.status).toBe('failed')

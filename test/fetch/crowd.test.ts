@@ -30,7 +30,7 @@ describe('two hundred pins at once, twenty of them dead', () => {
         most = Math.max(most, heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers)
         return node.changes.filter(change => change === 'pinning>pinned').length
       }
-      await expect.poll(pinned, { timeout: 20_000 }).toBe(PINS - PINS / DEAD_EVERY)
+      await expect.poll(pinned).toBe(PINS - PINS / DEAD_EVERY)
       expect(node.changes).not.toContain('pinning>failed')
       const usages = await Promise.all(accounts.map(account => node.engine.pins.usage(account)))
       const bytes = usages.reduce((sum, { storedBytes }) => sum + storedBytes, 0)

@@ -158,7 +158,7 @@ describe('where a router is configured', () => {
       const peers = router.engine.addresses()
       const holder = await net.node({ network: { dht: 'server', peers } })
       const seeker = await net.node({ network: { dht: 'client', peers }, pin })
-      await expect.poll(() => router.engine.helia().libp2p.getPeers().length, { timeout: 5_000 }).toBe(2)
+      await expect.poll(() => router.engine.helia().libp2p.getPeers().length).toBe(2)
       const cid = await upload(holder, 'announced')
       const announcedAt = async (): Promise<number> =>
         (await holder.engine.pins.status({ account: holder.account, cid }))[0]?.announcedAt ?? 0

@@ -141,7 +141,7 @@ describe('two servers', () => {
       const failing = await b.request('POST', `/files/pin/${unknownCid}`, { origins: [nobody] }, prefer)
       expect([failing.status, failing.json.status, failing.json.pinned]).toEqual([201, 'queued', false])
       const status = async (of: string) => (await b.request('GET', `/status/${of}`)).json
-      await expect.poll(async () => (await status(unknownCid)).status, { timeout: 5_000 }).toBe('failed')
+      await expect.poll(async () => (await status(unknownCid)).status).toBe('failed')
       expect(await status(unknownCid)).toMatchObject({ attempts: 1, blocks: 0, bytes: 0, lastAnnounced: null })
       expect((await status(unknownCid)).lastError).toMatch(/^CID_NOT_FOUND: /)
       expect(String((await status(unknownCid)).nextAttemptAt)).toMatch(/^\d{4}-.*Z$/)

@@ -92,12 +92,12 @@ describe('a peer that a request names', () => {
     withTempDir(async dir => {
       await withNodes([() => ({ config: { allowPrivateGateways: allowed } })], async node => {
         const [id, port] = await withNode(dir, { config: { peers: node.addresses() } }, async other => {
-          await expect.poll(() => node.peerCount(), { timeout: 5_000 }).toBe(1)
+          await expect.poll(() => node.peerCount()).toBe(1)
           const known = async () => (await node.helia.libp2p.peerStore.get(other.helia.libp2p.peerId)).addresses.length
-          await expect.poll(known, { timeout: 5_000 }).toBeGreaterThan(0)
+          await expect.poll(known).toBeGreaterThan(0)
           return [other.peerId, Number(/tcp\/(\d+)/.exec(String(other.addresses()))?.[1])]
         })
-        await expect.poll(() => node.peerCount(), { timeout: 5_000 }).toBe(0)
+        await expect.poll(() => node.peerCount()).toBe(0)
         await withPort(async (_, connections) => {
           await askBy(node, `/p2p/${id}`)
           expect(Math.min(connections(), 1)).toBe(dials)

@@ -12,11 +12,9 @@ describe('a DHT of three nodes', () => {
         ([router]) => ({ config: { dht: 'client', peers: router?.addresses() ?? [] } }),
       ],
       async (router, provider, node) => {
-        await expect.poll(() => router.peerCount(), { timeout: 5_000 }).toBe(2)
+        await expect.poll(() => router.peerCount()).toBe(2)
         const signal = AbortSignal.timeout(10_000)
-        await expect
-          .poll(() => provider.announce(block.cid, signal).catch((error: unknown) => error), { timeout: 8_000 })
-          .toBe(true)
+        await expect.poll(() => provider.announce(block.cid, signal).catch((error: unknown) => error)).toBe(true)
         const session = await node.open(block.cid, { origins: [], signal })
         expect(Buffer.from(await session.get(block.cid, { signal }))).toEqual(block.bytes)
         expect(session.sources()).toContainEqual({ source: `peer ${provider.peerId}`, error: null })
