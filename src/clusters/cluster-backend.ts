@@ -2,20 +2,38 @@ import type { CID } from 'multiformats/cid'
 import type { StagedDag } from '../content/staged-dag.ts'
 import type { DagIdentity } from '../domain/cid.ts'
 
-/** Somewhere to copy blocks from. */
+/** Somewhere to read blocks from. */
 export interface BlockSource {
   /** Bytes that hash to the CID. @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED` */
   read(cid: CID): Promise<Uint8Array>
 }
 
-/**
- * What holds the content of one or more clusters. A DAG comes in staged: nothing shows it, and whoever staged it
- * has it completed together with a record, or abandons it.
- */
-export interface ClusterBackend extends BlockSource {
-  /** Stable number of the backend in the ledger. */
-  readonly id: number
-  /** Starts an empty staged DAG, for an upload. */
+/** A DAG that a backend is to keep. */
+export interface PinJob {
+  /** Under what it is kept: an id that means nothing to the backend, and that it is told when it may let go. */
+  hold: string
+  root: CID
+  /** Who has all of it; null if the backend has to find it by itself. */
+  source: BlockSource | null
+  /** Where to ask first: multiaddrs and URLs of gateways. */
+  origins: readonly string[]
+  /** When it may let go by itself, in milliseconds since the epoch; null for never. */
+  ends: number | null
+  signal?: AbortSignal | undefined
+  /** Called with what has been taken in so far. */
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
+}
+
+/** How far a DAG is on a backend, and where it lies there. */
+export interface BackendStatus {
+  state: 'unpinned' | 'queued' | 'pinning' | 'pinned' | 'failed'
+  /** A peer of the backend each; one that has no peers to tell of has none. */
+  allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
+}
+
+/** Takes DAGs in block by block: nothing shows them until they are completed together with a record. */
+export interface Staging {
+  /** Starts an empty staged DAG. Whoever staged it has it completed, or abandons it. */
   stage(): Promise<StagedDag>
   /** Goes on with a staged DAG of an earlier attempt. */
   resume(rootId: number): StagedDag
@@ -25,9 +43,26 @@ export interface ClusterBackend extends BlockSource {
    *
    * @throws HoldfastError `CID_NOT_FOUND` if a block is missing at the source, `BLOCK_DAMAGED` if one is wrong.
    */
-  pin(cid: CID, source: BlockSource, options?: { signal?: AbortSignal | undefined }): Promise<StagedDag>
-  /** The last record that needed the DAG is gone: its blocks may go in time. */
-  unpin(dag: DagIdentity): void
-  /** Whether the backend holds the whole DAG for some record. */
-  status(dag: DagIdentity): 'pinned' | 'unpinned'
+  take(cid: CID, source: BlockSource, options?: { signal?: AbortSignal | undefined }): Promise<StagedDag>
 }
+
+/**
+ * What keeps the content of one or more clusters, in this process or elsewhere. Every call may be made again: what is
+ * kept under a hold already is kept, and a hold that is gone is let go.
+ */
+export interface ClusterBackend {
+  /** Stable number of the backend in the ledger. */
+  readonly id: number
+  /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
+  pin(job: PinJob): Promise<void>
+  /** Lets go of a hold; the DAG goes, in time, with its last one. */
+  unpin(hold: string, root: DagIdentity, signal?: AbortSignal): Promise<void>
+  status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
+  /** Null if DAGs come in whole only, by {@link pin}. */
+  readonly staging: Staging | null
+  /** Null if what it keeps cannot be read through it. */
+  readonly reader: BlockSource | null
+}
+
+/** A backend on which uploads can be staged before their cluster is known. */
+export type StagingBackend = ClusterBackend & { readonly staging: Staging; readonly reader: BlockSource }

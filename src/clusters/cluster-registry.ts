@@ -2,7 +2,7 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { ClusterBackend } from './cluster-backend.ts'
+import type { BlockSource, ClusterBackend, StagingBackend } from './cluster-backend.ts'
 
 export interface Gateway {
   /** Base address, ending with `/ipfs/`. */
@@ -25,7 +25,7 @@ export interface Cluster {
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
   readonly #backends: ReadonlyMap<string, ClusterBackend>
-  readonly #defaultBackend: ClusterBackend
+  readonly #defaultBackend: StagingBackend
   readonly #defaultCluster: string
   #publicUrl: string
 
@@ -33,7 +33,7 @@ export class ClusterRegistry {
   constructor(options: {
     clusters: readonly ClusterDefinition[]
     defaultCluster: string
-    defaultBackend: ClusterBackend
+    defaultBackend: StagingBackend
     backends: ReadonlyMap<string, ClusterBackend>
     publicUrl: string
   }) {
@@ -45,7 +45,7 @@ export class ClusterRegistry {
   }
 
   /** The backend on which uploads are staged before their cluster is known. */
-  get defaultBackend(): ClusterBackend {
+  get defaultBackend(): StagingBackend {
     return this.#defaultBackend
   }
 
@@ -83,10 +83,29 @@ export class ClusterRegistry {
     return id
   }
 
+  /** Whatever can be read through, the default backend first. */
+  get readers(): BlockSource[] {
+    return this.backends.flatMap(({ reader }) => reader ?? [])
+  }
+
   /** The backend that holds a cluster's content. */
   backendOf(clusterId: string): ClusterBackend {
     return this.#backends.get(clusterId) ?? this.#defaultBackend
   }
+}
+
+/**
+ * The backend as one that takes DAGs in block by block.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if it does not.
+ */
+export function stagingOf(backend: ClusterBackend): StagingBackend {
+  if (hasStaging(backend)) return backend
+  throw new HoldfastError('UNAVAILABLE', 'the cluster does not take content in block by block')
+}
+
+function hasStaging(backend: ClusterBackend): backend is StagingBackend {
+  return backend.staging !== null && backend.reader !== null
 }
 
 function isAllowed(plan: Plan, clusterId: string): boolean {

@@ -1,19 +1,20 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockStore } from '../content/block-store.ts'
+import { listContent } from '../content/content-listing.ts'
 import { hasLinks, walkDag } from '../content/dag-walk.ts'
 import { StagedDag } from '../content/staged-dag.ts'
-import type { DagIdentity } from '../domain/cid.ts'
+import { type DagIdentity, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootTable } from '../ledger/root-table.ts'
-import type { BlockSource, ClusterBackend } from './cluster-backend.ts'
+import type { BackendStatus, BlockSource, PinJob, Staging, StagingBackend } from './cluster-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
 const WALK_AT_ONCE = 16
 
 /** A backend in this process: a block store in a data directory, its ledger in the engine's database. */
-export class EmbeddedBackend implements ClusterBackend {
+export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
   readonly #store: BlockStore
   readonly #ledger: Ledger
   readonly #roots: RootTable
@@ -24,6 +25,14 @@ export class EmbeddedBackend implements ClusterBackend {
     this.#ledger = ledger
     this.#roots = roots
     this.#clock = clock
+  }
+
+  get staging(): Staging {
+    return this
+  }
+
+  get reader(): BlockSource {
+    return this
   }
 
   get id(): number {
@@ -39,7 +48,7 @@ export class EmbeddedBackend implements ClusterBackend {
     return new StagedDag(rootId, this.#store, this.#ledger)
   }
 
-  async pin(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
+  async take(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
     const staged = await this.stage()
     const take = source === this ? this.#adopt(staged) : this.#copy(staged, source)
     try {
@@ -55,11 +64,28 @@ export class EmbeddedBackend implements ClusterBackend {
     }
   }
 
-  /** Freeing is the collector's work, which finds the dropped root by itself. */
-  unpin(_dag: DagIdentity): void {}
+  async pin({ hold, root, source, ends, signal, onProgress }: PinJob): Promise<void> {
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const staged = await this.take(root, source, { signal })
+    try {
+      const contentSize = await listContent(staged, root, staged.blockCount, signal)
+      await staged.settle()
+      onProgress?.({ blocks: staged.blockCount, bytes: staged.dagSize })
+      const dag = { ...identityOf(root), ...staged.sizes(contentSize) }
+      await this.#ledger.keep(hold, { backendId: this.id, stagedRootId: staged.rootId, dag, ends })
+    } catch (error) {
+      await staged.abandon()
+      throw error
+    }
+  }
 
-  status(dag: DagIdentity): 'pinned' | 'unpinned' {
-    return this.#roots.find(this.id, dag) === undefined ? 'unpinned' : 'pinned'
+  /** Freeing is the collector's work, which finds the dropped root by itself. */
+  unpin(hold: string): Promise<void> {
+    return this.#ledger.letGo(hold)
+  }
+
+  async status(root: DagIdentity): Promise<BackendStatus> {
+    return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
   read(cid: CID): Promise<Uint8Array> {

@@ -3,7 +3,7 @@ import { chargeOf } from '../domain/charge.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { RootFile } from '../ledger/root-table.ts'
+import type { DagSizes, RootFile } from '../ledger/root-table.ts'
 import type { BlockStore } from './block-store.ts'
 import { memoryOf } from './chunk-pool.ts'
 import { Semaphore } from './semaphore.ts'
@@ -58,6 +58,12 @@ export class StagedDag {
   /** What the blocks that were not here before count against a quota, in bytes. */
   get newCharge(): number {
     return this.#newCharge
+  }
+
+  /** How much it is, once all of it has arrived and its content is known. */
+  sizes(contentSize: number): DagSizes {
+    const { dagSize, blockCount, charge, fileCount } = this
+    return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
   }
 
   get fileCount(): number {

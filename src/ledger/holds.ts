@@ -29,6 +29,10 @@ export class Holds {
     this.#follow(rootId)
   }
 
+  has(id: string): boolean {
+    return this.#find.get(id) !== undefined
+  }
+
   /** Lets go; the root is dropped if that was the last hold on it. Returns whether there was such a hold. */
   release(id: string): boolean {
     const held = this.#find.get(id)
@@ -43,6 +47,8 @@ export class Holds {
    * up. The caller holds the result in the same transaction. Returns the id of the complete root, or null if nothing
    * was staged and there is none.
    */
+  complete(backendId: number, stagedRootId: number, dag: WholeDag): number
+  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null {
     const complete = this.#roots.find(backendId, dag)
     if (complete !== undefined) {

@@ -1,6 +1,7 @@
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable, StoredBlock } from './block-table.ts'
-import type { RootFile, RootTable } from './root-table.ts'
+import type { Holds } from './holds.ts'
+import type { RootFile, RootTable, WholeDag } from './root-table.ts'
 
 /**
  * The answer to a claim:
@@ -31,17 +32,40 @@ const DELETE_BATCH = 256
 export class Ledger {
   readonly #blocks: BlockTable
   readonly #roots: RootTable
+  readonly #holds: Holds
   readonly #queue: WriteQueue
 
-  constructor(blocks: BlockTable, roots: RootTable, queue: WriteQueue) {
+  constructor(blocks: BlockTable, roots: RootTable, holds: Holds, queue: WriteQueue) {
     this.#blocks = blocks
     this.#roots = roots
+    this.#holds = holds
     this.#queue = queue
   }
 
   /** Starts a staging root. Returns its id. */
   stage(backendId: number, now: number): Promise<number> {
     return this.#queue.run(() => this.#roots.stage(backendId, now), { durable: false })
+  }
+
+  /** Turns a staged root complete under a hold. What is kept under the hold already stays as it is. */
+  keep(
+    hold: string,
+    root: { backendId: number; stagedRootId: number; dag: WholeDag; ends: number | null },
+  ): Promise<void> {
+    const { backendId, stagedRootId, dag, ends } = root
+    const work = (): void => {
+      if (this.#holds.has(hold)) this.#roots.abandon(stagedRootId)
+      else this.#holds.place(hold, this.#holds.complete(backendId, stagedRootId, dag), ends)
+    }
+    return this.#queue.run(work, { durable: true })
+  }
+
+  /** Releases a hold, if there is such a one. */
+  letGo(hold: string): Promise<void> {
+    const work = (): void => {
+      this.#holds.release(hold)
+    }
+    return this.#queue.run(work, { durable: true })
   }
 
   /** Gives a root up unless it has been completed. */

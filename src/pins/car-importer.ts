@@ -1,9 +1,10 @@
 import type { CID } from 'multiformats/cid'
 import type { CommitIntent } from '../catalogue/records.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { StagingBackend } from '../clusters/cluster-backend.ts'
+import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import { stageCar } from '../content/car-import.ts'
+import { listContent } from '../content/content-listing.ts'
 import { assembleDag } from '../content/dag-assembly.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
@@ -12,9 +13,8 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
-import { listContent } from './content-listing.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
-import { type PinCommit, sizesOf } from './pin-commit.ts'
+import type { PinCommit } from './pin-commit.ts'
 import { storedNames } from './pin-names.ts'
 import { newUploadId } from './record-view.ts'
 import type { CarImportOptions, CarOutcome, CarRoot, DecidedTarget, PinNames, PinType, Requester } from './types.ts'
@@ -52,7 +52,7 @@ interface Job {
   target: DecidedTarget
   names: PinNames
   /** The backend of the target's cluster. */
-  home: ClusterBackend
+  home: StagingBackend
   allowPartial: boolean
   signal: AbortSignal | undefined
 }
@@ -85,7 +85,7 @@ export class CarImporter {
         requester,
         target,
         names: settings,
-        home: clusters.backendOf(target.clusterId),
+        home: stagingOf(clusters.backendOf(target.clusterId)),
         allowPartial,
         signal,
       }
@@ -107,7 +107,7 @@ export class CarImporter {
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
     const { maxDepth } = this.#parts
-    const staged = await home.stage()
+    const staged = await home.staging.stage()
     try {
       let missing: Assembled['missing'] = null
       const onMissing = (cid: CID): void => {
@@ -148,7 +148,7 @@ export class CarImporter {
     const outcomes = await commit.commitAll(
       whole.map(({ root, staged, kind, contentSize }) => ({
         ...{ requester: job.requester, target: job.target, names: job.names, type: typeOf(kind), cid: root },
-        ...{ cidText: root.toString(), staged, backend: job.home, sizes: sizesOf(staged, contentSize) },
+        ...{ cidText: root.toString(), staged, backend: job.home, sizes: staged.sizes(contentSize) },
         signal: job.signal,
       })),
       partial.map(one => this.#partialPin(one, job)),

@@ -2,13 +2,14 @@ import type { CID } from 'multiformats/cid'
 import { type Fetches, type FetchRow, OVER_QUOTA, type StatusChange } from '../catalogue/fetches.ts'
 import type { PinLimits, Records } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { stagingOf } from '../clusters/cluster-registry.ts'
+import { listContent } from '../content/content-listing.ts'
 import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../content/dag-fetch.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
-import { listContent } from './content-listing.ts'
 
 export interface FetchTimes {
   /** Without a block for this long an attempt has stalled. */
@@ -95,7 +96,7 @@ export class FetchAttempt {
     const { clock, times, shared, bounds } = this.#parts
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
     if (this.fetch.isWhole) return this.#deliver().finally(cancelDeadline)
-    const staged = backend.resume(this.fetch.rootId)
+    const staged = stagingOf(backend).staging.resume(this.fetch.rootId)
     let session: FetchSession | null = null
     try {
       this.#restartStall()

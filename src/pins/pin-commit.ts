@@ -2,8 +2,8 @@ import type { CID } from 'multiformats/cid'
 import type { AccountService } from '../access/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { CommitIntent, Committed, Records } from '../catalogue/records.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { ClusterBackend, StagingBackend } from '../clusters/cluster-backend.ts'
+import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -26,7 +26,7 @@ export interface CommitInput {
   cid: CID
   /** Where the content is whole: staged, or on a backend below a complete root. */
   staged: StagedDag | null
-  backend: ClusterBackend
+  backend: StagingBackend
   sizes: DagSizes
   signal?: AbortSignal | undefined
 }
@@ -145,15 +145,9 @@ export class PinCommit {
   }
 }
 
-/** How much a staged DAG is, once its content is known. */
-export function sizesOf(staged: StagedDag, contentSize: number): DagSizes {
-  const { dagSize, blockCount, charge, fileCount } = staged
-  return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
-}
-
 /** Has the backend of the content's cluster take it over. */
 async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
-  const copy = await home.pin(input.cid, input.backend, { signal: input.signal })
+  const copy = await stagingOf(home).staging.take(input.cid, input.backend.reader, { signal: input.signal })
   try {
     if (staged !== null) await copy.takeFilesOf(staged)
     await staged?.abandon()

@@ -1,13 +1,13 @@
 import type { CID } from 'multiformats/cid'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { StagingBackend } from '../clusters/cluster-backend.ts'
+import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
+import { listContent } from '../content/content-listing.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
 import type { RootTable } from '../ledger/root-table.ts'
-import { listContent } from './content-listing.ts'
 import type { NetworkPinner } from './network-pinner.ts'
-import { type PinCommit, sizesOf } from './pin-commit.ts'
+import type { PinCommit } from './pin-commit.ts'
 import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
 
 /** Pins content by its CID: what the node holds already at once, the rest from the network. */
@@ -39,7 +39,7 @@ export class Pinner {
     const requester = await this.#commit.requester(request.account)
     const cid = parseCid(request.cid)
     const target = this.#commit.decide(requester, request)
-    const home = this.#clusters.backendOf(target.clusterId)
+    const home = stagingOf(this.#clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }
     const holder = this.#findHolder(cid)
     if (holder === null) return this.#network.pin(pin)
@@ -53,17 +53,17 @@ export class Pinner {
     }
   }
 
-  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: ClusterBackend): Promise<PinOutcome> {
+  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: StagingBackend): Promise<PinOutcome> {
     const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
     const complete = this.#roots.find(home.id, identityOf(cid))
     if (complete !== undefined) {
       return this.#commit.commit({ ...described, staged: null, backend: home, sizes: complete })
     }
-    const staged = await home.pin(cid, holder, { signal: request.signal })
+    const staged = await home.staging.take(cid, holder.reader, { signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()
-      return await this.#commit.commit({ ...described, staged, backend: home, sizes: sizesOf(staged, contentSize) })
+      return await this.#commit.commit({ ...described, staged, backend: home, sizes: staged.sizes(contentSize) })
     } catch (error) {
       await staged.abandon()
       throw error
@@ -71,9 +71,10 @@ export class Pinner {
   }
 
   /** Below a complete root every block is here, so the one block answers for all that is below it. */
-  #findHolder(cid: CID): ClusterBackend | null {
+  #findHolder(cid: CID): StagingBackend | null {
     if (cid.multihash.code === HASH.identity) return this.#clusters.defaultBackend
     const held = this.#blocks.findLive(cid.multihash.bytes, this.#now())
-    return this.#clusters.backends.find(candidate => candidate.id === held?.backendId) ?? null
+    const backend = this.#clusters.backends.find(candidate => candidate.id === held?.backendId)
+    return backend === undefined ? null : stagingOf(backend)
   }
 }

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { Account } from '../access/principal.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 
@@ -142,7 +142,7 @@ export interface DecidedPin {
   requester: Requester
   cid: CID
   target: DecidedTarget
-  home: ClusterBackend
+  home: StagingBackend
 }
 
 /** How far a record is. Times are milliseconds since the epoch, null for never. */

@@ -43,7 +43,7 @@ export class UploadStaging {
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })
     budget.expect(options.expectedBytes)
-    const staged = await this.#clusters.defaultBackend.stage()
+    const staged = await this.#clusters.defaultBackend.staging.stage()
     try {
       return await upload({ staged, budget, requester })
     } catch (error) {

@@ -7,7 +7,7 @@ import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-
 import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
 import { inTurns } from '../domain/turns.ts'
-import { type PinCommit, sizesOf } from './pin-commit.ts'
+import type { PinCommit } from './pin-commit.ts'
 import {
   type ByteSource,
   type DagFile,
@@ -94,7 +94,7 @@ export class Uploader {
     return this.#commit.commit({
       ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
       ...{ backend: this.#clusters.defaultBackend, signal: options.signal },
-      sizes: sizesOf(staged, node.size),
+      sizes: staged.sizes(node.size),
     })
   }
 

@@ -10,6 +10,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { EngineOptions } from '../domain/options.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { BlockTable } from '../ledger/block-table.ts'
+import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
@@ -34,7 +35,8 @@ export function provideContent(
 ): void {
   parts.provide(T.blockTable, p => new BlockTable(p.get(T.database)))
   parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
-  parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.writes)))
+  parts.provide(T.holds, p => new Holds(p.get(T.database), p.get(T.rootTable)))
+  parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.holds), p.get(T.writes)))
   parts.provide(T.leases, () => new Leases())
   parts.provide(T.reserves, p => {
     const reserves = [...stores.blockFiles].map(([backendId, { dataDir, fileSystem: files }]) => {

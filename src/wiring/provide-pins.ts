@@ -1,6 +1,6 @@
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
 import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
 import { DEFAULT_MAX_DEPTH } from '../content/dag-walk.ts'
@@ -34,7 +34,7 @@ export interface PinParts {
 
 /** Clusters and pins. Needs what access and content provide. */
 export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
-  parts.provide(T.content, p => sqliteContent(p.get(T.database), p.get(T.writes), p.get(T.rootTable)))
+  parts.provide(T.content, p => sqliteContent(p.get(T.database), p.get(T.writes), p.get(T.rootTable), p.get(T.holds)))
   parts.provide(T.pinChanges, p => new PinChanges(p.get(T.events)))
   parts.provide(T.backends, p => {
     const tables = [p.get(T.ledger), p.get(T.rootTable), p.get(T.clock)] as const
@@ -158,7 +158,7 @@ function defaultOf(clusters: readonly ClusterDefinition[]): string {
   return clusters[0]?.id ?? DEFAULT_CLUSTER
 }
 
-function backendOf(parts: Parts, id: number): ClusterBackend {
+function backendOf(parts: Parts, id: number): StagingBackend {
   const backend = parts.get(T.backends).get(id)
   if (backend === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no backend ${id}`)
   return backend

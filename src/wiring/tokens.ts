@@ -15,7 +15,7 @@ import type { SessionTokens } from '../access/session-token.ts'
 import type { SignUp } from '../access/sign-up.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import type { Collector } from '../content/collector.ts'
@@ -32,6 +32,7 @@ import type { Sealing } from '../domain/sealing.ts'
 import type { Takedowns } from '../gateway/takedowns.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
+import type { Holds } from '../ledger/holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootTable } from '../ledger/root-table.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
@@ -72,6 +73,7 @@ export const T = {
   access: token<ReturnType<typeof sqliteAccess>>('access'),
   blockTable: token<BlockTable>('blockTable'),
   rootTable: token<RootTable>('rootTable'),
+  holds: token<Holds>('holds'),
   content: token<Pick<Catalogue, 'records' | 'fetches'>>('content'),
 
   ledger: token<Ledger>('ledger'),
@@ -102,7 +104,7 @@ export const T = {
   authenticator: token<Authenticator>('authenticator'),
   limits: token<RequestLimits>('limits'),
 
-  backends: token<ReadonlyMap<number, ClusterBackend>>('backends'),
+  backends: token<ReadonlyMap<number, StagingBackend>>('backends'),
   clusters: token<ClusterRegistry>('clusters'),
 
   pinChanges: token<PinChanges>('pinChanges'),

@@ -118,7 +118,7 @@ describe('a CAR that is whole', () => {
         expect(record.clusterId).toBe('away')
         expect(await readFile(engine.clusters.backendOf('away'), record.cid)).toHaveLength(180_000)
         await engine.collect({ graceSeconds: 0 })
-        await expect(engine.clusters.defaultBackend.read(file.root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+        await expect(engine.clusters.defaultBackend.reader.read(file.root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
         await test.engine.stop()
       })
     })

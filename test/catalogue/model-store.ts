@@ -3,6 +3,7 @@ import type { Catalogue } from '../../src/catalogue/catalogue.ts'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable, type StoredBlock } from '../../src/ledger/block-table.ts'
+import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable, type WholeDag } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
@@ -54,8 +55,9 @@ export class ModelStore {
     this.#queue = new CutQueue(this.db)
     this.blocks = new BlockTable(this.db)
     this.roots = new RootTable(this.db)
-    this.ledger = new Ledger(this.blocks, this.roots, this.#queue)
-    this.records = sqliteContent(this.db, this.#queue, this.roots).records
+    const holds = new Holds(this.db, this.roots)
+    this.ledger = new Ledger(this.blocks, this.roots, holds, this.#queue)
+    this.records = sqliteContent(this.db, this.#queue, this.roots, holds).records
   }
 
   static open(dir: string): ModelStore {

@@ -2,7 +2,7 @@ import { MemoryBlockstore } from 'blockstore-core'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { BlockSource, ClusterBackend } from '../../src/clusters/cluster-backend.ts'
+import type { BlockSource, ClusterBackend, StagingBackend } from '../../src/clusters/cluster-backend.ts'
 import { identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError } from '../../src/index.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
@@ -52,24 +52,87 @@ export function describeBackend(
     test('tells whether it holds a DAG for some record, and reads it', async () => {
       await withBackend(async ({ backend, keep, release, collect }) => {
         const cid = await keep(CONTENT)
-        expect(backend.status(identityOf(cid))).toBe('pinned')
+        expect((await backend.status(identityOf(cid))).state).toBe('pinned')
         const { bytes, blocks } = await dagBytes(backend, cid.toString())
         expect(blocks.size).toBe(4)
         expect(bytes).toBeGreaterThan(CONTENT.length)
         await release(cid)
-        backend.unpin(identityOf(cid))
-        expect(backend.status(identityOf(cid))).toBe('unpinned')
+        expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
         expect(await collect()).toBe(0)
-        await expect(backend.read(cid)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+        await expect(backend.reader?.read(cid)).rejects.toMatchObject({ code: 'NOT_FOUND' })
       })
     })
 
+    test('keeps a DAG as long as a hold is on it, and repeats of either change nothing', async () => {
+      await withBackend(async ({ backend, collect }) => {
+        const outside = new Outside()
+        const root = await outside.add(CONTENT)
+        const dag = identityOf(root)
+        const job = { root, source: outside, origins: [], ends: null }
+        await backend.pin({ ...job, hold: 'one' })
+        await backend.pin({ ...job, hold: 'one' })
+        await backend.pin({ ...job, hold: 'two' })
+        expect((await backend.status(dag)).state).toBe('pinned')
+        await backend.unpin('one', dag)
+        await backend.unpin('one', dag)
+        await backend.unpin('never there', dag)
+        expect((await backend.status(dag)).state).toBe('pinned')
+        expect(await collect()).toBe(4)
+        await backend.unpin('two', dag)
+        expect((await backend.status(dag)).state).toBe('unpinned')
+        expect(await collect()).toBe(0)
+      })
+    })
+
+    test('shares a DAG with the records that need it', async () => {
+      await withBackend(async ({ backend, keep, release, collect }) => {
+        const outside = new Outside()
+        const root = await outside.add(CONTENT)
+        await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+        expect((await keep(CONTENT)).equals(root)).toBe(true)
+        await backend.unpin('one', identityOf(root))
+        expect(await collect()).toBe(4)
+        await backend.pin({ hold: 'two', root, source: outside, origins: [], ends: null })
+        await release(root)
+        expect(await collect()).toBe(4)
+        expect((await backend.status(identityOf(root))).state).toBe('pinned')
+        await backend.unpin('two', identityOf(root))
+        expect(await collect()).toBe(0)
+      })
+    })
+
+    test('has nothing of a pin that fails', async () => {
+      await withBackend(async ({ backend, collect }) => {
+        const outside = new Outside()
+        const root = await outside.add(CONTENT)
+        await dagBytes(outside, root.toString())
+        outside.missing.add(outside.reads.at(-1) ?? '')
+        const job = { hold: 'one', root, source: outside, origins: [], ends: null }
+        await expect(backend.pin(job)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+        expect((await backend.status(identityOf(root))).state).toBe('unpinned')
+        expect(await collect()).toBe(0)
+        outside.missing.clear()
+        await backend.pin(job)
+        expect((await backend.status(identityOf(root))).state).toBe('pinned')
+        await backend.unpin('one', identityOf(root))
+        expect(await collect()).toBe(0)
+      })
+    })
+  })
+}
+
+/** What holds for a backend that also takes DAGs in block by block. */
+export function describeStaging(
+  name: string,
+  withBackend: (run: (under: BackendUnderTest & { backend: StagingBackend }) => Promise<void>) => Promise<void>,
+) {
+  describe(`cluster backend with staging: ${name}`, () => {
     test('takes a DAG in from elsewhere, which nothing shows until it is completed', async () => {
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)
-        const staged = await backend.pin(cid, outside)
-        expect(backend.status(identityOf(cid))).toBe('unpinned')
+        const staged = await backend.staging.take(cid, outside)
+        expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
         expect((await dagBytes(backend, cid.toString())).bytes).toBe(staged.dagSize)
         expect(outside.reads).toHaveLength(4)
         await staged.abandon()
@@ -80,7 +143,7 @@ export function describeBackend(
     test('needs what it has already without copying it', async () => {
       await withBackend(async ({ backend, keep, release, collect }) => {
         const cid = await keep(CONTENT)
-        const staged = await backend.pin(cid, backend)
+        const staged = await backend.staging.take(cid, backend.reader)
         expect(staged.dagSize).toBe((await dagBytes(backend, cid.toString())).bytes)
         await release(cid)
         expect(await collect()).toBe(4)
@@ -97,9 +160,9 @@ export function describeBackend(
         const last = (await dagBytes(outside, cid.toString())).blocks.size
         outside.missing.add(outside.reads.at(-1) ?? '')
         expect(last).toBe(4)
-        await expect(backend.pin(cid, outside)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+        await expect(backend.staging.take(cid, outside)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
         expect(await collect()).toBe(0)
-        await expect(backend.pin(cid, backend)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+        await expect(backend.staging.take(cid, backend.reader)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
         expect(await collect()).toBe(0)
       })
     })
@@ -112,7 +175,7 @@ export function describeBackend(
         outside.beforeRead = () => {
           if (outside.reads.length === 2) controller.abort(new Error('enough'))
         }
-        await expect(backend.pin(cid, outside, { signal: controller.signal })).rejects.toThrow('enough')
+        await expect(backend.staging.take(cid, outside, { signal: controller.signal })).rejects.toThrow('enough')
         expect(await collect()).toBe(0)
       })
     })

@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
+import type { StagingBackend } from '../../src/clusters/cluster-backend.ts'
+import { stagingOf } from '../../src/clusters/cluster-registry.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withClusters } from '../support/two-clusters.ts'
-import { describeBackend } from './backend.suite.ts'
+import { type BackendUnderTest, describeBackend, describeStaging } from './backend.suite.ts'
 
 for (const cluster of ['near', 'far']) {
   const name = cluster === 'near' ? "the engine's own directory" : 'a directory of its own'
-  describeBackend(name, run =>
+  const withBackend = (run: (under: BackendUnderTest & { backend: StagingBackend }) => Promise<void>) =>
     withClusters(async ({ engine, account, dataDir }) => {
-      const backend = engine.clusters.backendOf(cluster)
+      const backend = stagingOf(engine.clusters.backendOf(cluster))
       await run({
         backend,
         keep: async content => CID.parse((await engine.pins.upload(content, { account, cluster })).record.cid),
@@ -24,6 +26,7 @@ for (const cluster of ['near', 'far']) {
           )
         },
       })
-    }),
-  )
+    })
+  describeBackend(name, withBackend)
+  describeStaging(name, withBackend)
 }

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
+import { stagingOf } from '../../src/clusters/cluster-registry.ts'
 import { identityOf } from '../../src/domain/cid.ts'
 import { createEngine, type DirectoryEntry } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
@@ -41,9 +42,10 @@ describe('clusters with directories of their own', () => {
       const cid = await uploadTo(test, 'far')
       await test.engine.collect({ graceSeconds: 0 })
       const { far, near } = { far: test.engine.clusters.backendOf('far'), near: test.engine.clusters.backendOf('near') }
-      expect([far, near].map(backend => backend.status(identityOf(CID.parse(cid))))).toEqual(['pinned', 'unpinned'])
+      const statuses = await Promise.all([far, near].map(backend => backend.status(identityOf(CID.parse(cid)))))
+      expect(statuses.map(({ state }) => state)).toEqual(['pinned', 'unpinned'])
       expect(await readTree(far, cid)).toEqual(HASHES)
-      await expect(near.read(CID.parse(cid))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await expect(near.reader?.read(CID.parse(cid))).rejects.toMatchObject({ code: 'NOT_FOUND' })
       // Five blocks of files and two of directories; none of them in the database.
       expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
       expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, small_blocks: 0, blocks: 7, tempFiles: 0 })
@@ -73,11 +75,11 @@ describe('clusters with directories of their own', () => {
   test('a hand-over ends with the signal and leaves nothing', async () => {
     await withClusters(async test => {
       const controller = new AbortController()
-      const far = test.engine.clusters.backendOf('far')
-      const pin = far.pin.bind(far)
-      far.pin = (cid, source, options) => {
+      const { staging } = stagingOf(test.engine.clusters.backendOf('far'))
+      const take = staging.take.bind(staging)
+      staging.take = (cid, source, options) => {
         controller.abort()
-        return pin(cid, source, options)
+        return take(cid, source, options)
       }
       const options = { account: test.account, cluster: 'far', signal: controller.signal }
       await expect(test.engine.pins.uploadDirectory(tree(), options)).rejects.toMatchObject({ code: 'ABORTED' })

@@ -36,7 +36,9 @@ describe('damage', () => {
       files.fail = operation => (operation === 'read' ? code : undefined)
       const reason = expect.stringContaining(`cannot be read: ${code}`)
       expect((await engine.verify()).damaged).toMatchObject([{ cid, reason }])
-      await expect(engine.clusters.defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      await expect(engine.clusters.defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({
+        code: 'BLOCK_DAMAGED',
+      })
       files.log.length = 0
       expect((await engine.pins.upload(CONTENT, { account })).created).toBe(false)
       expect(files.log.filter(line => line.startsWith('rename ')).length).toBe(2)
@@ -51,7 +53,9 @@ describe('damage', () => {
     const run = async ({ engine, account }: TestEngine): Promise<void> => {
       const { cid } = (await engine.pins.upload(CONTENT, { account })).record
       files.fail = operation => (operation === 'read' ? 'EMFILE' : undefined)
-      await expect(engine.clusters.defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      await expect(engine.clusters.defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+      })
       await expect(engine.verify()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     }
     await withEngine(run, { fileSystem: files })
@@ -74,7 +78,7 @@ describe('damage', () => {
   ])('a block that is %s is told of, never served as whole, and healed by an upload', async (_, damage, reason) => {
     await withDamage(damage, async ({ engine, account, cid, told }) => {
       const { defaultBackend } = engine.clusters
-      await expect(defaultBackend.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      await expect(defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
       expect(told).toEqual([`damaged ${cid} ${reason}`])
       const { damaged } = await engine.verify()
       expect(damaged).toMatchObject([{ cid, roots: [cid], reason: expect.stringContaining(reason) }])

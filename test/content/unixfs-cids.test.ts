@@ -41,7 +41,7 @@ async function uploadTree(test: TestEngine, files: Record<string, Uint8Array>): 
 }
 
 async function rootKind(test: TestEngine, cid: string): Promise<string> {
-  const { Data } = dagPb.decode(await test.engine.clusters.defaultBackend.read(CID.parse(cid)))
+  const { Data } = dagPb.decode(await test.engine.clusters.defaultBackend.reader.read(CID.parse(cid)))
   return UnixFS.unmarshal(Data ?? new Uint8Array()).type
 }
 
@@ -101,7 +101,7 @@ describe('UnixFS', () => {
       }
       const { record } = await test.engine.pins.uploadDirectory(source(), { account: test.account })
       const { defaultBackend } = test.engine.clusters
-      const { Links } = dagPb.decode(await defaultBackend.read(CID.parse(record.cid)))
+      const { Links } = dagPb.decode(await defaultBackend.reader.read(CID.parse(record.cid)))
       expect(Links.map(link => [link.Name, String(link.Hash)])).toEqual([
         ['hollow', 'bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354'],
       ])

@@ -75,7 +75,7 @@ describe('what is fetched', () => {
       expect((await node.engine.pins.status({ account: node.account, cid }))[0]?.blocks).toBe(blocks)
       const [backend] = node.engine.clusters.backends
       for (const block of dag.blocks) {
-        expect(Buffer.from((await backend?.read(block.cid)) ?? [])).toEqual(Buffer.from(block.bytes))
+        expect(Buffer.from((await backend?.reader?.read(block.cid)) ?? [])).toEqual(Buffer.from(block.bytes))
       }
       expect((await node.engine.verify()).damaged).toEqual([])
     }),

@@ -21,9 +21,9 @@ import type { GatewayConfig } from '../../src/domain/options.ts'
 import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
-import { sizesOf } from '../../src/pins/pin-commit.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { blockFileOf } from '../support/block-place.ts'
@@ -61,7 +61,7 @@ export class GatewayWorld {
     this.#queue = new WriteQueue(this.#db)
     const blocks = new BlockTable(this.#db)
     this.#roots = new RootTable(this.#db)
-    this.#ledger = new Ledger(blocks, this.#roots, this.#queue)
+    this.#ledger = new Ledger(blocks, this.#roots, new Holds(this.#db, this.#roots), this.#queue)
     this.#store = new BlockStore(this.#ledger, blocks, {
       backendId: 0,
       files,
@@ -159,7 +159,7 @@ export class GatewayWorld {
     await this.#queue.run(
       () => {
         if (this.#roots.find(0, identity) !== undefined) return
-        this.#roots.complete(rootId, { ...identity, ...sizesOf(staged, 0) })
+        this.#roots.complete(rootId, { ...identity, ...staged.sizes(0) })
         this.#roots.setLiveUntil(rootId, liveUntil)
       },
       { durable: false },

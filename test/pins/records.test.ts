@@ -185,7 +185,7 @@ describe('records', () => {
       const { record } = await engine.pins.uploadDirectory(tree(files), { account })
       const links = await import('../../src/content/dag-walk.ts')
       const root = CID.parse(record.cid)
-      const sub = links.linksOf(root, await engine.clusters.defaultBackend.read(root))[1]?.toString() ?? ''
+      const sub = links.linksOf(root, await engine.clusters.defaultBackend.reader.read(root))[1]?.toString() ?? ''
       const pinned = await engine.pins.pin({ account, cid: sub })
       expect(pinned.record).toMatchObject({ type: 'pin', size: 2_050_000 })
       await engine.pins.remove({ account, cid: record.cid })

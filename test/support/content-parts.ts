@@ -10,9 +10,9 @@ import { Semaphore } from '../../src/content/semaphore.ts'
 import { StagedDag } from '../../src/content/staged-dag.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
-import { sizesOf } from '../../src/pins/pin-commit.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -78,7 +78,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   await files.open()
   const blocks = new BlockTable(db)
   const roots = new RootTable(db)
-  const ledger = new Ledger(blocks, roots, queue)
+  const ledger = new Ledger(blocks, roots, new Holds(db, roots), queue)
   const healed: string[] = []
   const damaged: string[] = []
   const store = new BlockStore(ledger, blocks, {
@@ -101,7 +101,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     complete: async (staged, cid) => {
       await staged.settle()
       const { dagSize, rootId } = staged
-      const dag = { codec: cid.code, multihash: cid.multihash.bytes, ...sizesOf(staged, dagSize) }
+      const dag = { codec: cid.code, multihash: cid.multihash.bytes, ...staged.sizes(dagSize) }
       await queue.run(() => roots.complete(rootId, dag), { durable: true })
     },
     drop: staged => queue.run(() => roots.drop(staged.rootId), { durable: true }),

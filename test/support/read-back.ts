@@ -1,20 +1,28 @@
 import { exporter, type ReadableStorage } from 'ipfs-unixfs-exporter'
 import { CID } from 'multiformats/cid'
-import type { BlockSource } from '../../src/clusters/cluster-backend.ts'
+import type { BlockSource, ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { linksOf } from '../../src/content/dag-walk.ts'
 import type { Engine } from '../../src/index.ts'
 import { sha256Hex } from './bytes.ts'
 
+export type Readable = BlockSource | Pick<ClusterBackend, 'reader'>
+
+function readerOf(source: Readable): BlockSource {
+  if ('read' in source) return source
+  if (source.reader === null) throw new Error('the backend cannot be read')
+  return source.reader
+}
+
 /** Blocks of a source for libraries that want a block store. Every block is checked by its hash. */
-export function storageOf(source: BlockSource): ReadableStorage {
+export function storageOf(source: Readable): ReadableStorage {
   return {
     get: async function* (cid: CID) {
-      yield await source.read(cid)
+      yield await readerOf(source).read(cid)
     },
   } as ReadableStorage
 }
 
-export async function readFile(source: BlockSource, cid: string): Promise<Buffer> {
+export async function readFile(source: Readable, cid: string): Promise<Buffer> {
   const node = await exporter(CID.parse(cid), storageOf(source))
   if (node.type !== 'file' && node.type !== 'raw') throw new Error(`${cid} is a ${node.type}`)
   const parts: Uint8Array[] = []
@@ -23,7 +31,7 @@ export async function readFile(source: BlockSource, cid: string): Promise<Buffer
 }
 
 /** What is below a directory: files by hash, directories as `dir`, links as `-> target`. */
-export async function readTree(source: BlockSource, cid: string): Promise<Record<string, string>> {
+export async function readTree(source: Readable, cid: string): Promise<Record<string, string>> {
   const tree: Record<string, string> = {}
   const visit = async (at: CID, path: string): Promise<void> => {
     const node = await exporter(at, storageOf(source))
@@ -44,14 +52,14 @@ export async function readTree(source: BlockSource, cid: string): Promise<Record
 
 /** Reads every block of a DAG, each checked by its hash. Returns the bytes of the distinct ones. */
 export async function dagBytes(
-  source: BlockSource,
+  source: Readable,
   cid: string,
 ): Promise<{ bytes: number; charge: number; blocks: Map<string, number> }> {
   const blocks = new Map<string, number>()
   const visit = async (at: CID): Promise<void> => {
     const key = Buffer.from(at.multihash.bytes).toString('hex')
     if (blocks.has(key)) return
-    const block = await source.read(at)
+    const block = await readerOf(source).read(at)
     blocks.set(key, block.length)
     for (const link of linksOf(at, block)) await visit(link)
   }

@@ -1,4 +1,4 @@
-import { Holds } from '../../ledger/holds.ts'
+import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
@@ -18,9 +18,10 @@ export function sqliteContent(
   db: Database,
   queue: WriteQueue,
   roots: RootTable,
+  holds: Holds,
 ): Pick<Catalogue, 'records' | 'fetches'> {
   const records = new RecordTable(db)
-  const tables = { records, fetches: new FetchTable(db), roots, holds: new Holds(db, roots) }
+  const tables = { records, fetches: new FetchTable(db), roots, holds }
   const commit = new RecordCommit(tables)
   const pages = new RecordPages(db, records)
   return {

@@ -127,7 +127,6 @@ export class SqliteFetches implements Fetches {
       const fetch = this.#fetches.get(fetchId)
       if (fetch === undefined || fetch.isWhole) return
       const rootId = this.#holds.complete(fetch.backendId, fetch.rootId, dag)
-      if (rootId === null) throw new HoldfastError('INTERNAL_ERROR', `fetch ${fetchId} has no root`)
       if (rootId !== fetch.rootId) {
         this.#holds.release(fetchHold(fetchId))
         this.#holds.place(fetchHold(fetchId), rootId, null)
