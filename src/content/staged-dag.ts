@@ -13,7 +13,7 @@ const WINDOW_BYTES = 8 * 1024 ** 2
 /** What each block weighs in the window beside its bytes, so that of tiny ones 512 are on their way. */
 const BLOCK_WEIGHT = 16 * 1024
 /** File rows collected before they are written. */
-const FILE_BATCH = 500
+const FILE_BATCH = 200
 
 /**
  * A DAG that is being stored and that nothing shows yet. Blocks go in by {@link put}, which returns early and keeps

@@ -21,9 +21,9 @@ export interface Claim {
 }
 
 /** Rows of a dropped root that one transaction releases. */
-const RELEASE_BATCH = 500
+const RELEASE_BATCH = 100
 /** Blocks that one transaction starts to delete. */
-const DELETE_BATCH = 256
+const DELETE_BATCH = 128
 
 /**
  * What the node knows of roots and blocks. SQLite is the truth: a block is garbage exactly when no root needs it,

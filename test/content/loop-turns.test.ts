@@ -20,7 +20,7 @@ function numbered(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `name ${index}`)
 }
 
-async function storeSmall({ stage, complete }: ContentParts, count: number): Promise<void> {
+async function storeSmall({ stage, complete }: ContentParts, count: number): Promise<StagedDag> {
   const staged = await stage()
   let root: CID | null = null
   for (let index = 0; index < count; index++) {
@@ -28,6 +28,7 @@ async function storeSmall({ stage, complete }: ContentParts, count: number): Pro
     root = await staged.put(await rawCid(bytes), bytes)
   }
   if (root !== null) await complete(staged, root)
+  return staged
 }
 
 describe('the verifier, over many small blocks,', () => {
@@ -45,6 +46,17 @@ describe('the verifier, over many small blocks,', () => {
       const { blocks } = await verifierOf(parts).verify({ signal: controller.signal })
       expect(blocks).toBeLessThan(6_000)
     })
+  })
+})
+
+test('a collection frees a hundred blocks or so in a turn', async () => {
+  await withContentParts(async parts => {
+    const staged = await storeSmall(parts, 2_000)
+    await parts.drop(staged)
+    const { result, turns } = await turnsDuring(() => parts.collector.collect(0))
+    expect(result).toMatchObject({ roots: 1, blocks: 2_000 })
+    // Twenty to release them, sixteen to delete them.
+    expect(turns).toBeGreaterThan(35)
   })
 })
 
