@@ -1,0 +1,94 @@
+import type { KeptPromise } from './promises.ts'
+
+const bounds = 'test/gateway/bounds.test.ts'
+const documents = 'test/gateway/document.test.ts'
+const takedowns = 'test/takedowns.test.ts'
+const turns = '      if (turn !== null) await turn\n'
+
+/** What the gateway promises of content that anybody may have made. */
+export const gatewayPromises: readonly KeptPromise[] = [
+  {
+    promise: 'files and CARs of blocks that are at hand give the loop back',
+    file: 'src/gateway/ordered-walk.ts',
+    find: turns,
+    replace: '',
+    test: { file: bounds, name: 'walks of what is at hand give the loop back' },
+  },
+  {
+    promise: 'many walks take turns',
+    file: 'src/domain/turns.ts',
+    find: '  if (waiting.length > 0) setImmediate(giveTurn)\n',
+    replace: '  for (const give of waiting.splice(0)) give()\n',
+    test: { file: 'test/turns.test.ts', name: 'walks side by side get on equally' },
+  },
+  {
+    promise: 'the pump of an answer gives the loop back',
+    file: 'adapters/node-http/response.ts',
+    find: '      else if (turnSpent()) await nextTurn()\n',
+    replace: '',
+    test: { file: 'test/gateway/body-writer.test.ts', name: 'a body made in microtasks gives the loop back' },
+  },
+  {
+    promise: 'what one answer walks is bounded',
+    file: 'src/gateway/walk-budget.ts',
+    find: 'if (this.#steps-- <= 0)',
+    replace: 'if (false)',
+    test: { file: bounds, name: 'shards without entries that double end at their bound' },
+  },
+  {
+    promise: 'what one walk keeps in memory is bounded',
+    file: 'src/gateway/walk-budget.ts',
+    find: 'if (this.#openBytes < 0)',
+    replace: 'if (false)',
+    test: { file: bounds, name: 'a walk keeps no more of large blocks than its bound' },
+  },
+  {
+    promise: 'a listing looks at each block once, however many names it has',
+    file: 'src/gateway/directory-listing.ts',
+    find: '    this.#known.set(key, known)\n',
+    replace: '',
+    test: { file: bounds, name: '500 names for one block have it read once' },
+  },
+  {
+    promise: 'shards lie no deeper than hashes lead',
+    file: 'src/gateway/shard.ts',
+    find: 'if (bits > HASH_BITS)',
+    replace: 'if (false)',
+    test: { file: bounds, name: 'shards that lie deeper than any hash leads are refused' },
+  },
+  {
+    promise: 'the page of a document is bounded',
+    file: 'src/gateway/document-text.ts',
+    find: 'if (writer.isFull)',
+    replace: 'if (false)',
+    test: { file: documents, name: 'the page of a large flat document is cut off' },
+  },
+  {
+    promise: 'pages beside the API are sandboxed',
+    file: 'src/gateway/file-response.ts',
+    find: '!lookup.hasOwnOrigin && ',
+    replace: 'false && ',
+    test: { file: 'test/gateway/sandbox.test.ts', name: 'pages that share their origin' },
+  },
+  {
+    promise: 'a takedown is on the disk before it is acknowledged',
+    file: 'src/gateway/takedowns.ts',
+    find: '      await file.datasync()\n',
+    replace: '',
+    test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
+  },
+  {
+    promise: 'a takedown has its name on the disk before it is acknowledged',
+    file: 'src/gateway/takedowns.ts',
+    find: '    await fileSystem.syncDirectory(directory)\n',
+    replace: '',
+    test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
+  },
+  {
+    promise: 'a takedown ends answers that are under way',
+    file: 'src/gateway/request-blocks.ts',
+    find: '    this.#checkAgain()\n',
+    replace: '',
+    test: { file: takedowns, name: 'an answer that is under way is cut off' },
+  },
+]
