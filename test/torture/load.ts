@@ -27,6 +27,8 @@ export class Load {
   readonly #log: AccountLog
   readonly #mayFail: boolean
   #ended = false
+  #answers = 0
+  #awaited: { answers: number; resolve: () => void } | null = null
 
   /** @param mayFail whether the server's disk fails now and then */
   constructor(client: Client, log: AccountLog, mayFail = false) {
@@ -38,6 +40,13 @@ export class Load {
   /** Tells that the server is being killed: broken connections are expected from now on. */
   end(): void {
     this.#ended = true
+  }
+
+  /** Resolves once so many requests have been answered, whatever that takes. */
+  answered(answers: number): Promise<void> {
+    return new Promise(resolve => {
+      this.#awaited = { answers, resolve }
+    })
   }
 
   /** Resolves when all clients have ended. @throws what went wrong before {@link end} */
@@ -164,6 +173,8 @@ export class Load {
     isOver: () => boolean = () => false,
   ): Promise<T | null> {
     const answer = await asked
+    this.#answers++
+    if (this.#awaited !== null && this.#answers >= this.#awaited.answers) this.#awaited.resolve()
     if (statuses.includes(answer.status)) return answer
     if (this.#mayFail && FAULTY.includes(answer.status)) return null
     if (answer.status === 400 && isOver()) return null

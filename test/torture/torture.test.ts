@@ -5,8 +5,8 @@ const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31)
 
 test('a server that is killed again and again, on a disk that fails, loses nothing and leaves nothing', async () => {
   console.log(`torture: seed ${SEED}`)
-  const { rounds, acknowledged } = await torture({ rounds: 4, seed: SEED })
-  expect(rounds).toBe(4)
+  const { rounds, acknowledged } = await torture({ rounds: 3, seed: SEED })
+  expect(rounds).toBe(3)
   // So that it cannot pass by doing nothing.
-  expect(acknowledged).toBeGreaterThan(4)
+  expect(acknowledged).toBeGreaterThan(10)
 }, 90_000)

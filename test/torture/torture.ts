@@ -24,7 +24,9 @@ export interface Tortured {
 
 /** All so many rounds everything is removed and the store has to be empty. */
 const EMPTIED_EVERY = 10
-const LONGEST_LOAD_MS = 1_500
+/** A server is killed after so many answers at most, and a little later. */
+const MOST_ANSWERS = 30
+const LATER_MS = 60
 
 /**
  * Loads a server with all kinds of requests, kills it at a random moment, starts it again and looks, again and again;
@@ -63,10 +65,10 @@ async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round
   const server = await TortureServer.start(dataDir, { faults })
   const load = new Load(server.client, log, faults !== null)
   try {
-    const killAfter = draws.below(LONGEST_LOAD_MS)
+    const killed = load.answered(1 + draws.below(MOST_ANSWERS)).then(() => sleep(draws.below(LATER_MS)))
     const running = load.run(draws, `round ${round} ${draws.below(2 ** 31)}`)
     // What goes wrong before the server is killed ends the round at once.
-    await Promise.race([sleep(killAfter), running])
+    await Promise.race([killed, running])
     load.end()
     await server.kill()
     await running

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Draws } from '../../support/draws.ts'
 import { AccountLog, now } from '../account-log.ts'
 import { findStrays, inspect } from '../inspection.ts'
@@ -26,7 +25,7 @@ export interface PowerCuts {
 
 /** Recording is dear and replaying is cheap, so each recording is cut several times. */
 const CUTS_PER_RECORDING = 4
-const LONGEST_LOAD_MS = 1_500
+const MOST_ANSWERS = 80
 
 /** Whether this machine can record what a process does to its disk. */
 export function canRecord(): boolean {
@@ -86,7 +85,7 @@ async function recorded(home: string, draws: Draws): Promise<Recording> {
   const load = new Load(server.client, log)
   try {
     const running = load.run(draws, `recorded ${draws.below(2 ** 31)}`)
-    await Promise.race([sleep(1_000 + draws.below(LONGEST_LOAD_MS)), running])
+    await Promise.race([load.answered(10 + draws.below(MOST_ANSWERS)), running])
     load.end()
     await server.kill()
     await running
