@@ -3,7 +3,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
 import { bootstrap } from '@libp2p/bootstrap'
 import { identify } from '@libp2p/identify'
-import type { ServiceMap } from '@libp2p/interface'
+import type { PeerId, ServiceMap } from '@libp2p/interface'
 import { kadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
 import { noise } from '@libp2p/noise'
 import { ping } from '@libp2p/ping'
@@ -15,6 +15,7 @@ import type { Datastore } from 'interface-datastore'
 import * as json from 'multiformats/codecs/json'
 import { sha512 } from 'multiformats/hashes/sha2'
 import { VERSION } from '../domain/version.ts'
+import type { Misconduct } from './exchange/misconduct.ts'
 import type { HeliaBroker } from './helia-broker.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { noRouting } from './no-routing.ts'
@@ -22,6 +23,9 @@ import { noRouting } from './no-routing.ts'
 /** The DHT of the public network, and one that a private network has to itself. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
 const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
+
+/** What a peer may have sent on a stream that is not being read: less than makes libp2p end the stream. */
+const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
 
 /**
  * A Helia node with only what is needed here: no discovery, relay, port mapping or certificates, and Bitswap by our
@@ -32,8 +36,9 @@ export function createHeliaNode(options: {
   blockstore: Blockstore
   datastore: Datastore
   broker: HeliaBroker
+  misconduct: Misconduct
 }): HeliaWithLibp2p<ServiceMap> {
-  const { settings, blockstore, datastore, broker } = options
+  const { settings, blockstore, datastore, broker, misconduct } = options
   const helia = createHeliaLight({
     blockstore,
     datastore,
@@ -46,7 +51,8 @@ export function createHeliaNode(options: {
     addresses: { listen: settings.listen, announce: settings.announce },
     transports: [tcp()],
     connectionEncrypters: [noise()],
-    streamMuxers: [yamux()],
+    streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
+    connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isShutOut(id.toString()) },
     peerDiscovery: settings.bootstrap.length > 0 ? [bootstrap({ list: settings.bootstrap })] : [],
   }
   const services = { identify: identify(), ping: ping() }

@@ -9,6 +9,7 @@ import type { NetworkConfig } from '../domain/options.ts'
 import type { BlockFetcher } from './block-fetcher.ts'
 import { Dialler } from './dialler.ts'
 import { BlockExchange } from './exchange/block-exchange.ts'
+import { Misconduct } from './exchange/misconduct.ts'
 import { HeliaBlockstore } from './helia-blockstore.ts'
 import { HeliaBroker } from './helia-broker.ts'
 import { createHeliaNode } from './helia-node.ts'
@@ -63,11 +64,12 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   await own.open()
   const blockstore = new HeliaBlockstore(own, blocks)
   const broker = new HeliaBroker((root, peers) => sessions.openWith(root, peers))
-  const helia = createHeliaNode({ settings, blockstore, datastore, broker })
+  const misconduct = new Misconduct(clock)
+  const helia = createHeliaNode({ settings, blockstore, datastore, broker, misconduct })
   await startHelia(helia, settings)
   const { libp2p } = helia
   const dialler = new Dialler(libp2p, clock, names)
-  const exchange = new BlockExchange({ libp2p, blocks, clock, logger })
+  const exchange = new BlockExchange({ libp2p, blocks, misconduct, clock, logger })
   const gateways = new GatewayClient({
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
     allowPrivate: settings.allowPrivateOrigins,

@@ -5,16 +5,21 @@ import type { Logger } from '../../domain/logger.ts'
 import { FairGate } from '../fair-gate.ts'
 import type { HostBlocks } from '../host-blocks.ts'
 import { FrameReader } from './frame-reader.ts'
-import { decodeMessage } from './message.ts'
+import { type FrameHandling, InboundStream } from './inbound-stream.ts'
+import { decodeMessage, type ReceivedMessage } from './message.ts'
+import type { Misconduct } from './misconduct.ts'
 import { PeerChannel } from './peer-channel.ts'
 import { PeerServing } from './peer-serving.ts'
 import { type Asked, PeerWants } from './peer-wants.ts'
+import { MOST_WANTS, type WantCount } from './want-queue.ts'
 
 /** Bitswap, in the version that tells what a peer does not have. */
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
 /** 4 MiB is what all implementations accept; a little more costs nothing. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024 + 64 * 1024
 const STREAMS_PER_PEER = 64
+/** Memory of messages that one peer has begun and not ended, on all its streams. */
+const MOST_FRAME_BYTES = 64 * 1024 * 1024
 /** Messages of blocks being read and sent at once, over all peers. */
 const MESSAGES_AT_ONCE = 16
 
@@ -23,6 +28,8 @@ interface Peer {
   channel: PeerChannel
   wants: PeerWants
   serving: PeerServing
+  /** Of its open streams. */
+  frames: Set<FrameReader>
 }
 
 /**
@@ -37,11 +44,21 @@ export class BlockExchange {
   readonly #peers = new Map<string, Peer>()
   /** Those that are known to speak the protocol. */
   readonly #speakers = new Map<string, PeerId>()
+  readonly #misconduct: Misconduct
   readonly #gate = new FairGate(MESSAGES_AT_ONCE)
+  readonly #decoding = new FairGate(1)
+  readonly #wants: WantCount = { count: 0 }
   readonly #listeners = new Set<(id: PeerId) => void>()
   #topology: string | null = null
 
-  constructor(options: { libp2p: Libp2p; blocks: HostBlocks; clock: Clock; logger: Logger }) {
+  constructor(options: {
+    libp2p: Libp2p
+    blocks: HostBlocks
+    misconduct: Misconduct
+    clock: Clock
+    logger: Logger
+  }) {
+    this.#misconduct = options.misconduct
     this.#libp2p = options.libp2p
     this.#blocks = options.blocks
     this.#clock = options.clock
@@ -93,12 +110,13 @@ export class BlockExchange {
     const known = this.#peers.get(key)
     if (known !== undefined) return known
     const channel = new PeerChannel(signal => this.#open(id, signal), this.#clock)
-    const parts = { channel, gate: this.#gate, blocks: this.#blocks, logger: this.#logger }
+    const parts = { channel, gate: this.#gate, wants: this.#wants, blocks: this.#blocks, logger: this.#logger }
     const peer: Peer = {
       id,
       channel,
       wants: new PeerWants(channel, this.#clock),
       serving: new PeerServing({ peer: key, ...parts }),
+      frames: new Set(),
     }
     this.#peers.set(key, peer)
     return peer
@@ -113,31 +131,49 @@ export class BlockExchange {
   #receive(stream: Stream, connection: Connection): void {
     const peer = this.#peer(connection.remotePeer)
     const frames = new FrameReader(LONGEST_MESSAGE)
+    peer.frames.add(frames)
     const fail = (error: unknown): void => {
       this.#logger.debug({ err: error, peer: peer.id.toString() }, 'a peer sent what cannot be read')
       peer.wants.interrupted('sent what cannot be read')
       stream.abort(error instanceof Error ? error : new Error(String(error)))
+      this.#offended(peer)
     }
-    stream.addEventListener('message', ({ data }) => {
-      try {
-        for (const frame of frames.push(data instanceof Uint8Array ? data : data.subarray())) {
-          const message = decodeMessage(frame)
-          peer.serving.receive(message)
-          peer.wants.receive(message).catch(fail)
-        }
-      } catch (error) {
-        fail(error)
-      }
-    })
+    const handling: FrameHandling = {
+      onFrame: async frame => ({ done: this.#looked(peer, await this.#decode(peer, frame)).catch(fail) }),
+      onBroken: () => peer.wants.interrupted('broke off'),
+      onFailure: fail,
+    }
+    new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, handling })
     // Answers go on streams of our own, so this one is closed when the peer closes it; it may have done so already.
     const end = (): void => {
       stream.close().catch(() => undefined)
     }
     stream.addEventListener('remoteCloseWrite', end)
     if (stream.remoteWriteStatus !== 'writable') end()
-    stream.addEventListener('close', () => {
-      if (frames.isWithinMessage) peer.wants.interrupted('broke off')
-    })
+    stream.addEventListener('close', () => peer.frames.delete(frames))
+  }
+
+  async #decode(peer: Peer, frame: Uint8Array): Promise<ReceivedMessage> {
+    const held = [...peer.frames].reduce((sum, { bytes }) => sum + bytes, 0)
+    if (held > MOST_FRAME_BYTES) throw new RangeError('too many long messages at once')
+    const { expected } = peer.wants
+    const message = decodeMessage(frame, { wants: MOST_WANTS, blocks: expected, presences: expected })
+    await peer.serving.receive(message)
+    return message
+  }
+
+  async #looked(peer: Peer, message: ReceivedMessage): Promise<void> {
+    const wasWanted = await peer.wants.receive(message)
+    if (message.hasSurplusBlocks || !wasWanted) this.#offended(peer)
+  }
+
+  /** A peer that goes on doing what no honest peer does is left, and shut out for a while. */
+  #offended({ id }: Peer): void {
+    const key = id.toString()
+    if (!this.#peers.has(key) || !this.#misconduct.note(key)) return
+    this.#logger.info({ peer: key }, 'a peer that keeps sending what nobody asked for is shut out for a while')
+    this.#drop(key, 'was shut out')
+    this.#libp2p.hangUp(id).catch(() => undefined)
   }
 
   readonly #onDisconnect = ({ detail }: CustomEvent<PeerId>): void => {

@@ -2,6 +2,8 @@ import { readVarint } from './varint.ts'
 
 /** The longest prefix of a length that can matter. */
 const LENGTH_BYTES = 10
+/** Messages of no bytes say nothing, and cost as much as others. */
+const MOST_EMPTY = 1_024
 
 /** Cuts what a stream brings into messages, each sent behind its length. */
 export class FrameReader {
@@ -10,6 +12,7 @@ export class FrameReader {
   #head: Uint8Array = new Uint8Array()
   #frame: Buffer | null = null
   #filled = 0
+  #empty = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -18,6 +21,11 @@ export class FrameReader {
   /** Whether a message has begun that has not ended. */
   get isWithinMessage(): boolean {
     return this.#frame !== null || this.#head.length > 0
+  }
+
+  /** Memory that the message takes which has begun. */
+  get bytes(): number {
+    return this.#frame?.length ?? 0
   }
 
   /**
@@ -58,6 +66,7 @@ export class FrameReader {
     this.#head = new Uint8Array()
     this.#filled = 0
     if (length.value > 0) this.#frame = Buffer.allocUnsafeSlow(length.value)
+    else if (++this.#empty > MOST_EMPTY) throw new RangeError('too many messages are empty')
     return chunk.subarray(length.end - known)
   }
 }

@@ -70,53 +70,94 @@ export function encodeMessage(message: ExchangeMessage): Uint8Array[] {
   return body.framed()
 }
 
+/** How much of one message is read; what is beyond it is dropped undecoded. */
+export interface MessageLimits {
+  wants: number
+  blocks: number
+  presences: number
+}
+
+export interface ReceivedMessage extends ExchangeMessage {
+  /** It had more blocks than could be expected. */
+  hasSurplusBlocks: boolean
+  /** Fields that were decoded. */
+  fields: number
+}
+
+/** Beyond what a message within its limits needs. */
+const SPARE_FIELDS = 4_096
+const FIELDS_PER_WANT = 6
+/** Longer ones are none that anybody asks for. */
+const LONGEST_CID = 128
+
 /**
- * Reads a message; the bytes in it are views of those given.
+ * Reads a message, as far as its limits go. Blocks are views of the bytes given, all else is copied, so that a short
+ * want does not keep a long message.
  *
- * @throws RangeError if it is not one.
+ * @throws RangeError if it is not one, or has far more fields than its limits need.
  */
-export function decodeMessage(bytes: Uint8Array): ExchangeMessage {
-  const message = emptyMessage()
-  for (const field of new FieldReader(bytes)) {
-    if (field.number === MESSAGE.wantlist) readWantlist(field.bytes(), message)
-    else if (field.number === MESSAGE.blocks) message.blocks.push(readBlock(field.bytes()))
-    else if (field.number === MESSAGE.presences) message.presences.push(readPresence(field.bytes()))
+export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): ReceivedMessage {
+  const most = limits.wants * FIELDS_PER_WANT + (limits.blocks + limits.presences) * 3 + SPARE_FIELDS
+  const budget = { left: most }
+  const message = { ...emptyMessage(), hasSurplusBlocks: false, fields: 0 }
+  const reader = new FieldReader(bytes, budget)
+  while (reader.next()) {
+    if (reader.number === MESSAGE.wantlist) {
+      readWantlist(reader.message(), message, limits.wants)
+    } else if (reader.number === MESSAGE.blocks) {
+      message.hasSurplusBlocks = message.blocks.length >= limits.blocks
+      // Nothing that is worth reading comes from one who sends what nobody expects.
+      if (message.hasSurplusBlocks) break
+      message.blocks.push(readBlock(reader.message()))
+    } else if (reader.number === MESSAGE.presences) {
+      if (message.presences.length >= limits.presences) break
+      message.presences.push(readPresence(reader.message()))
+    }
   }
+  message.fields = most - budget.left
   return message
 }
 
-function readWantlist(bytes: Uint8Array, message: ExchangeMessage): void {
-  for (const field of new FieldReader(bytes)) {
-    if (field.number === WANTLIST.entries) message.wants.push(readWant(field.bytes()))
-    else if (field.number === WANTLIST.full) message.full = field.value !== 0
+function readWantlist(reader: FieldReader, message: ExchangeMessage, most: number): void {
+  while (reader.next()) {
+    if (reader.number === WANTLIST.full) message.full = reader.value !== 0
+    if (reader.number !== WANTLIST.entries) continue
+    if (message.wants.length >= most) return
+    message.wants.push(readWant(reader.message()))
   }
 }
 
-function readWant(bytes: Uint8Array): Want {
+function readWant(reader: FieldReader): Want {
   const want: Want = { cid: new Uint8Array(), cancel: false, presence: false, sendDontHave: false }
-  for (const field of new FieldReader(bytes)) {
-    if (field.number === ENTRY.cid) want.cid = field.bytes()
-    else if (field.number === ENTRY.cancel) want.cancel = field.value !== 0
-    else if (field.number === ENTRY.type) want.presence = field.value === 1
-    else if (field.number === ENTRY.sendDontHave) want.sendDontHave = field.value !== 0
+  while (reader.next()) {
+    if (reader.number === ENTRY.cid) want.cid = cidBytes(reader)
+    else if (reader.number === ENTRY.cancel) want.cancel = reader.value !== 0
+    else if (reader.number === ENTRY.type) want.presence = reader.value === 1
+    else if (reader.number === ENTRY.sendDontHave) want.sendDontHave = reader.value !== 0
   }
   return want
 }
 
-function readBlock(bytes: Uint8Array): SentBlock {
+function readBlock(reader: FieldReader): SentBlock {
   const block: SentBlock = { prefix: new Uint8Array(), data: new Uint8Array() }
-  for (const field of new FieldReader(bytes)) {
-    if (field.number === BLOCK.prefix) block.prefix = field.bytes()
-    else if (field.number === BLOCK.data) block.data = field.bytes()
+  while (reader.next()) {
+    if (reader.number === BLOCK.prefix) block.prefix = reader.bytes()
+    else if (reader.number === BLOCK.data) block.data = reader.bytes()
   }
   return block
 }
 
-function readPresence(bytes: Uint8Array): Presence {
+function readPresence(reader: FieldReader): Presence {
   const presence: Presence = { cid: new Uint8Array(), has: true }
-  for (const field of new FieldReader(bytes)) {
-    if (field.number === PRESENCE.cid) presence.cid = field.bytes()
-    else if (field.number === PRESENCE.type) presence.has = field.value === 0
+  while (reader.next()) {
+    if (reader.number === PRESENCE.cid) presence.cid = cidBytes(reader)
+    else if (reader.number === PRESENCE.type) presence.has = reader.value === 0
   }
   return presence
+}
+
+function cidBytes(reader: FieldReader): Uint8Array {
+  const bytes = reader.bytes()
+  if (bytes.length > LONGEST_CID) throw new RangeError('a CID is too long')
+  return Uint8Array.from(bytes)
 }

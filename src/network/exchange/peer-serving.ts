@@ -1,25 +1,19 @@
 import { CID } from 'multiformats/cid'
 import type { Logger } from '../../domain/logger.ts'
+import { nextTurn, turnSpent } from '../../domain/turns.ts'
 import type { FairGate } from '../fair-gate.ts'
 import type { HostBlocks } from '../host-blocks.ts'
 import { keyOfCid } from './keys.ts'
 import { type ExchangeMessage, emptyMessage } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
 import { varintBytes } from './varint.ts'
-
-interface Wanted {
-  cid: CID
-  presence: boolean
-  sendDontHave: boolean
-}
+import { type WantCount, type Wanted, WantQueue } from './want-queue.ts'
 
 interface Answer {
   wanted: Wanted
   found: Uint8Array | 'has' | null
 }
 
-/** Wants of one peer that wait; what is over is as if we did not have it. */
-const MOST_WANTS = 4_096
 /** A message holds no more than this, or one block that is larger. */
 const MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
 const MESSAGE_ENTRIES = 512
@@ -38,14 +32,25 @@ export class PeerServing {
   readonly #channel: PeerChannel
   readonly #gate: FairGate
   readonly #logger: Logger
-  readonly #wanted = new Map<string, Wanted>()
+  readonly #wanted: WantQueue
   /** Read, and to be sent next. */
   #answers: Answer[] = []
   #serving = false
   #closed = false
 
-  /** @param gate bounds the messages being made over all peers */
-  constructor(options: { peer: string; blocks: HostBlocks; channel: PeerChannel; gate: FairGate; logger: Logger }) {
+  /**
+   * @param gate bounds the messages being made over all peers
+   * @param wants counts the wants of all peers
+   */
+  constructor(options: {
+    peer: string
+    blocks: HostBlocks
+    channel: PeerChannel
+    gate: FairGate
+    wants: WantCount
+    logger: Logger
+  }) {
+    this.#wanted = new WantQueue(options.wants)
     this.#peer = options.peer
     this.#blocks = options.blocks
     this.#channel = options.channel
@@ -53,13 +58,16 @@ export class PeerServing {
     this.#logger = options.logger
   }
 
-  receive({ full, wants }: ExchangeMessage): void {
+  /** Takes the wants of a message. @throws if one of them is for what is no CID */
+  async receive({ full, wants }: ExchangeMessage): Promise<void> {
     if (full) this.#wanted.clear()
     for (const want of wants) {
+      if (turnSpent()) await nextTurn()
+      if (this.#closed) return
       const cid = CID.decode(want.cid)
       const key = keyOfCid(cid)
       if (want.cancel) this.#wanted.delete(key)
-      else if (this.#wanted.has(key) || this.#wanted.size < MOST_WANTS) this.#wanted.set(key, { ...want, cid })
+      else this.#wanted.add(key, { cid, presence: want.presence, sendDontHave: want.sendDontHave })
     }
     if (this.#wanted.size > 0 && !this.#serving) this.#serve()
   }
@@ -130,7 +138,8 @@ export class PeerServing {
   /** Stays the next until it is taken off. */
   async #nextAnswer(): Promise<Answer | undefined> {
     if (this.#answers.length === 0) {
-      const next = [...take(this.#wanted, READ_AHEAD)]
+      if (turnSpent()) await nextTurn()
+      const next = this.#wanted.take(READ_AHEAD)
       this.#answers = await Promise.all(next.map(async wanted => ({ wanted, found: await this.#find(wanted) })))
     }
     return this.#answers[0]
@@ -148,15 +157,6 @@ export class PeerServing {
       return null
     })
     return bytes !== null && bytes.length <= LONGEST_BLOCK ? bytes : null
-  }
-}
-
-function* take(wanted: Map<string, Wanted>, count: number): Generator<Wanted> {
-  let left = count
-  for (const [key, value] of wanted) {
-    if (left-- === 0) return
-    wanted.delete(key)
-    yield value
   }
 }
 

@@ -2,6 +2,7 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { digestOf } from '../../domain/block-hash.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { nextTurn, turnSpent } from '../../domain/turns.ts'
 import { keyOfCid, keyOfMultihash } from './keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
@@ -36,6 +37,8 @@ interface Entry {
 
 /** Blocks may still come for this many wants after they were settled. */
 const REMEMBERED = 2_048
+/** Up to here a block is hashed where it is. */
+const SMALL_BYTES = 32 * 1024
 /** Cancels wait this long for wants to travel with. */
 const CANCEL_DELAY_MS = 50
 
@@ -76,11 +79,29 @@ export class PeerWants {
     return { answer, cancel: () => this.#leave(key, entry, waiter) }
   }
 
-  /** Takes what the peer has sent. */
-  async receive(message: ExchangeMessage): Promise<void> {
-    for (const presence of message.presences) this.#told(keyOfCid(CID.decode(presence.cid)), presence.has)
-    if (this.#entries.size === 0 && this.#settled.size === 0) return
-    await Promise.all(message.blocks.map(block => this.#take(block)))
+  /** How many blocks, or words about them, the peer can have for us; there is no reason for more in a message. */
+  get expected(): number {
+    return this.#entries.size + this.#settled.size
+  }
+
+  /**
+   * Takes what the peer has sent. Returns false at the first block that nobody has asked for: the rest is not looked
+   * at.
+   */
+  async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
+    for (const { cid, has } of presences) {
+      if (turnSpent()) await nextTurn()
+      this.#told(keyOfCid(CID.decode(cid)), has)
+    }
+    const large: Array<Promise<boolean>> = []
+    for (const block of blocks) {
+      if (turnSpent()) await nextTurn()
+      if (this.#gone || this.expected === 0) break
+      // Those are hashed in the thread pool, side by side.
+      if (block.data.length > SMALL_BYTES) large.push(this.#take(block))
+      else if (!(await this.#take(block))) return false
+    }
+    return (await Promise.all(large)).every(wasWanted => wasWanted)
   }
 
   /** What the peer sent was lost or cannot be read: it has to be asked again. */
@@ -114,12 +135,18 @@ export class PeerWants {
     this.#cancels.delete(key)
   }
 
-  async #take(block: SentBlock): Promise<void> {
+  /** Whether the block is, or was, asked for. */
+  async #take(block: SentBlock): Promise<boolean> {
     const key = await hashedKey(block)
-    if (key === null) return
-    const entry = this.#entries.get(key)
-    if (entry !== undefined) this.#settle(key, entry, { kind: 'block', bytes: block.data })
-    else if (!this.#settled.has(key)) this.#answerAll({ kind: 'wrong' })
+    const entry = key === null ? undefined : this.#entries.get(key)
+    if (key !== null && entry !== undefined) {
+      this.#settle(key, entry, { kind: 'block', bytes: ofItsOwn(block.data) })
+      return true
+    }
+    // One that comes late comes once.
+    if (key !== null && this.#settled.delete(key)) return true
+    this.#answerAll({ kind: 'wrong' })
+    return false
   }
 
   #leave(key: string, entry: Entry, waiter: Waiter): void {
@@ -207,6 +234,11 @@ function want(
   { cancel, presence }: { cancel: boolean; presence: boolean },
 ): ExchangeMessage['wants'][number] {
   return { cid: cid.bytes, cancel, presence, sendDontHave: !cancel }
+}
+
+/** A small block must not keep the message that it came in. */
+function ofItsOwn(bytes: Uint8Array): Uint8Array {
+  return bytes.length * 2 < bytes.buffer.byteLength ? Uint8Array.from(bytes) : bytes
 }
 
 /** The key of what a block hashes to, or null if its hash cannot be checked here. */

@@ -1,4 +1,4 @@
-import { readVarint, varintBytes } from './varint.ts'
+import { LONGEST_VARINT, varintBytes } from './varint.ts'
 
 /** The two of protobuf's wire types that the exchange uses, and the two that it skips. */
 const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
@@ -58,50 +58,82 @@ export class FieldWriter {
   }
 }
 
-/** One field as read: a number, or a view of bytes. */
-export interface Field {
-  number: number
-  /** 0 for a field of bytes. */
-  value: number
-  /** @throws RangeError if the field is a number. */
-  bytes(): Uint8Array
-}
-
-/** Reads the fields of one protobuf message, in order; iterating throws RangeError where it is malformed. */
-export class FieldReader implements Iterable<Field> {
+/**
+ * Reads the fields of one protobuf message, in order, without making an object of each: what a stranger sends has
+ * hundreds of thousands.
+ */
+export class FieldReader {
   readonly #bytes: Uint8Array
+  readonly #budget: FieldBudget
+  #at: number
+  readonly #end: number
+  /** Of the field that was read last. */
+  number = 0
+  /** 0 for a field of bytes. */
+  value = 0
+  #start = -1
+  #stop = 0
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, budget: FieldBudget, start = 0, end = bytes.length) {
     this.#bytes = bytes
+    this.#budget = budget
+    this.#at = start
+    this.#end = end
   }
 
-  *[Symbol.iterator](): Generator<Field> {
-    const bytes = this.#bytes
-    let at = 0
-    const varint = (): number => {
-      const read = readVarint(bytes, at)
-      if (read === null) throw new RangeError('a number is cut off')
-      at = read.end
-      return read.value
+  /**
+   * Goes to the next field. False if there is none.
+   *
+   * @throws RangeError where the message is malformed, or has more fields than the budget.
+   */
+  next(): boolean {
+    if (this.#at >= this.#end) return false
+    if (this.#budget.left-- <= 0) throw new RangeError('a message has too many fields')
+    const tag = this.#varint()
+    this.number = Math.floor(tag / 8)
+    const wire = tag % 8
+    this.value = 0
+    this.#start = -1
+    if (wire === WIRE.varint) {
+      this.value = this.#varint()
+      return true
     }
-    while (at < bytes.length) {
-      const tag = varint()
-      const number = Math.floor(tag / 8)
-      const wire = tag % 8
-      if (wire === WIRE.varint) {
-        const value = varint()
-        yield { number, value, bytes: notBytes }
-      } else {
-        const length = wire === WIRE.bytes ? varint() : wire === WIRE.fixed64 ? 8 : wire === WIRE.fixed32 ? 4 : -1
-        if (length < 0 || at + length > bytes.length) throw new RangeError('a field is cut off')
-        const value = bytes.subarray(at, at + length)
-        at += length
-        yield { number, value: 0, bytes: () => value }
-      }
+    const length = wire === WIRE.bytes ? this.#varint() : wire === WIRE.fixed64 ? 8 : wire === WIRE.fixed32 ? 4 : -1
+    if (length < 0 || this.#at + length > this.#end) throw new RangeError('a field is cut off')
+    this.#start = this.#at
+    this.#stop = this.#at + length
+    this.#at = this.#stop
+    return true
+  }
+
+  /** A view of the field's bytes. @throws RangeError if it is a number. */
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(this.#checkedStart(), this.#stop)
+  }
+
+  /** Reads the field as a message of its own. @throws RangeError if it is a number. */
+  message(): FieldReader {
+    return new FieldReader(this.#bytes, this.#budget, this.#checkedStart(), this.#stop)
+  }
+
+  #checkedStart(): number {
+    if (this.#start < 0) throw new RangeError('a field has the wrong type')
+    return this.#start
+  }
+
+  #varint(): number {
+    let value = 0
+    for (let i = 0; i < LONGEST_VARINT; i++) {
+      if (this.#at >= this.#end) throw new RangeError('a number is cut off')
+      const byte = this.#bytes[this.#at++] ?? 0
+      value += (byte & 0x7f) * 2 ** (7 * i)
+      if (byte < 0x80) return value
     }
+    throw new RangeError('a number is too long')
   }
 }
 
-function notBytes(): never {
-  throw new RangeError('a field has the wrong type')
+/** How many fields may still be read, of a message and those in it. */
+export interface FieldBudget {
+  left: number
 }

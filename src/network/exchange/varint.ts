@@ -1,5 +1,5 @@
 /** Ten bytes of seven bits hold a negative 32-bit number, the longest that occurs. */
-const LONGEST = 10
+export const LONGEST_VARINT = 10
 
 /** A number in groups of seven bits, the lowest first. */
 export function varintBytes(value: number): Uint8Array {
@@ -20,7 +20,7 @@ export function varintBytes(value: number): Uint8Array {
  */
 export function readVarint(bytes: Uint8Array, start: number): { value: number; end: number } | null {
   let value = 0
-  for (let i = 0; i < LONGEST; i++) {
+  for (let i = 0; i < LONGEST_VARINT; i++) {
     const byte = bytes[start + i]
     if (byte === undefined) return null
     value += (byte & 0x7f) * 2 ** (7 * i)

@@ -1,0 +1,108 @@
+import type { Stream } from '@libp2p/interface'
+import { nextTurn, turnSpent } from '../../domain/turns.ts'
+import type { FairGate, Pass } from '../fair-gate.ts'
+import type { FrameReader } from './frame-reader.ts'
+
+/** A stream of which more than this waits to be read is paused. */
+const MOST_WAITING_BYTES = 256 * 1024
+
+export interface FrameHandling {
+  /**
+   * Decodes a message, while no other stream does. Resolves once it is decoded; `done` resolves once its blocks are
+   * looked at, which goes on for two messages of a stream at a time, and never rejects.
+   *
+   * @throws RangeError for one that cannot be read.
+   */
+  onFrame(frame: Uint8Array): Promise<{ done: Promise<void> }>
+  /** The stream has ended within a message. */
+  onBroken(): void
+  /** It sent what cannot be read: nothing of it is read any more. */
+  onFailure(error: unknown): void
+}
+
+/**
+ * Reads the messages of one stream, in order. Streams work by turns between their peers, one at a time, for as long as
+ * one may hold the event loop; what comes meanwhile waits, and a peer that sends faster than it is read is held up.
+ */
+export class InboundStream {
+  readonly #stream: Stream
+  readonly #frames: FrameReader
+  readonly #handling: FrameHandling
+  readonly #owner: string
+  readonly #gate: FairGate
+  readonly #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+  #pass: Pass | null = null
+  #blocks: Promise<void> = Promise.resolve()
+  #running = false
+  #over: 'no' | 'closed' | 'failed' = 'no'
+
+  /** @param gate lets one in at a time */
+  constructor(
+    stream: Stream,
+    frames: FrameReader,
+    options: { owner: string; gate: FairGate; handling: FrameHandling },
+  ) {
+    this.#stream = stream
+    this.#frames = frames
+    this.#owner = options.owner
+    this.#gate = options.gate
+    this.#handling = options.handling
+    stream.addEventListener('message', ({ data }) => this.#take(data instanceof Uint8Array ? data : data.subarray()))
+    stream.addEventListener('close', () => {
+      if (this.#over === 'no') this.#over = 'closed'
+      this.#run()
+    })
+  }
+
+  #take(data: Uint8Array): void {
+    if (this.#over === 'failed') return
+    this.#waiting.push(data)
+    this.#waitingBytes += data.length
+    if (this.#waitingBytes > MOST_WAITING_BYTES && this.#stream.readStatus === 'readable') this.#stream.pause()
+    this.#run()
+  }
+
+  #run(): void {
+    if (this.#running) return
+    this.#running = true
+    this.#readAll()
+      .catch((error: unknown) => {
+        this.#over = 'failed'
+        this.#waiting.length = 0
+        this.#handling.onFailure(error)
+      })
+      .finally(() => {
+        this.#leave()
+        this.#running = false
+        if (this.#waiting.length > 0) this.#run()
+        else if (this.#over === 'closed' && this.#frames.isWithinMessage) this.#handling.onBroken()
+      })
+  }
+
+  async #readAll(): Promise<void> {
+    for (let data = this.#waiting.shift(); data !== undefined; data = this.#waiting.shift()) {
+      for (const frame of this.#frames.push(data)) {
+        await this.#enter()
+        const { done } = await this.#handling.onFrame(frame)
+        const before = this.#blocks
+        this.#blocks = done
+        this.#leave()
+        await before
+      }
+      this.#waitingBytes -= data.length
+      if (this.#waitingBytes <= MOST_WAITING_BYTES && this.#stream.readStatus === 'paused') this.#stream.resume()
+    }
+  }
+
+  async #enter(): Promise<void> {
+    this.#pass = this.#gate.enter(this.#owner)
+    await this.#pass.entered
+    if (turnSpent()) await nextTurn()
+  }
+
+  #leave(): void {
+    this.#pass?.leave()
+    this.#pass = null
+  }
+}

@@ -1,0 +1,265 @@
+import type { Stream } from '@libp2p/interface'
+import { multiaddr } from '@multiformats/multiaddr'
+import type { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { FrameReader } from '../../src/network/exchange/frame-reader.ts'
+import { InboundStream } from '../../src/network/exchange/inbound-stream.ts'
+import { decodeMessage, emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
+import { Misconduct } from '../../src/network/exchange/misconduct.ts'
+import { PeerChannel } from '../../src/network/exchange/peer-channel.ts'
+import { PeerWants } from '../../src/network/exchange/peer-wants.ts'
+import { varintBytes } from '../../src/network/exchange/varint.ts'
+import { WantQueue } from '../../src/network/exchange/want-queue.ts'
+import { FairGate } from '../../src/network/fair-gate.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { hostOf, rawBlock, someBlocks } from './support/blocks.ts'
+import { withNodes } from './support/node.ts'
+
+const PROTOCOL = '/ipfs/bitswap/1.2.0'
+const never = new AbortController().signal
+const LIMITS = { wants: 4_096, blocks: 0, presences: 0 }
+const wanted = rawBlock(Buffer.from('wanted'))
+/** Version 1, raw, SHA-256 of 32 bytes. */
+const PREFIX = Uint8Array.of(1, 0x55, 0x12, 32)
+
+/** A message without the length before it. */
+function bodyOf(message: Partial<ReturnType<typeof emptyMessage>>): Uint8Array {
+  const framed = Buffer.concat(encodeMessage({ ...emptyMessage(), ...message }))
+  return [...new FrameReader(framed.length).push(framed)][0] ?? new Uint8Array()
+}
+
+/** A field of bytes, so often. */
+function repeated(field: number, bytes: Uint8Array, count: number): Buffer {
+  const one = Buffer.concat([Uint8Array.of(field * 8 + 2, bytes.length), bytes])
+  return Buffer.alloc(one.length * count, one)
+}
+
+/** Blocks of one byte. */
+function junk(count: number): Uint8Array {
+  return repeated(3, Uint8Array.of(10, PREFIX.length, ...PREFIX, 18, 1, 7), count)
+}
+
+/** Wants on a channel to a peer that is not there. */
+function wantsOf(cids: readonly CID[]): { wants: PeerWants; answers: string[]; bytes: Uint8Array[] } {
+  const clock = new ManualClock()
+  const channel = new PeerChannel(() => new Promise(() => undefined), clock)
+  const wants = new PeerWants(channel, clock)
+  const answers: string[] = []
+  const bytes: Uint8Array[] = []
+  for (const cid of cids) {
+    void wants.ask(cid, false).answer.then(answer => {
+      answers.push(answer.kind)
+      if (answer.kind === 'block') bytes.push(answer.bytes)
+    })
+  }
+  return { wants, answers, bytes }
+}
+
+describe('of a message', () => {
+  test('with 500,000 wants those within the limit are decoded, and no more', () => {
+    const wants = repeated(1, Uint8Array.of(10, 2, 1, 0x55, 32, 1, 40, 1), 500_000)
+    const body = Buffer.concat([Uint8Array.of(10), varintBytes(wants.length), wants])
+    const message = decodeMessage(body, LIMITS)
+    expect(message.wants).toHaveLength(4_096)
+    expect(message.fields).toBeLessThan(4_096 * 7)
+    expect(decodeMessage(body, { ...LIMITS, wants: 0 }).fields).toBeLessThan(5)
+  })
+
+  test('with 363,636 blocks of one byte as many are read as were asked for, and no more', () => {
+    const body = junk(363_636)
+    for (const blocks of [0, 1, 7]) {
+      const message = decodeMessage(body, { ...LIMITS, blocks })
+      expect(message.blocks).toHaveLength(blocks)
+      expect(message.hasSurplusBlocks).toBe(true)
+      expect(message.fields).toBeLessThan(5 * (blocks + 1))
+    }
+  })
+
+  test('of nothing but fields that nobody knows some thousands are passed over, then it is refused', () => {
+    expect(() => decodeMessage(repeated(9, Uint8Array.of(), 2_000_000), LIMITS)).toThrow('too many fields')
+  })
+
+  test('nothing small keeps what it came in', async () => {
+    const padding = { prefix: PREFIX, data: new Uint8Array(100_000) }
+    const want = { cid: wanted.cid.bytes, cancel: false, presence: false, sendDontHave: true }
+    const block = { prefix: PREFIX, data: wanted.bytes }
+    const message = decodeMessage(bodyOf({ wants: [want], blocks: [block, padding] }), { ...LIMITS, blocks: 2 })
+    expect(message.wants[0]?.cid.buffer.byteLength).toBeLessThan(100)
+    const { wants, bytes } = wantsOf([wanted.cid])
+    expect(await wants.receive({ presences: [], blocks: message.blocks.slice(0, 1) })).toBe(true)
+    expect(bytes.map(bytes => [Buffer.from(bytes).toString(), bytes.buffer.byteLength])).toEqual([['wanted', 6]])
+  })
+})
+
+describe('of blocks', () => {
+  /** Counts which of them are looked at. */
+  function counted(blocks: ReadonlyArray<Uint8Array>) {
+    let looked = 0
+    const sent = blocks.map(data => ({
+      prefix: PREFIX,
+      get data() {
+        looked++
+        return data
+      },
+    }))
+    return { sent, looked: () => looked }
+  }
+
+  test('that nobody has asked for none is hashed', async () => {
+    const { sent, looked } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
+    expect(await wantsOf([]).wants.receive({ presences: [], blocks: sent })).toBe(true)
+    expect(looked()).toBe(0)
+  })
+
+  test('those behind the first that is none of the wanted are not hashed, and the peer is not asked again', async () => {
+    const { wants, answers } = wantsOf([wanted.cid])
+    const { sent, looked } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
+    expect(await wants.receive({ presences: [], blocks: sent })).toBe(false)
+    // Its length, and its bytes.
+    expect(looked()).toBeLessThan(4)
+    expect(answers).toEqual(['wrong'])
+  })
+
+  test('those that are asked for all come, large and small, in one message', async () => {
+    const blocks = [...someBlocks(20, 100), ...someBlocks(3, 100_000, 'large')]
+    const { wants, answers } = wantsOf(blocks.map(({ cid }) => cid))
+    expect(wants.expected).toBe(23)
+    const sent = blocks.map(({ bytes }) => ({ prefix: PREFIX, data: bytes }))
+    expect(await wants.receive({ presences: [], blocks: sent })).toBe(true)
+    expect(answers).toEqual(blocks.map(() => 'block'))
+  })
+})
+
+describe('wants that wait', () => {
+  const fill = (queue: WantQueue, count: number, seed: string): void => {
+    for (let i = 0; i < count; i++) queue.add(`${seed} ${i}`, { cid: wanted.cid, presence: true, sendDontHave: false })
+  }
+
+  test('have a bound for each peer, and a share once all are many', () => {
+    const all = { count: 0 }
+    const queues = Array.from({ length: 20 }, () => new WantQueue(all))
+    for (const [i, queue] of queues.entries()) fill(queue, 5_000, `peer ${i}`)
+    expect(queues.map(queue => queue.size)).toEqual(queues.map((_, i) => (i < 16 ? 4_096 : 128)))
+    expect(all.count).toBe(16 * 4_096 + 4 * 128)
+    expect(queues[0]?.take(4)).toHaveLength(4)
+    queues[1]?.delete('peer 1 0')
+    for (const queue of queues) queue.clear()
+    expect(all.count).toBe(0)
+  })
+})
+
+describe('misconduct', () => {
+  test('is borne some times, forgiven slowly, and then ends in ten minutes outside', async () => {
+    const clock = new ManualClock()
+    const misconduct = new Misconduct(clock)
+    const notes = (count: number) => Array.from({ length: count }, () => misconduct.note('a'))
+    expect(notes(7)).not.toContain(true)
+    await clock.advance(3 * 60_000)
+    expect(notes(3)).not.toContain(true)
+    expect(misconduct.isShutOut('a')).toBe(false)
+    expect(notes(1)).toEqual([true])
+    expect(misconduct.isShutOut('a')).toBe(true)
+    expect(misconduct.isShutOut('b')).toBe(false)
+    await clock.advance(10 * 60_000)
+    expect(misconduct.isShutOut('a')).toBe(false)
+  })
+})
+
+describe('a peer that floods', () => {
+  test('is left and shut out, while another is fetched from', () => {
+    const blocks = someBlocks(50, 50_000)
+    return withNodes([() => ({}), () => ({ blocks: hostOf(blocks) }), () => ({})], async (victim, honest, hostile) => {
+      const { libp2p } = hostile.helia
+      await libp2p.unhandle(PROTOCOL)
+      await libp2p.handle(PROTOCOL, () => undefined)
+      const asking = await victim.open(wanted.cid, { origins: hostile.addresses(), signal: never })
+      const answer = expect(asking.get(wanted.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+      await expect.poll(() => victim.peerCount()).toBe(1)
+      const body = junk(200_000)
+      const flood = async (): Promise<void> => {
+        const stream = await libp2p.dialProtocol(multiaddr(victim.addresses()[0] ?? ''), PROTOCOL)
+        for (let i = 0; i < 2; i++) for (const piece of [varintBytes(body.length), body]) stream.send(piece)
+        await stream.onDrain()
+      }
+      const fetching = await victim.open(wanted.cid, { origins: honest.addresses(), signal: never })
+      const fetched = blocks.map(({ cid }) => fetching.get(cid, { signal: never }))
+      for (let i = 0; i < 4; i++) await flood().catch(() => undefined)
+      expect((await Promise.all(fetched)).map(bytes => bytes.length)).toEqual(blocks.map(() => 50_000))
+      await answer
+      const isConnected = () => victim.helia.libp2p.getConnections(libp2p.peerId).length > 0
+      await expect.poll(isConnected, { timeout: 10_000 }).toBe(false)
+      await expect(flood()).rejects.toThrow()
+    })
+  })
+})
+
+describe('streams', () => {
+  class FakeStream extends EventTarget {
+    readStatus = 'readable'
+    pauses = 0
+    pause(): void {
+      this.pauses++
+      this.readStatus = 'paused'
+    }
+    resume(): void {
+      this.readStatus = 'readable'
+    }
+    send(data: Uint8Array): void {
+      this.dispatchEvent(Object.assign(new Event('message'), { data }))
+    }
+  }
+
+  /** A stream whose messages are noted by owner; each takes a turn of the loop. */
+  function streamOf(
+    owner: string,
+    gate: FairGate,
+    order: string[],
+    onFailure: (error: unknown) => void = () => undefined,
+  ) {
+    const stream = new FakeStream()
+    const onFrame = async () => {
+      order.push(owner)
+      await new Promise(resolve => setImmediate(resolve))
+      return { done: Promise.resolve() }
+    }
+    const handling = { onFrame, onBroken: () => order.push(`${owner} broke off`), onFailure }
+    new InboundStream(stream as unknown as Stream, new FrameReader(1_000), { owner, gate, handling })
+    return stream
+  }
+
+  const frames = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => Buffer.of(1, 7)))
+
+  test('of one peer do not hold up those of another: they are read by turns', async () => {
+    const order: string[] = []
+    const gate = new FairGate(1)
+    const greedy = Array.from({ length: 8 }, () => streamOf('greedy', gate, order))
+    const modest = streamOf('modest', gate, order)
+    for (const stream of greedy) stream.send(frames(100))
+    modest.send(frames(5))
+    await expect.poll(() => order.length).toBe(805)
+    expect(order.lastIndexOf('modest')).toBeLessThan(20)
+  })
+
+  test('that bring more than can be read are paused, and go on', async () => {
+    const order: string[] = []
+    const stream = streamOf('a', new FairGate(1), order)
+    const long = Buffer.concat([Buffer.of(0xe8, 0x07), Buffer.alloc(1_000)])
+    for (let i = 0; i < 300; i++) stream.send(long)
+    expect(stream.pauses).toBe(1)
+    await expect.poll(() => order.length).toBe(300)
+    expect(stream.readStatus).toBe('readable')
+  })
+
+  test('that end within a message, or send what is none, tell so once all before is read', async () => {
+    const order: string[] = []
+    const failures: unknown[] = []
+    const stream = streamOf('a', new FairGate(1), order)
+    stream.send(frames(2))
+    stream.send(Buffer.of(9, 1))
+    stream.dispatchEvent(new Event('close'))
+    await expect.poll(() => order).toEqual(['a', 'a', 'a broke off'])
+    const empty = streamOf('b', new FairGate(1), order, error => failures.push(error))
+    empty.send(new Uint8Array(1_000_000))
+    await expect.poll(() => failures).toEqual([expect.objectContaining({ message: 'too many messages are empty' })])
+  })
+})
