@@ -139,7 +139,7 @@ export class BlockExchange {
       this.#offended(peer)
     }
     const handling: FrameHandling = {
-      onFrame: async frame => ({ done: this.#looked(peer, await this.#decode(peer, frame)).catch(fail) }),
+      onFrame: async frame => ({ done: this.#looked(peer, this.#decode(peer, frame)).catch(fail) }),
       onBroken: () => peer.wants.interrupted('broke off'),
       onFailure: fail,
     }
@@ -153,12 +153,12 @@ export class BlockExchange {
     stream.addEventListener('close', () => peer.frames.delete(frames))
   }
 
-  async #decode(peer: Peer, frame: Uint8Array): Promise<ReceivedMessage> {
+  #decode(peer: Peer, frame: Uint8Array): ReceivedMessage {
     const held = [...peer.frames].reduce((sum, { bytes }) => sum + bytes, 0)
     if (held > MOST_FRAME_BYTES) throw new RangeError('too many long messages at once')
     const { expected } = peer.wants
     const message = decodeMessage(frame, { wants: MOST_WANTS, blocks: expected, presences: expected })
-    await peer.serving.receive(message)
+    peer.serving.receive(message)
     return message
   }
 

@@ -59,11 +59,9 @@ export class PeerServing {
   }
 
   /** Takes the wants of a message. @throws if one of them is for what is no CID */
-  async receive({ full, wants }: ExchangeMessage): Promise<void> {
+  receive({ full, wants }: ExchangeMessage): void {
     if (full) this.#wanted.clear()
     for (const want of wants) {
-      if (turnSpent()) await nextTurn()
-      if (this.#closed) return
       const cid = CID.decode(want.cid)
       const key = keyOfCid(cid)
       if (want.cancel) this.#wanted.delete(key)

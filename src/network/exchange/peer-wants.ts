@@ -89,10 +89,6 @@ export class PeerWants {
    * at.
    */
   async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
-    for (const { cid, has } of presences) {
-      if (turnSpent()) await nextTurn()
-      this.#told(keyOfCid(CID.decode(cid)), has)
-    }
     const large: Array<Promise<boolean>> = []
     for (const block of blocks) {
       if (turnSpent()) await nextTurn()
@@ -101,7 +97,13 @@ export class PeerWants {
       if (block.data.length > SMALL_BYTES) large.push(this.#take(block))
       else if (!(await this.#take(block))) return false
     }
-    return (await Promise.all(large)).every(wasWanted => wasWanted)
+    const wereWanted = await Promise.all(large)
+    // After the blocks: that one is missing may end what the others are for.
+    for (const { cid, has } of presences) {
+      if (turnSpent()) await nextTurn()
+      this.#told(keyOfCid(CID.decode(cid)), has)
+    }
+    return wereWanted.every(wasWanted => wasWanted)
   }
 
   /** What the peer sent was lost or cannot be read: it has to be asked again. */
