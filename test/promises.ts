@@ -107,6 +107,20 @@ export const promises: readonly KeptPromise[] = [
     test: { file: files, name: 'files without a row are found and removed' },
   },
   {
+    promise: 'garbage of a clock that was ahead goes',
+    file: 'src/ledger/block-table.ts',
+    find: '[...due, ...this.#garbageAhead.all(now, limit - due.length)]',
+    replace: 'due',
+    test: { file: files, name: 'garbage of a clock that was ahead goes' },
+  },
+  {
+    promise: 'nothing is completed that is not being staged',
+    file: 'src/ledger/root-table.ts',
+    find: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes === 1) return',
+    replace: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes < 2) return',
+    test: { file: blocks, name: 'a root that has been given up is not completed' },
+  },
+  {
     promise: 'what is being read is not collected',
     file: 'src/content/collector.ts',
     find: 'this.#ledger.droppedRoots(this.#leases.held(), lastRoot)',

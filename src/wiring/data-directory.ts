@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** The directories that engines of this process own, by place. Shared by all copies of this module. */
@@ -34,7 +35,7 @@ const RETRY_MS = 100
  * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
  * cannot be created or written.
  */
-export async function ownDataDirectory(dataDir: string): Promise<OwnedDirectory> {
+export async function ownDataDirectory(dataDir: string, logger: Logger): Promise<OwnedDirectory> {
   const path = join(dataDir, 'datastore')
   try {
     makeDirectory(dataDir, OWNERS_DIRECTORY)
@@ -70,6 +71,7 @@ export async function ownDataDirectory(dataDir: string): Promise<OwnedDirectory>
         await repair(datastore, path).catch((failure: unknown) => {
           throw unusable(dataDir, failure)
         })
+        logger.warn({ datastore: path }, 'the list of files of the datastore was damaged and has been made anew')
         continue
       }
       if (waited >= HANDOVER_MS) {

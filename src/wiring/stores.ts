@@ -69,7 +69,7 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
-    const owned = await ownDataDirectory(dataDir)
+    const owned = await ownDataDirectory(dataDir, options.logger)
     closers.push(() => owned.close())
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
@@ -84,7 +84,7 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     const ownBackends = new Map<string, number>()
     for (const { path, backendId, clusterIds } of await clusterDirectories(database, dataDir, options.clusters)) {
       for (const id of clusterIds) ownBackends.set(id, backendId)
-      const clusterOwned = await ownDataDirectory(path)
+      const clusterOwned = await ownDataDirectory(path, options.logger)
       closers.push(() => clusterOwned.close())
       blockFiles.set(backendId, await openBlockFiles(path))
       keepToOwner(path, options.logger)

@@ -183,6 +183,17 @@ describe('block store', () => {
     })
   })
 
+  test('a root that has been given up is not completed', async () => {
+    await withContentParts(async parts => {
+      const { cid, bytes } = await block('given up')
+      const staged = await parts.stage()
+      await staged.put(cid, bytes)
+      await staged.settle()
+      await parts.ledger.abandon(staged.rootId)
+      await expect(parts.complete(staged, cid)).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+    })
+  })
+
   test('what is being read is not collected until that is over', async () => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'leased')
