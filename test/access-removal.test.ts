@@ -15,7 +15,7 @@ import { withEngine } from './support/test-engine.ts'
 /** Waits for as many turns of the loop as it takes; gives up after very many. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {
-    if (turns > 1_000_000) throw new Error('it never came to be so')
+    if (turns > 20_000) throw new Error('it never came to be so')
     await turn()
   }
 }

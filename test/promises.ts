@@ -18,6 +18,8 @@ const files = 'test/content/files-and-rows.test.ts'
 const full = 'test/content/full-disk.test.ts'
 const queue = 'test/storage/write-queue.test.ts'
 const clusters = 'test/storage/cluster-directories.test.ts'
+const accessRules = 'test/catalogue/access.test.ts'
+const removal = 'test/access-removal.test.ts'
 
 /** Each test takes less than ten seconds. `npm run mutations` proves all of it. */
 export const promises: readonly KeptPromise[] = [
@@ -193,4 +195,60 @@ export const promises: readonly KeptPromise[] = [
   },
   ...borderPromises,
   ...gatewayPromises,
+  {
+    promise: 'a revoked key takes with it what it minted',
+    file: 'src/catalogue/sqlite/key-store.ts',
+    find: 'ON k.parent_id = minted.id)',
+    replace: 'ON k.parent_id = minted.id WHERE 0)',
+    test: { file: accessRules, name: 'a revoked key takes with it' },
+  },
+  {
+    promise: 'an account has no more live keys than its plan allows',
+    file: 'src/catalogue/sqlite/key-store.ts',
+    find: ">= maxKeys) return 'too_many'",
+    replace: ">= maxKeys * 2) return 'too_many'",
+    test: { file: accessRules, name: 'an account has at most so many' },
+  },
+  {
+    promise: 'a code of a second factor is good once',
+    file: 'src/catalogue/sqlite/second-factor-store.ts',
+    find: 'AND secret = ? AND enabled_at IS NOT NULL AND last_step < ?',
+    replace: 'AND secret = ? AND enabled_at IS NOT NULL AND ? > 0',
+    test: { file: accessRules, name: 'no code is good twice' },
+  },
+  {
+    promise: 'a node keeps an owner that is not disabled',
+    file: 'src/catalogue/sqlite/account-store.ts',
+    find: "return role === 'owner' && !disabled && ",
+    replace: "return role === 'owner' && disabled && ",
+    test: { file: accessRules, name: 'there is always an owner' },
+  },
+  {
+    promise: 'secrets of second factors are stored sealed',
+    file: 'src/access/second-factor.ts',
+    find: 'this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))',
+    replace: 'this.#store.begin(account.id, secret)',
+    test: { file: 'test/access-sealing.test.ts', name: 'a secret is stored sealed' },
+  },
+  {
+    promise: 'secrets that were stored in clear are sealed at the next start',
+    file: 'src/engine.ts',
+    find: '    await parts.get(T.secondFactor).sealStored()\n',
+    replace: '',
+    test: { file: 'test/access-sealing.test.ts', name: 'secrets that are stored in clear' },
+  },
+  {
+    promise: 'a deleted account is refused at once',
+    file: 'src/access/account-service.ts',
+    find: 'markDeleted(id, this.#clock.now())\n    this.#cache.clear()\n',
+    replace: 'markDeleted(id, this.#clock.now())\n',
+    test: { file: removal, name: 'can do nothing any more' },
+  },
+  {
+    promise: 'the removal of an account goes on after a restart',
+    file: 'src/engine.ts',
+    find: '    parts.get(T.accountRemoval).wake()\n',
+    replace: '',
+    test: { file: removal, name: 'by a command without a server' },
+  },
 ]
