@@ -109,7 +109,9 @@ export class RootTable {
     )
     const files = 'SELECT path, codec, multihash, size FROM root_files WHERE root_id = ?'
     this.#files = db.prepare(`${files} AND position >= ? ORDER BY position LIMIT ?`)
-    this.#filesOf = db.prepare(`${files} AND multihash = ? ORDER BY position LIMIT ? OFFSET ?`)
+    this.#filesOf = db.prepare(`
+      SELECT path, codec, multihash, size FROM root_files INDEXED BY root_files_by_content
+      WHERE root_id = ? AND multihash = ? ORDER BY position LIMIT ? OFFSET ?`)
     this.#countFilesOf = db.prepare('SELECT COUNT(*) AS count FROM root_files WHERE root_id = ? AND multihash = ?')
     this.#deleteFiles = db.prepare(`
       DELETE FROM root_files WHERE root_id = ? AND position IN

@@ -1,0 +1,92 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CensusTable } from '../../src/catalogue/sqlite/census-table.ts'
+import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
+import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Holds } from '../../src/ledger/holds.ts'
+import { RootTable } from '../../src/ledger/root-table.ts'
+import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+/**
+ * The plan of each statement, what it may visit and why that is enough. A row that is missing or not as it was fails
+ * the test; `UPDATE_PLANS=1` writes the plans anew, with the bounds and reasons that are there, to be looked at.
+ */
+const FILE = join(import.meta.dirname, 'statement-plans.json')
+
+interface Row {
+  sql: string
+  plan: string[]
+  /** What it visits at most: `one row`, `a page` or `a batch` (its LIMIT), `the waiting`, … */
+  bound: string
+  why: string
+}
+
+class ListeningDatabase extends Database {
+  readonly heard = new Set<string>()
+
+  override prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
+    // A base class opens the database before this one has its set.
+    this.heard?.add(sql.replaceAll(/\s+/g, ' ').trim())
+    return super.prepare<Params, Row>(sql)
+  }
+
+  planOf(sql: string): string[] {
+    const values = (sql.match(/\?/g) ?? []).map(() => null)
+    const rows = super.prepare<SqlValue[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+    return rows.map(({ detail }) => detail)
+  }
+}
+
+function withStatements(run: (plans: Map<string, string[]>) => void): Promise<void> {
+  return withTempDir(async dir => {
+    const db = new ListeningDatabase(join(dir, 'holdfast.db'))
+    try {
+      const roots = new RootTable(db)
+      new BlockTable(db)
+      new CensusTable(db)
+      sqliteContent(db, new WriteQueue(db), roots, new Holds(db, roots))
+      run(new Map([...db.heard].map(sql => [sql, db.planOf(sql)])))
+    } finally {
+      db.close()
+    }
+  })
+}
+
+function stored(): Row[] {
+  return JSON.parse(readFileSync(FILE, 'utf8')) as Row[]
+}
+
+describe('statements of ledger and content', () => {
+  test('each has the plan that is written down, its bound and the reason', async () => {
+    await withStatements(plans => {
+      if (process.env.UPDATE_PLANS === '1') {
+        const known = new Map(stored().map(row => [row.sql, row]))
+        const rows = [...plans].map(([sql, plan]) => ({ bound: '', why: '', ...known.get(sql), sql, plan }))
+        writeFileSync(FILE, `${JSON.stringify(rows, null, 2)}\n`)
+      }
+      const rows = stored()
+      expect(Object.fromEntries(plans)).toEqual(Object.fromEntries(rows.map(({ sql, plan }) => [sql, plan])))
+      expect(rows.filter(({ bound, why }) => bound === '' || why === '').map(({ sql }) => sql)).toEqual([])
+    })
+  })
+
+  test('none sorts what it has found, and none scans a table that grows', async () => {
+    await withStatements(plans => {
+      for (const [sql, plan] of plans) {
+        expect(
+          plan.filter(step => step.includes('TEMP B-TREE') && !sql.includes('DISTINCT')),
+          sql,
+        ).toEqual([])
+        const scans = plan.filter(
+          step => step.startsWith('SCAN') && !/SCAN (pragma_|counters|removals|\(subquery)/.test(step),
+        )
+        // A partial index that holds only what is looked for may be read from its beginning.
+        const unbounded = scans.filter(step => !/USING (COVERING )?INDEX/.test(step))
+        expect(unbounded, sql).toEqual([])
+      }
+    })
+  })
+})
