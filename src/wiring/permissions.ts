@@ -1,20 +1,25 @@
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from '../content/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
 import { DATA_KEY } from './data-key.ts'
 
 /** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
-const DIRECTORIES = ['datastore', 'blocks', 'tmp']
-const FILES = ['holdfast.db', 'holdfast.db-wal', 'holdfast.db-shm', 'secrets', DATA_KEY]
+const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']
+const FILES = ['secrets', 'takedowns.deny', DATA_KEY]
+/** The database, what belongs to it, and copies of it. */
+const DATABASE = 'holdfast.db'
 
 /**
  * Takes from all other users what a data directory keeps: password hashes, content, keys. The directory itself is
  * left as it was found, since they may be meant to reach `import/` through it; that they can read it is logged.
  */
 export function keepToOwner(dataDir: string, logger: Logger): void {
-  for (const name of DIRECTORIES) restrict(join(dataDir, name), OWNERS_DIRECTORY, logger)
-  for (const name of FILES) restrict(join(dataDir, name), OWNERS_FILE, logger)
+  for (const name of readdirSync(dataDir)) {
+    const isOurs = FILES.includes(name) || name.startsWith(DATABASE)
+    if (DIRECTORIES.includes(name)) restrict(join(dataDir, name), OWNERS_DIRECTORY, logger)
+    else if (isOurs) restrict(join(dataDir, name), OWNERS_FILE, logger)
+  }
   if (!othersMayUse(statSync(dataDir))) return
   const mend = `"chmod 700 ${dataDir}" keeps them out; whoever fills its import folder as another user then needs a root elsewhere (importRoots)`
   logger.warn({ dataDir }, `other users of this machine can read the data directory: ${mend}`)

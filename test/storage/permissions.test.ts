@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
@@ -114,6 +114,7 @@ describe.skipIf(process.platform === 'win32')('permissions', () => {
       const dataDir = join(dir, 'data')
       await mkdir(dataDir)
       await (await createEngine({ dataDir })).stop()
+      await writeFile(join(dataDir, 'holdfast.db.schema-1'), 'a copy')
       await chmod(dataDir, mode)
       for (const name of await readdir(dataDir)) await chmod(join(dataDir, name), 0o755)
       const { told, logger } = warnings()
