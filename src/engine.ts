@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { AccountService } from './access/account-service.ts'
 import type { KeyService } from './access/key-service.ts'
+import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { ClusterRegistry } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
 import type { Verified, VerifyOptions } from './content/verifier.ts'
@@ -24,6 +25,7 @@ import type { Border } from './wiring/border.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
+import { provideBackups } from './wiring/provide-backups.ts'
 import { provideContent, provideWrites } from './wiring/provide-content.ts'
 import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideGateway } from './wiring/provide-gateway.ts'
@@ -64,6 +66,11 @@ export interface Engine extends Border, AsyncDisposable {
   addresses(): string[]
   /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
   verify(options?: VerifyOptions): Promise<Verified>
+  /**
+   * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
+   * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
+   */
+  backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
@@ -112,6 +119,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const { importRoots, ownBackends } = stores
     provideAccess(parts, config, stores.secrets)
     provideContent(parts, options, stores)
+    provideBackups(parts, stores, resolve(dataDir), config.backupRoots ?? [])
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
     provideHttp(parts, config)
@@ -185,6 +193,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     addresses: () => node?.addresses() ?? [],
     stats: () => statistics.read(),
     verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
+    backup: (directory, backupOptions) => parts.get(T.backups).run(directory, backupOptions),
     stop: () => {
       stopping ??= stop()
       return stopping

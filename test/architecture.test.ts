@@ -11,7 +11,7 @@ const LAYERS = [
   'adapters',
   'src/index.ts',
   'src/engine.ts',
-  ...['src/wiring', 'src/contract', 'src/gateway', 'src/http', 'src/pins', 'src/clusters', 'src/access'],
+  ...['src/wiring', 'src/contract', 'src/gateway', 'src/http', 'src/backup', 'src/pins', 'src/clusters', 'src/access'],
   ...['src/content', 'src/network', 'src/catalogue', 'src/ledger', 'src/storage', 'src/domain'],
 ]
 

@@ -57,9 +57,15 @@ export class BlockFiles {
     }
   }
 
+  /** The file of a block, whether it is there or not. */
+  pathOf(multihash: Uint8Array): string {
+    const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
+    return join(this.#dir, dir, file)
+  }
+
   /** Writes a block whole. Returns the directory whose sync makes its name durable. */
   async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
-    const path = this.#pathOf(multihash)
+    const path = this.pathOf(multihash)
     const temp = join(this.#tempDir, randomUUID())
     try {
       if (this.#threads !== null && isShared(bytes)) await this.#writeInThread(this.#threads, temp, path, bytes)
@@ -74,7 +80,7 @@ export class BlockFiles {
   /** The block's first `size` bytes; fewer if the file is shorter, null if there is none. */
   async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {
-      return await this.fileSystem.read(this.#pathOf(multihash), size)
+      return await this.fileSystem.read(this.pathOf(multihash), size)
     } catch (error) {
       if (fileErrorCode(error) === 'ENOENT') return null
       throw error
@@ -83,7 +89,7 @@ export class BlockFiles {
 
   /** Removes the block's file if it is there. Returns the directory whose sync makes that durable. */
   async remove(multihash: Uint8Array): Promise<string> {
-    const path = this.#pathOf(multihash)
+    const path = this.pathOf(multihash)
     try {
       await this.fileSystem.unlink(path)
     } catch (error) {
@@ -114,13 +120,8 @@ export class BlockFiles {
     const names = await this.fileSystem.list(join(this.#dir, directory))
     return names.flatMap(name => {
       const multihash = multihashOf(name)
-      return multihash !== null && this.#pathOf(multihash) === join(this.#dir, directory, name) ? [multihash] : []
+      return multihash !== null && this.pathOf(multihash) === join(this.#dir, directory, name) ? [multihash] : []
     })
-  }
-
-  #pathOf(multihash: Uint8Array): string {
-    const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
-    return join(this.#dir, dir, file)
   }
 
   async #writeInThread(

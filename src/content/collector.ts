@@ -35,6 +35,9 @@ export class Collector {
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
+  /** How many want nothing deleted at the moment. */
+  #holds = 0
+  #released = Promise.withResolvers<void>()
 
   constructor(
     ledger: Ledger,
@@ -64,18 +67,35 @@ export class Collector {
   /** Ends after the batch under way. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#released.resolve()
     this.#cancelTimer?.()
     await this.#running?.catch(() => undefined)
+  }
+
+  /** Has nothing deleted from when this resolves until what it returns is called, once. */
+  async hold(): Promise<() => void> {
+    if (this.#holds++ === 0) this.#released = Promise.withResolvers()
+    await this.#running?.catch(() => undefined)
+    return () => {
+      if (--this.#holds === 0) this.#released.resolve()
+    }
   }
 
   /** Collects until nothing is left that has been garbage for `graceMs`. */
   async collect(graceMs: number = this.#options.graceMs): Promise<Collected> {
     // One collection at a time; whoever asks meanwhile wants what is garbage now to go.
-    while (this.#running !== null) await this.#running.catch(() => undefined)
+    while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
+      await (this.#running?.catch(() => undefined) ?? this.#released.promise)
+    }
     this.#running = this.#collect(graceMs).finally(() => {
       this.#running = null
     })
     return this.#running
+  }
+
+  /** Whether a collection under way is to end after its batch. */
+  get #ends(): boolean {
+    return this.#stopped || this.#holds > 0
   }
 
   async #collect(graceMs: number): Promise<Collected> {
@@ -84,14 +104,14 @@ export class Collector {
     await this.#deleteFiles(this.#ledger.deleting())
     // Roots that are dropped from here on are the next collection's, or this one might never end.
     const lastRoot = this.#ledger.lastRoot()
-    const nextRoots = (): number[] => (this.#stopped ? [] : this.#ledger.droppedRoots(this.#leases.held(), lastRoot))
+    const nextRoots = (): number[] => (this.#ends ? [] : this.#ledger.droppedRoots(this.#leases.held(), lastRoot))
     for (let roots = nextRoots(); roots.length > 0; roots = nextRoots()) {
       for (const rootId of roots) {
-        while (!this.#stopped && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
+        while (!this.#ends && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
         collected.roots++
       }
     }
-    for (let more = true; more && !this.#stopped; ) {
+    for (let more = true; more && !this.#ends; ) {
       const now = this.#clock.now()
       const batch = await this.#ledger.takeGarbage(now - graceMs, now)
       const kept = await this.#deleteFiles(batch.files)
@@ -99,7 +119,7 @@ export class Collector {
       collected.bytes += kept.reduce((bytes, block) => bytes - block.size, batch.bytes)
       more = batch.more
     }
-    if (!this.#stopped) await this.#removeStrays()
+    if (!this.#ends) await this.#removeStrays()
     this.#options.onCollected?.(collected)
     return collected
   }

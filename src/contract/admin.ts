@@ -1,15 +1,17 @@
 import { Type } from 'typebox'
 import type { AccountService } from '../access/account-service.ts'
+import type { BackupOutcome } from '../backup/back-up.ts'
+import type { Backups } from '../backup/backups.ts'
 import type { Collector } from '../content/collector.ts'
 import type { Verified, Verifier } from '../content/verifier.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
+import type { ApiRequest, ApiResponse } from '../http/types.ts'
 import type { Statistics } from '../pins/statistics.ts'
 import { pageRequest, positiveInteger } from './page-query.ts'
 import { presentManagedAccount, presentSessions } from './presenters.ts'
 import { progressLines } from './progress-lines.ts'
-import { bodyReader } from './schemas.ts'
+import { bodyReader, required } from './schemas.ts'
 import type { Pins, SessionLists } from './services.ts'
 
 /** What the owner's handlers are made of. */
@@ -17,6 +19,7 @@ export interface AdminServices {
   statistics: Pick<Statistics, 'read'>
   collector: Pick<Collector, 'collect'>
   verifier: Pick<Verifier, 'verify'>
+  backups: Pick<Backups, 'runBelowRoots'>
   accounts: Pick<AccountService, 'page' | 'get' | 'setDisabled' | 'delete'>
   sessions: SessionLists
   pins: Pick<Pins, 'usage'>
@@ -29,6 +32,8 @@ const YEAR_SECONDS = 31_536_000
 const readCollectBody = bodyReader(
   Type.Object({ graceSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: YEAR_SECONDS })) }),
 )
+
+const readBackupBody = bodyReader(Type.Object({ directory: required }))
 
 /** What the owner of a node may see of all of it, and have done to it. */
 export class AdminRoutes {
@@ -51,11 +56,24 @@ export class AdminRoutes {
   /** POST /verify: the outcome, or for who accepts `application/x-ndjson` a line after each step and the outcome last. */
   verify = async ({ request, requestId }: AuthenticatedContext): Promise<ApiResponse> => {
     const { verifier } = this.#services
-    if (!/\bapplication\/x-ndjson\b/i.test(request.header('accept') ?? '')) {
+    if (!wantsLines(request)) {
       return jsonResponse(200, await verifier.verify({ signal: request.signal }))
     }
     const lines = progressLines<object, Verified>(requestId, (onProgress, unread) =>
       verifier.verify({ signal: AbortSignal.any([request.signal, unread]), onProgress }),
+    )
+    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
+  }
+
+  /** POST /backup: lines as those of {@link verify}. */
+  backup = async ({ request, requestId }: AuthenticatedContext): Promise<ApiResponse> => {
+    const { directory } = await readBackupBody(request)
+    const { backups } = this.#services
+    if (!wantsLines(request)) {
+      return jsonResponse(200, await backups.runBelowRoots(directory, { signal: request.signal }))
+    }
+    const lines = progressLines<object, BackupOutcome>(requestId, (onProgress, unread) =>
+      backups.runBelowRoots(directory, { signal: AbortSignal.any([request.signal, unread]), onProgress }),
     )
     return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
   }
@@ -108,4 +126,8 @@ export class AdminRoutes {
     const account = await this.#services.accounts.setDisabled(context.param('id'), disabled)
     return jsonResponse(200, presentManagedAccount(account, await this.#services.pins.usage(account.id)))
   }
+}
+
+function wantsLines(request: ApiRequest): boolean {
+  return /\bapplication\/x-ndjson\b/i.test(request.header('accept') ?? '')
 }

@@ -86,6 +86,7 @@ export const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(text),
     importRoots: Type.Optional(Type.Array(text)),
+    backupRoots: Type.Optional(Type.Array(text)),
     clusters: Type.Optional(Type.Array(clusterSchema, { minItems: 1 })),
     defaultCluster: Type.Optional(text),
     plans: Type.Optional(Type.Record(Type.String(), planSchema)),

@@ -64,6 +64,8 @@ export interface EngineConfig {
   publicUrl?: string
   /** Directories below which server-path uploads may read. Given ones replace `<dataDir>/import`. */
   importRoots?: readonly string[]
+  /** Directories below which backups go that the owner asks for over HTTP. Default: none, so none can be asked for. */
+  backupRoots?: readonly string[]
   /** Given clusters replace the six known ones. */
   clusters?: readonly ClusterDefinition[]
   defaultCluster?: string

@@ -48,6 +48,7 @@ export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = {
   BLOCK_DAMAGED: 500,
   REDIRECTS_INVALID: 500,
   DATA_DIR_IN_USE: 500,
+  BACKUP_UNUSABLE: 500,
   DATA_DIR_UNUSABLE: 500,
   DATA_DIR_NEWER: 500,
   CONFIG_INVALID: 500,
@@ -80,6 +81,7 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
 /** Codes about the node itself, for its operator alone: messages may name local paths, or what is wrong with a disk. */
 const INTERNAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DATA_DIR_IN_USE',
+  'BACKUP_UNUSABLE',
   'DATA_DIR_UNUSABLE',
   'DATA_DIR_NEWER',
   'CONFIG_INVALID',

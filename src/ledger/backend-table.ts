@@ -21,6 +21,11 @@ export function backendOf(db: Database, identity: string): BackendRow | undefine
   return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE identity = ?`).get(identity)
 }
 
+/** Those of clusters with a data directory of their own. */
+export function backends(db: Database): BackendRow[] {
+  return db.prepare<[], BackendRow>(`SELECT ${COLUMNS} FROM backends`).all()
+}
+
 /** Gives a data directory a number in the ledger. Returns it. */
 export function insertBackend(db: Database, dataDir: string, identity: string): number {
   const insert = db.prepare<[string, string]>('INSERT INTO backends (data_dir, identity) VALUES (?, ?)')

@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
-import { keepCopy } from './kept-copy.ts'
+import { keepCopy, makeOwnersFile, syncNow } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 
 /** What SQLite stores; booleans are 0 or 1. */
@@ -15,6 +15,8 @@ export interface Statement<Params extends SqlValue[], Row> {
 
 /** How long a statement waits for another process that is writing, such as the account commands. */
 const BUSY_TIMEOUT_MS = 5_000
+/** Pages that a copy takes before it gives the loop back. */
+const COPIED_AT_ONCE = 200
 
 /**
  * The one SQLite database of a data directory, opened and brought up to the newest schema; as it was before, it is
@@ -27,19 +29,16 @@ export class Database {
   #closed = false
 
   /**
+   * @param options.readonly for a copy that nobody writes to, and which is not migrated
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file, `DATA_DIR_UNUSABLE` if it cannot be
    * opened, written or read as a database.
    */
-  constructor(file: string) {
+  constructor(file: string, { readonly = false }: { readonly?: boolean } = {}) {
     let sqlite: SqliteDatabase.Database | undefined
     try {
-      sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS })
-      sqlite.pragma('journal_mode = WAL')
-      sqlite.pragma('synchronous = FULL')
-      sqlite.pragma('cache_size = -65536')
-      sqlite.pragma('mmap_size = 0')
-      sqlite.pragma('wal_autocheckpoint = 1000')
-      migrate(sqlite, file)
+      sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS, readonly })
+      if (readonly) checkSchema(sqlite, file)
+      else prepareForWriting(sqlite, file)
     } catch (cause) {
       sqlite?.close()
       if (cause instanceof HoldfastError) throw cause
@@ -98,6 +97,27 @@ export class Database {
     return this.#sqlite.inTransaction
   }
 
+  /**
+   * Copies the database while it is in use, as it is when this resolves, into a file of its own that is on the disk by
+   * then. The file must not be there yet.
+   *
+   * @throws the signal's reason
+   */
+  async copyTo(file: string, signal?: AbortSignal): Promise<void> {
+    this.#checkOpen()
+    makeOwnersFile(file)
+    const progress = (): number => {
+      signal?.throwIfAborted()
+      return COPIED_AT_ONCE
+    }
+    await this.#sqlite.backup(file, { progress })
+    // As one file: with a log beside it, it could not be read where it cannot be written.
+    const copy = new SqliteDatabase(file)
+    copy.pragma('journal_mode = DELETE')
+    copy.close()
+    syncNow(file)
+  }
+
   /** Changes when another connection has committed; never by this one's own commits. */
   dataVersion(): number {
     this.#checkOpen()
@@ -115,14 +135,27 @@ export class Database {
   }
 }
 
+function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void {
+  sqlite.pragma('journal_mode = WAL')
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('cache_size = -65536')
+  sqlite.pragma('mmap_size = 0')
+  sqlite.pragma('wal_autocheckpoint = 1000')
+  migrate(sqlite, file)
+}
+
+/** Returns the schema that a database has. */
+function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
+  const version = sqlite.pragma('user_version', { simple: true }) as number
+  if (version <= migrations.length) return version
+  throw new HoldfastError(
+    'DATA_DIR_NEWER',
+    `${file} has schema ${version}, written by a newer Holdfast; this one knows up to ${migrations.length}`,
+  )
+}
+
 function migrate(sqlite: SqliteDatabase.Database, file: string): void {
-  const version = (): number => sqlite.pragma('user_version', { simple: true }) as number
-  if (version() > migrations.length) {
-    throw new HoldfastError(
-      'DATA_DIR_NEWER',
-      `${file} has schema ${version()}, written by a newer Holdfast; this one knows up to ${migrations.length}`,
-    )
-  }
+  const version = (): number => checkSchema(sqlite, file)
   if (version() === migrations.length) return
   if (version() > 0) keepCopy(sqlite, file, version())
   sqlite

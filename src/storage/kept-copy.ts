@@ -19,21 +19,26 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
   if (existsSync(copy)) return
   const unfinished = `${copy}.part`
   rmSync(unfinished, { force: true })
-  // Made empty first, for SQLite would let everybody read what it makes.
-  closeSync(openSync(unfinished, 'w', 0o600))
+  makeOwnersFile(unfinished)
   try {
     sqlite.prepare('VACUUM INTO ?').run(unfinished)
-    sync(unfinished)
+    syncNow(unfinished)
     renameSync(unfinished, copy)
   } catch (error) {
     rmSync(unfinished, { force: true })
     throw error
   }
   // Windows cannot open a directory.
-  if (platform() !== 'win32') sync(dirname(copy))
+  if (platform() !== 'win32') syncNow(dirname(copy))
 }
 
-function sync(path: string): void {
+/** Makes an empty file for a copy, since SQLite would let everybody read what it makes itself. */
+export function makeOwnersFile(path: string): void {
+  closeSync(openSync(path, 'wx', 0o600))
+}
+
+/** Returns once a file or directory is on the disk. */
+export function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {
     fsyncSync(opened)

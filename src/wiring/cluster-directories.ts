@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { OWNERS_DIRECTORY } from '../content/file-system.ts'
+import { replaceFile } from '../content/replace-file.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
@@ -9,7 +10,6 @@ import { backendAt, backendOf, hasBlocks, insertBackend, updateBackend } from '.
 import type { Database } from '../storage/database.ts'
 import { placeOf } from './data-directory.ts'
 import { makeDirectory } from './make-directory.ts'
-import { replaceFile } from './replace-file.ts'
 
 /** The file in the data directory of a cluster that says which one it is. */
 const IDENTITY = 'identity'

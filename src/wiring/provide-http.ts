@@ -60,6 +60,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, up
           version: VERSION,
         }),
         ...createAdminRoutes({
+          backups: p.get(T.backups),
           statistics: p.get(T.statistics),
           collector: p.get(T.collector),
           verifier: p.get(T.verifier),

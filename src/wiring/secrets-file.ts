@@ -3,8 +3,8 @@ import Type from 'typebox'
 import { Value } from 'typebox/value'
 import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
 import { OWNERS_FILE } from '../content/file-system.ts'
+import { replaceFile } from '../content/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { replaceFile } from './replace-file.ts'
 
 const schema = Type.Object({
   signingKeys: Type.Array(

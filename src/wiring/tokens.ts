@@ -13,6 +13,7 @@ import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SessionTokens } from '../access/session-token.ts'
 import type { SignUp } from '../access/sign-up.ts'
+import type { Backups } from '../backup/backups.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import type { StagingBackend } from '../clusters/cluster-backend.ts'
@@ -84,6 +85,7 @@ export const T = {
   collector: token<Collector>('collector'),
   liveContent: token<LiveContent>('liveContent'),
   verifier: token<Verifier>('verifier'),
+  backups: token<Backups>('backups'),
 
   /** What the node asks others with, if networking is on. */
   network: token<{ fetcher: BlockFetcher | null; peerCount(): number }>('network'),

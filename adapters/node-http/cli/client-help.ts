@@ -122,6 +122,31 @@ them, and ends with exit code 1 if there are any. Uploading the same content aga
 
 ${OWNER}`,
 
+  backup: `Usage: holdfast backup DIR [flags]
+
+Backs everything up into a directory, while everything else goes on; nothing is deleted meanwhile. Repeated, it adds
+what is new and takes out what is gone. Where the file system can, blocks are links: a backup on the same disk costs
+little, and is lost with that disk. The running server writes below its option backupRoots only.
+
+  holdfast backup /backups/holdfast --data-dir ./data
+
+  --keys DIR       where the keys go (default: keys in the backup); with --data-dir
+${OWNER}`,
+
+  restore: `Usage: holdfast restore BACKUP --data-dir DIR [flags]
+
+Makes a data directory of a backup, every block checked. It is a node of its own: others do not know it, and all sign in
+again; API keys, passwords and second factors go on as they were.
+
+  holdfast restore /backups/holdfast --data-dir ./restored
+
+  --data-dir DIR   missing or empty
+  --keys DIR       where the keys of the backup are (default: keys in it)
+  --same-node      keep identity and sessions, for when the other node is gone for good
+  --partial        restore what is whole where blocks are damaged (then exit code 1)
+  --json           results as JSON, one object a line
+  --help           this text`,
+
   accounts: `Usage: holdfast accounts [flags]
 
 Shows all accounts, oldest first, and what each of them keeps.

@@ -24,6 +24,8 @@ The node as its owner, through the running server or on its data directory:
   stats                  show how much it holds
   gc                     delete what no pin needs any more
   verify                 check every block
+  backup                 back everything up, while it is in use
+  restore                make a data directory of a backup
   accounts               show all accounts and what they keep
   takedown add           have the gateway refuse content
   takedown remove        let it be served again

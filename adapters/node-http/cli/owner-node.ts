@@ -5,6 +5,7 @@ import { ApiClient, type JsonObject, jsonBody } from './api-client.ts'
 import { listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
+import type { RequestBody } from './http-exchange.ts'
 import { endWithReader, isoTime } from './output.ts'
 import { type Environment, readSettings } from './settings.ts'
 
@@ -14,6 +15,11 @@ export interface OwnerNode {
   collect(graceSeconds: number | undefined): Promise<JsonObject>
   /** `onProgress` is told the bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
+  /** `keys` only for a data directory; `onProgress` as with verify. */
+  backup(
+    target: { directory: string; keys: string | undefined },
+    onProgress: (bytes: number) => void,
+  ): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
   takedowns(): AsyncIterable<readonly JsonObject[]>
   takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
@@ -66,15 +72,10 @@ function remoteNode(client: ApiClient): OwnerNode {
     stats: () => client.request('GET', '/stats'),
     // Nothing is heard until everything is freed.
     collect: graceSeconds => client.request('POST', '/gc', { body: jsonBody({ graceSeconds }), idleMs: 0 }),
-    verify: async onProgress => {
-      const headers = { accept: 'application/x-ndjson' }
-      for await (const line of client.lines('POST', '/verify', { headers })) {
-        const { done, ...outcome } = line
-        if (done === true) return outcome
-        if (typeof line.error === 'string') throw new HoldfastError('UNAVAILABLE', `${line.message} (${line.code})`)
-        onProgress(numberOf(line, 'bytes') ?? 0)
-      }
-      throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
+    verify: onProgress => followed(client, '/verify', undefined, onProgress),
+    backup: ({ directory, keys }, onProgress) => {
+      if (keys !== undefined) throw usageError('--keys goes with --data-dir: a server puts the keys into the backup')
+      return followed(client, '/backup', jsonBody({ directory }), onProgress)
     },
     async *accounts() {
       let seen = 0
@@ -101,12 +102,32 @@ function remoteNode(client: ApiClient): OwnerNode {
   }
 }
 
+/** Long work of a server, which tells how far it is. */
+async function followed(
+  client: ApiClient,
+  path: string,
+  body: RequestBody | undefined,
+  onProgress: (bytes: number) => void,
+): Promise<JsonObject> {
+  const headers = { accept: 'application/x-ndjson' }
+  for await (const line of client.lines('POST', path, { headers, body })) {
+    const { done, ...outcome } = line
+    if (done === true) return outcome
+    if (typeof line.error === 'string') throw new HoldfastError('UNAVAILABLE', `${line.message} (${line.code})`)
+    onProgress(numberOf(line, 'bytes') ?? 0)
+  }
+  throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
+}
+
 /** An engine of our own on the directory. */
 function localNode(engine: Engine): OwnerNode {
   return {
     stats: async () => ({ ...(await engine.stats()) }),
     collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
+    backup: async ({ directory, keys }, onProgress) => ({
+      ...(await engine.backup(directory, { keys, onProgress: ({ bytes }) => onProgress(bytes) })),
+    }),
     async *takedowns() {
       for (let after: string | null = null; ; ) {
         const { rows, next } = engine.takedowns.page({ after, limit: 1000 })

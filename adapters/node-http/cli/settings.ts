@@ -114,9 +114,10 @@ function readConfigFile(file: string): EngineConfig {
 
 /** Relative paths in a config file mean from where the file is, wherever the command is run. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
-  const { importRoots, clusters, gateway } = config
+  const { importRoots, backupRoots, clusters, gateway } = config
   return {
     ...config,
+    ...(backupRoots && { backupRoots: backupRoots.map(root => resolve(directory, root)) }),
     ...(importRoots && { importRoots: importRoots.map(root => resolve(directory, root)) }),
     ...(gateway?.denylist && { gateway: { ...gateway, denylist: resolve(directory, gateway.denylist) } }),
     ...(clusters && {

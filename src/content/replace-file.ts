@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
-import { nodeFileSystem } from '../content/file-system.ts'
+import { nodeFileSystem } from './file-system.ts'
 
 /** Gives a file another text. Either the old one is there or the new one, whenever the power goes. */
 export async function replaceFile(path: string, text: string, files = nodeFileSystem): Promise<void> {

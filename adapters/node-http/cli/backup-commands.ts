@@ -1,0 +1,67 @@
+import { resolve } from 'node:path'
+import { HoldfastError, restoreBackup } from '../../../src/index.ts'
+import type { JsonObject } from './api-client.ts'
+import { numberOf, textOf } from './api-command.ts'
+import { readArguments, requireFlag } from './arguments.ts'
+import { endWithReader, print, printJson } from './output.ts'
+import { withOwnerNode } from './owner-node.ts'
+import { ProgressBar } from './progress-bar.ts'
+import type { Environment } from './settings.ts'
+import { countOf, formatBytes } from './text.ts'
+
+/** `backup`: through the running server, or of a data directory that none has open. */
+export function backUp(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['keys'], words: { what: 'a directory', min: 1, max: 1 } } as const
+  return withOwnerNode(args, env, grammar, async ({ node, flags, words: [directory = ''], json }) => {
+    const bar = new ProgressBar('backing up', null)
+    const keys = flags.keys === undefined ? undefined : resolve(flags.keys)
+    const outcome = await node
+      .backup({ directory: resolve(directory), keys }, bytes => bar.update(bytes))
+      .finally(() => bar.end())
+    const missing = Array.isArray(outcome.missing) ? outcome.missing : []
+    if (json) printJson(outcome)
+    else for (const line of backupLines(outcome)) print(line)
+    if (missing.length > 0) {
+      throw new HoldfastError('BLOCK_DAMAGED', `the store itself lacks ${countOf(missing.length, 'block')}: see verify`)
+    }
+  })
+}
+
+function backupLines(outcome: JsonObject): string[] {
+  const number = (name: string): number => numberOf(outcome, name) ?? 0
+  const all = `${countOf(number('blocks'), 'block')}, ${formatBytes(number('bytes'))}`
+  return [
+    `${textOf(outcome, 'directory')}  ${all}, ${number('newBlocks')} new; database ${formatBytes(number('databaseBytes'))}`,
+    `keep ${textOf(outcome, 'keys')} elsewhere: with it, what is sealed in the database can be read`,
+  ]
+}
+
+/** `restore`. */
+export async function restore(args: readonly string[], _env: Environment): Promise<boolean> {
+  const given = readArguments(args, {
+    values: ['data-dir', 'keys'],
+    switches: ['same-node', 'partial', 'json'],
+    words: { what: 'the directory of a backup', min: 1, max: 1 },
+  })
+  if (given === null) return false
+  endWithReader()
+  const [backup = ''] = given.words
+  const dataDir = requireFlag(given.flags, 'data-dir')
+  const bar = new ProgressBar('restoring', null)
+  const restored = await restoreBackup({
+    ...{ backup, dataDir, keys: given.flags.keys },
+    ...{ sameNode: given.switches.has('same-node'), partial: given.switches.has('partial') },
+    onProgress: ({ bytes }) => bar.update(bytes),
+  }).finally(() => bar.end())
+  if (given.switches.has('json')) {
+    printJson(restored)
+  } else {
+    print(`${restored.dataDir}  ${countOf(restored.blocks, 'block')}, ${formatBytes(restored.bytes)}, checked`)
+    for (const { was, is } of restored.clusterDirs) print(`clusters: what was in ${was} is in ${is}: set dataDir to it`)
+    for (const cid of restored.damaged) print(`${cid}  missing or damaged`)
+  }
+  if (restored.damaged.length > 0) {
+    throw new HoldfastError('BLOCK_DAMAGED', `${countOf(restored.damaged.length, 'block')} could not be restored`)
+  }
+  return true
+}

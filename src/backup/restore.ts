@@ -1,0 +1,188 @@
+import { constants } from 'node:fs'
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { BlockFiles } from '../content/block-files.ts'
+import { nodeFileSystem, OWNERS_DIRECTORY } from '../content/file-system.ts'
+import { replaceFile } from '../content/replace-file.ts'
+import { matches } from '../domain/block-hash.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
+import type { StoredBlock } from '../ledger/block-table.ts'
+import { CopiedLedger } from '../ledger/copied-ledger.ts'
+import { storeIn } from './back-up.ts'
+import { measure, readManifest, unusable } from './manifest.ts'
+
+export interface RestoreOptions {
+  /** Where the keys of the backup are; default `keys` in it. */
+  keys?: string | undefined
+  /**
+   * Go on where blocks are damaged or missing: what needs them is then damaged, until the same content is uploaded
+   * again. Default false: nothing is restored then.
+   */
+  partial?: boolean | undefined
+  signal?: AbortSignal | undefined
+  /** Called with the blocks gone through so far, and their bytes. */
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
+}
+
+export interface RestoreOutcome {
+  dataDir: string
+  /** Of the backup. */
+  createdAt: string
+  blocks: number
+  bytes: number
+  /** CIDs of blocks that the backup does not have whole. */
+  damaged: string[]
+  /** Directories that clusters have of their own, which the configuration has to name as their `dataDir`. */
+  clusterDirs: Array<{ was: string; is: string }>
+}
+
+const BATCH = 256
+const DATABASE = 'holdfast.db'
+
+/**
+ * Makes a data directory of a backup, every block checked by its hash. The directory is one only once all of it is on
+ * the disk: the database goes in last.
+ *
+ * @param bringKeys gives the new directory its keys, from the directory with those of the backup
+ * @throws HoldfastError `BACKUP_UNUSABLE` for a backup that is not whole, `DATA_DIR_UNUSABLE` for a directory that is
+ * not empty, `BLOCK_DAMAGED` for damage, unless it is to be accepted
+ */
+export async function restore(
+  from: string,
+  to: string,
+  bringKeys: (keys: string, ledger: CopiedLedger) => Promise<void>,
+  options: RestoreOptions = {},
+): Promise<RestoreOutcome> {
+  const directory = resolve(from)
+  const dataDir = resolve(to)
+  const manifest = await readManifest(directory)
+  if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
+  const { file, bytes, sha256 } = manifest.database
+  const stored = await measure(join(directory, file)).catch(cause => {
+    throw unusable(directory, `its database ${file} cannot be read`, cause)
+  })
+  if (stored.bytes !== bytes || stored.sha256 !== sha256) throw unusable(directory, `its database ${file} is damaged`)
+  await prepare(dataDir)
+  const unfinished = join(dataDir, `${DATABASE}.restored`)
+  await copyFile(join(directory, file), unfinished, constants.COPYFILE_EXCL)
+  const ledger = new CopiedLedger(unfinished, { readonly: false })
+  let outcome: RestoreOutcome
+  try {
+    await bringKeys(resolve(options.keys ?? join(directory, 'keys')), ledger)
+    const clusterDirs = await moveClusters(ledger, dataDir)
+    const restored = await new RestoredBlocks(directory, dataDir, ledger, options).run()
+    if (restored.damaged.length > 0 && options.partial !== true) {
+      const what = `${restored.damaged.length} blocks, the first is ${restored.damaged[0]}`
+      throw new HoldfastError('BLOCK_DAMAGED', `the backup in ${directory} lacks or has damaged ${what}`)
+    }
+    outcome = { dataDir, createdAt: manifest.createdAt, ...restored, clusterDirs }
+  } finally {
+    ledger.close()
+  }
+  await rename(unfinished, join(dataDir, DATABASE))
+  await nodeFileSystem.syncDirectory(dataDir)
+  return outcome
+}
+
+async function prepare(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: OWNERS_DIRECTORY })
+  const names = await readdir(dataDir)
+  if (names.includes(DATABASE)) throw occupied(dataDir, 'is a data directory already')
+  // What an attempt that failed has left is begun anew.
+  if (names.length > 0 && !names.includes(`${DATABASE}.restored`)) throw occupied(dataDir, 'is not empty')
+  for (const name of names) await rm(join(dataDir, name), { recursive: true })
+}
+
+function occupied(dataDir: string, problem: string): HoldfastError {
+  return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: a backup is restored into an empty directory`)
+}
+
+/** Stores that clusters had elsewhere come below the data directory, and are known there by their file `identity`. */
+async function moveClusters(ledger: CopiedLedger, dataDir: string): Promise<RestoreOutcome['clusterDirs']> {
+  const moved: RestoreOutcome['clusterDirs'] = []
+  for (const backend of ledger.backends()) {
+    const is = clusterDirIn(dataDir, backend.id)
+    moved.push({ was: backend.dataDir, is })
+    await mkdir(is, { recursive: true, mode: OWNERS_DIRECTORY })
+    if (backend.identity !== null) await replaceFile(join(is, 'identity'), `${backend.identity}\n`)
+    ledger.moveBackend(backend, is)
+  }
+  return moved
+}
+
+function clusterDirIn(dataDir: string, backendId: number): string {
+  return join(dataDir, 'clusters', String(backendId))
+}
+
+/** The blocks of a backup on their way to a new data directory. */
+class RestoredBlocks {
+  readonly #directory: string
+  readonly #dataDir: string
+  readonly #ledger: CopiedLedger
+  readonly #options: RestoreOptions
+  readonly #stores = new Map<number, { from: BlockFiles; to: BlockFiles }>()
+  readonly #touched = new Set<string>()
+  readonly #restored = { blocks: 0, bytes: 0, damaged: [] as string[] }
+
+  constructor(directory: string, dataDir: string, ledger: CopiedLedger, options: RestoreOptions) {
+    this.#directory = directory
+    this.#dataDir = dataDir
+    this.#ledger = ledger
+    this.#options = options
+  }
+
+  async run(): Promise<{ blocks: number; bytes: number; damaged: string[] }> {
+    const { signal, onProgress } = this.#options
+    for (let last = 0; ; ) {
+      const batch = this.#ledger.durableAfter(last, BATCH)
+      const end = batch.at(-1)
+      if (end === undefined) break
+      last = end.id
+      for (const block of batch) await this.#take(block)
+      onProgress?.({ blocks: this.#restored.blocks, bytes: this.#restored.bytes })
+      signal?.throwIfAborted()
+      if (turnSpent()) await nextTurn(signal)
+    }
+    for (const { to } of this.#stores.values()) {
+      for (const [, error] of await to.sync(this.#touched)) throw error
+    }
+    return this.#restored
+  }
+
+  async #take(block: StoredBlock): Promise<void> {
+    const { multihash, size, inline } = block
+    const store = inline === 1 ? null : await this.#storeOf(block.backendId)
+    const bytes = store === null ? this.#ledger.bytes(block.id) : await readIfThere(store.from, multihash, size)
+    if (bytes?.length !== size || !(await matches(multihash, bytes))) {
+      this.#restored.damaged.push(cidOf({ codec: CODEC.raw, multihash }).toString())
+      return
+    }
+    if (store !== null) this.#touched.add(await store.to.write(multihash, bytes))
+    this.#restored.blocks++
+    this.#restored.bytes += size
+  }
+
+  async #storeOf(backendId: number): Promise<{ from: BlockFiles; to: BlockFiles }> {
+    const known = this.#stores.get(backendId)
+    if (known !== undefined) return known
+    const dataDir = backendId === DEFAULT_BACKEND_ID ? this.#dataDir : clusterDirIn(this.#dataDir, backendId)
+    const store = { from: new BlockFiles(storeIn(this.#directory, backendId)), to: new BlockFiles(dataDir) }
+    await store.to.open()
+    this.#stores.set(backendId, store)
+    return store
+  }
+}
+
+/** What cannot be read is missing. */
+async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
+  try {
+    return await files.read(multihash, size)
+  } catch (error) {
+    if (fileErrorCode(error) === undefined) throw error
+    return null
+  }
+}
