@@ -8,6 +8,7 @@ import { nodeFileSystem, OWNERS_FILE } from '../content/file-system.ts'
 import { replaceFile } from '../content/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
+import { silentLogger } from '../domain/logger.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
 import type { Database } from '../storage/database.ts'
 import { ownDataDirectory } from './data-directory.ts'
@@ -50,7 +51,7 @@ export async function bringKeys(
   const secrets = await bring(join(keys, SECRETS), join(dataDir, SECRETS)).catch(absent)
   if (secrets === null) await nodeFileSystem.syncDirectory(dataDir)
   const text = await readFile(join(keys, IDENTITY), 'utf8')
-  const owned = await ownDataDirectory(dataDir)
+  const owned = await ownDataDirectory(dataDir, silentLogger)
   try {
     const store = await sealedDatastore(owned.datastore as LevelDatastore, sealing)
     for (const [name, value] of Object.entries(Value.Parse(identitySchema, JSON.parse(text)))) {
