@@ -26,7 +26,7 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
 ]
 
 const LONGEST_FILE = 300
-const MOST_EXPORTS = 60
+const MOST_EXPORTS = 90
 
 interface Import {
   specifier: string
