@@ -261,4 +261,4 @@ test('ledger and catalogue do what a model of them does, whatever is cut short',
   )
   expect(played).toBeGreaterThan(1_000)
   expect(cuts).toBeGreaterThan(50)
-}, 120_000)
+}, 180_000)

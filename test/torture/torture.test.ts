@@ -9,4 +9,4 @@ test('a server that is killed again and again, on a disk that fails, loses nothi
   expect(rounds).toBe(3)
   // So that it cannot pass by doing nothing.
   expect(acknowledged).toBeGreaterThan(10)
-}, 90_000)
+}, 180_000)

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dag } from '../../fetch/support/dags.ts'
+import { randomFile } from '../../fetch/support/dags.ts'
+import type { AbusedServer } from '../abused-server.ts'
 import {
   doublingDirectory,
   doublingFile,
-  doublingShards,
   flatDirectory,
   manyNamesForOneLargeBlock,
   nestedDirectories,
@@ -81,18 +83,38 @@ export const rows: readonly AbuseRow[] = [
     headers: html,
     answers: [200, 400],
   }),
-  reading(
-    'a listing of shards that double with each of their 20 blocks and have no entries',
-    () => doublingShards(19),
-    {
-      query: '/',
-      headers: html,
-      answers: [413],
-    },
-  ),
-  reading('a CAR with repeats of a file that doubles with each of its 25 blocks', () => doublingFile(24), {
-    query: '?format=car&car-dups=y',
-    leaveAfter: 4 * MiB,
-    answers: [200],
-  }),
+  slowReaders(),
 ]
+
+/** More readers than there are slots, of one address; another address is served all the same. */
+function slowReaders(): AbuseRow {
+  const READERS = 100
+  let root = ''
+  return {
+    name: 'more slow readers of one address than there are slots',
+    answers: [200],
+    setUp: async server => {
+      root = await server.store(randomFile(12, 1_000_000, 'slow'))
+    },
+    request: async server => {
+      const sockets = await Promise.all(Array.from({ length: READERS }, () => slowReader(server, root)))
+      const headers = { 'x-forwarded-for': '203.0.113.2' }
+      let another = await server.ask(`/ipfs/${root}`, { headers })
+      // What a slow reader is shows only after a while; a client comes back when it is told to.
+      for (let tries = 0; another.status === 503 && tries < 3; tries++) {
+        await sleep(1_000 * Number(another.headers['retry-after']))
+        another = await server.ask(`/ipfs/${root}`, { headers })
+      }
+      for (const socket of sockets) socket.destroy()
+      return another.status
+    },
+  }
+}
+
+/** Asks for content and reads nothing of it. */
+async function slowReader(server: AbusedServer, root: string) {
+  const socket = await server.connection()
+  socket.on('error', () => {}).pause()
+  socket.write(`GET /ipfs/${root} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 203.0.113.1\r\n\r\n`)
+  return socket
+}
