@@ -1,5 +1,6 @@
 import type { AccountStore } from './accounts.ts'
 import type { Fetches } from './fetches.ts'
+import type { Files } from './files.ts'
 import type { KeyStore } from './keys.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
@@ -16,4 +17,5 @@ export interface Catalogue {
   secondFactors: SecondFactorStore
   records: Records
   fetches: Fetches
+  files: Files
 }

@@ -6,8 +6,8 @@ import { StagedDag } from '../content/staged-dag.ts'
 import { type DagIdentity, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { RootTable } from '../ledger/root-table.ts'
 import type { BackendStatus, BlockSource, PinJob, Staging, StagingBackend } from './cluster-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
@@ -17,10 +17,10 @@ const WALK_AT_ONCE = 16
 export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
   readonly #store: BlockStore
   readonly #ledger: Ledger
-  readonly #roots: RootTable
+  readonly #roots: HeldRoots
   readonly #clock: Clock
 
-  constructor(store: BlockStore, ledger: Ledger, roots: RootTable, clock: Clock) {
+  constructor(store: BlockStore, ledger: Ledger, roots: HeldRoots, clock: Clock) {
     this.#store = store
     this.#ledger = ledger
     this.#roots = roots

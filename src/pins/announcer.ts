@@ -2,8 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { RootTable } from '../ledger/root-table.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { PinRecord } from './types.ts'
 
 /** Tells routers who has a content. */
@@ -24,8 +23,7 @@ const LOOK_EVERY_MS = 10 * 60_000
 /** Has the network know of every pinned root: at once when it is pinned, and again before routers forget. */
 export class Announcer {
   readonly #announcing: Announcing
-  readonly #roots: RootTable
-  readonly #queue: WriteQueue
+  readonly #roots: HeldRoots
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #waiting = new Map<number, CID>()
@@ -35,14 +33,12 @@ export class Announcer {
 
   constructor(parts: {
     announcing: Announcing
-    roots: RootTable
-    queue: WriteQueue
+    roots: HeldRoots
     clock: Clock
     logger: Logger
   }) {
     this.#announcing = parts.announcing
     this.#roots = parts.roots
-    this.#queue = parts.queue
     this.#clock = parts.clock
     this.#logger = parts.logger
   }
@@ -105,7 +101,7 @@ export class Announcer {
       const told = await this.#announcing.announce(cid, AbortSignal.any([this.#stop.signal, late.signal]))
       if (!told || this.#stop.signal.aborted) return
       const now = this.#clock.now()
-      await this.#queue.run(() => this.#roots.setAnnounced(rootId, now), { durable: false })
+      await this.#roots.setAnnounced(rootId, now)
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#logger.warn({ err: error, cid: cid.toString() }, 'announcing a root failed')
     } finally {

@@ -12,7 +12,7 @@ import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
-import type { BlockTable } from '../ledger/block-table.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinCommit } from './pin-commit.ts'
 import { storedNames } from './pin-names.ts'
@@ -27,7 +27,7 @@ interface Parts {
   clusters: ClusterRegistry
   staging: UploadStaging
   commit: PinCommit
-  blocks: BlockTable
+  held: HeldRoots
   /** By backend id. */
   stores: ReadonlyMap<number, BlockStore>
   scheduler: FetchScheduler
@@ -131,12 +131,11 @@ export class CarImporter {
 
   /** A block may come from the CAR, or from what a live record needs. */
   #holders(scratch: StagedDag): (cid: CID) => BlockStore | null {
-    const { blocks, stores, clock } = this.#parts
+    const { held, stores, clock } = this.#parts
     return ({ multihash: { bytes } }) => {
-      const found = blocks.find(scratch.store.backendId, bytes)
-      if (found !== undefined && blocks.isNeededBy(scratch.rootId, found.id)) return scratch.store
-      const held = blocks.findLive(bytes, clock.now())
-      return held === undefined ? null : (stores.get(held.backendId) ?? null)
+      if (held.isNeededBy(scratch.rootId, scratch.store.backendId, bytes)) return scratch.store
+      const backendId = held.backendOf(bytes, clock.now())
+      return backendId === null ? null : (stores.get(backendId) ?? null)
     }
   }
 

@@ -1,7 +1,7 @@
+import type { Files } from '../catalogue/files.ts'
 import type { RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { RootTable } from '../ledger/root-table.ts'
 import type { PinCommit } from './pin-commit.ts'
 import { presentRecord } from './record-view.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
@@ -15,13 +15,13 @@ interface Slice {
 export class PinList {
   readonly #commit: PinCommit
   readonly #records: Records
-  readonly #roots: RootTable
+  readonly #files: Files
   readonly #now: () => number
 
-  constructor(commit: PinCommit, records: Records, roots: RootTable, now: () => number) {
+  constructor(commit: PinCommit, catalogue: { records: Records; files: Files }, now: () => number) {
     this.#commit = commit
-    this.#records = records
-    this.#roots = roots
+    this.#records = catalogue.records
+    this.#files = catalogue.files
     this.#now = now
   }
 
@@ -59,13 +59,12 @@ export class PinList {
     if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
     const { rootId } = parent
     if (query.cid === undefined) {
-      const total = this.#roots.get(rootId)?.fileCount ?? 0
-      const files = offset < total ? this.#roots.files(rootId, offset, limit) : []
+      const total = (await this.#files.content(rootId))?.fileCount ?? 0
+      const files = offset < total ? await this.#files.page(rootId, offset, limit) : []
       return { items: files.map(file => fileItem(parent, parentCid, file)), total }
     }
     const multihash = parseCid(query.cid).multihash.bytes
-    const total = this.#roots.countFilesOf(rootId, multihash)
-    const files = offset < total ? this.#roots.filesOf(rootId, multihash, offset, limit) : []
+    const { files, total } = await this.#files.pageOf(rootId, multihash, offset, limit)
     return { items: files.map(file => fileItem(parent, parentCid, file)), total }
   }
 }

@@ -1,8 +1,8 @@
 import type { Fetches, FetchRow } from '../catalogue/fetches.ts'
+import type { Files, ListedContent } from '../catalogue/files.ts'
 import type { RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { RootRow, RootTable } from '../ledger/root-table.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import { presentRecord } from './record-view.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES, type PinProgress } from './types.ts'
@@ -13,19 +13,19 @@ const LISTED_RECORDS = 1_000
 /** Looks at single records: how far each is, and what is in it. */
 export class PinStatusView {
   readonly #records: Records
-  readonly #roots: RootTable
+  readonly #files: Files
   readonly #fetches: Fetches
   readonly #scheduler: FetchScheduler
   readonly #now: () => number
 
   constructor(
-    tables: { records: Records; roots: RootTable; fetches: Fetches },
+    catalogue: { records: Records; files: Files; fetches: Fetches },
     scheduler: FetchScheduler,
     now: () => number,
   ) {
-    this.#records = tables.records
-    this.#roots = tables.roots
-    this.#fetches = tables.fetches
+    this.#records = catalogue.records
+    this.#files = catalogue.files
+    this.#fetches = catalogue.fetches
     this.#scheduler = scheduler
     this.#now = now
   }
@@ -45,15 +45,17 @@ export class PinStatusView {
   async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
     const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()
-    const root = record.rootId === null ? undefined : this.#roots.get(record.rootId)
-    const files: DagFile[] = root === undefined ? [] : this.#roots.files(root.id, 0, LISTED_FILES).map(presentFile)
-    return { record: presentRecord(record), created: false, files, totalFiles: root?.fileCount ?? 0 }
+    const { rootId } = record
+    const content = rootId === null ? undefined : await this.#files.content(rootId)
+    const files = rootId === null ? [] : await this.#files.page(rootId, 0, LISTED_FILES)
+    const totalFiles = content?.fileCount ?? 0
+    return { record: presentRecord(record), created: false, files: files.map(presentFile), totalFiles }
   }
 
   async #progress(record: RecordRow): Promise<PinProgress> {
-    const root = record.rootId === null ? undefined : this.#roots.get(record.rootId)
+    const content = record.rootId === null ? undefined : await this.#files.content(record.rootId)
     const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
-    const { blocks, bytes } = this.#soFar(root, fetch)
+    const { blocks, bytes } = this.#soFar(content, fetch)
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
@@ -63,12 +65,12 @@ export class PinStatusView {
       attempts: fetch?.attempts ?? 0,
       nextAttemptAt: fetch?.nextAttemptAt ?? null,
       lastError: fetch?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
-      announcedAt: root?.announcedAt ?? null,
+      announcedAt: content?.announcedAt ?? null,
     }
   }
 
-  #soFar(root: RootRow | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {
-    if (root !== undefined) return { blocks: root.blocks, bytes: root.dagSize }
+  #soFar(content: ListedContent | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {
+    if (content !== undefined) return { blocks: content.blocks, bytes: content.dagSize }
     if (fetch === undefined) return { blocks: 0, bytes: 0 }
     return this.#scheduler.attempt(fetch.id)?.totals ?? fetch
   }

@@ -4,8 +4,7 @@ import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts
 import { listContent } from '../content/content-listing.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
-import type { BlockTable } from '../ledger/block-table.ts'
-import type { RootTable } from '../ledger/root-table.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { NetworkPinner } from './network-pinner.ts'
 import type { PinCommit } from './pin-commit.ts'
 import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
@@ -14,22 +13,20 @@ import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
 export class Pinner {
   readonly #clusters: ClusterRegistry
   readonly #commit: PinCommit
-  readonly #roots: RootTable
-  readonly #blocks: BlockTable
+  readonly #held: HeldRoots
   readonly #network: NetworkPinner
   readonly #now: () => number
 
   constructor(
     clusters: ClusterRegistry,
     commit: PinCommit,
-    tables: { roots: RootTable; blocks: BlockTable },
+    held: HeldRoots,
     network: NetworkPinner,
     now: () => number,
   ) {
     this.#clusters = clusters
     this.#commit = commit
-    this.#roots = tables.roots
-    this.#blocks = tables.blocks
+    this.#held = held
     this.#network = network
     this.#now = now
   }
@@ -55,7 +52,7 @@ export class Pinner {
 
   async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: StagingBackend): Promise<PinOutcome> {
     const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
-    const complete = this.#roots.find(home.id, identityOf(cid))
+    const complete = this.#held.find(home.id, identityOf(cid))
     if (complete !== undefined) {
       return this.#commit.commit({ ...described, staged: null, backend: home, sizes: complete })
     }
@@ -73,8 +70,8 @@ export class Pinner {
   /** Below a complete root every block is here, so the one block answers for all that is below it. */
   #findHolder(cid: CID): StagingBackend | null {
     if (cid.multihash.code === HASH.identity) return this.#clusters.defaultBackend
-    const held = this.#blocks.findLive(cid.multihash.bytes, this.#now())
-    const backend = this.#clusters.backends.find(candidate => candidate.id === held?.backendId)
+    const backendId = this.#held.backendOf(cid.multihash.bytes, this.#now())
+    const backend = this.#clusters.backends.find(candidate => candidate.id === backendId)
     return backend === undefined ? null : stagingOf(backend)
   }
 }

@@ -1,4 +1,4 @@
-import type { CensusTable, StateCount } from '../catalogue/sqlite/census-table.ts'
+import type { Census, StateCount } from '../catalogue/census.ts'
 import type { Activity } from '../domain/activity.ts'
 
 type Count = Pick<StateCount, 'count' | 'bytes'>
@@ -32,12 +32,12 @@ export interface StatisticsSources {
 
 /** Tells how much there is: everything is counted as it changes, so asking costs the same however much there is. */
 export class Statistics {
-  readonly #table: CensusTable
+  readonly #census: Census
   readonly #activity: Activity
   readonly #sources: StatisticsSources
 
-  constructor(table: CensusTable, activity: Activity, sources: StatisticsSources) {
-    this.#table = table
+  constructor(census: Census, activity: Activity, sources: StatisticsSources) {
+    this.#census = census
     this.#activity = activity
     this.#sources = sources
   }
@@ -49,7 +49,7 @@ export class Statistics {
 
   async #read(): Promise<EngineStats> {
     const counters = new Map(
-      this.#table.counters().map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]),
+      this.#census.counters().map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]),
     )
     const of = (kind: string, state = ''): Count => counters.get(`${kind} ${state}`) ?? { count: 0, bytes: 0 }
     const pins = (status: string): number => of('records', status).count
@@ -68,7 +68,7 @@ export class Statistics {
         deleting: of('blocks', 'deleting'),
       },
       garbageBlocks: of('garbage').count,
-      databaseBytes: this.#table.databaseBytes(),
+      databaseBytes: this.#census.databaseBytes(),
       disks: await this.#sources.disks(),
       peers: this.#sources.peerCount(),
     }

@@ -24,8 +24,7 @@ export async function startNetwork(
 export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() => void> {
   const announcer = new Announcer({
     announcing: node,
-    roots: parts.get(T.rootTable),
-    queue: parts.get(T.writes),
+    roots: parts.get(T.heldRoots),
     clock: parts.get(T.clock),
     logger: parts.get(T.logger),
   })

@@ -10,6 +10,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { EngineOptions } from '../domain/options.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { BlockTable } from '../ledger/block-table.ts'
+import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { RootTable } from '../ledger/root-table.ts'
@@ -36,6 +37,7 @@ export function provideContent(
   parts.provide(T.blockTable, p => new BlockTable(p.get(T.database)))
   parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
   parts.provide(T.holds, p => new Holds(p.get(T.database), p.get(T.rootTable)))
+  parts.provide(T.heldRoots, p => new HeldRoots(p.get(T.rootTable), p.get(T.blockTable), p.get(T.writes)))
   parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.holds), p.get(T.writes)))
   parts.provide(T.leases, () => new Leases())
   parts.provide(T.reserves, p => {

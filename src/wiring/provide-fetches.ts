@@ -49,8 +49,7 @@ export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
       }),
   )
   parts.provide(T.pinStatus, p => {
-    const tables = { ...p.get(T.content), roots: p.get(T.rootTable) }
     const clock = p.get(T.clock)
-    return new PinStatusView(tables, p.get(T.fetchScheduler), () => clock.now())
+    return new PinStatusView(p.get(T.content), p.get(T.fetchScheduler), () => clock.now())
   })
 }

@@ -37,7 +37,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
   parts.provide(T.content, p => sqliteContent(p.get(T.database), p.get(T.writes), p.get(T.rootTable), p.get(T.holds)))
   parts.provide(T.pinChanges, p => new PinChanges(p.get(T.events)))
   parts.provide(T.backends, p => {
-    const tables = [p.get(T.ledger), p.get(T.rootTable), p.get(T.clock)] as const
+    const tables = [p.get(T.ledger), p.get(T.heldRoots), p.get(T.clock)] as const
     return new Map([...p.get(T.blockStores)].map(([id, store]) => [id, new EmbeddedBackend(store, ...tables)]))
   })
   parts.provide(T.clusters, p => {
@@ -80,7 +80,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         clusters: p.get(T.clusters),
         staging: p.get(T.uploadStaging),
         commit: p.get(T.pinCommit),
-        blocks: p.get(T.blockTable),
+        held: p.get(T.heldRoots),
         stores: p.get(T.blockStores),
         scheduler: p.get(T.fetchScheduler),
         clock: p.get(T.clock),
@@ -88,13 +88,9 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
       }),
   )
   parts.provide(T.pinner, p => {
-    const tables = { roots: p.get(T.rootTable), blocks: p.get(T.blockTable) }
-    return new Pinner(p.get(T.clusters), p.get(T.pinCommit), tables, p.get(T.networkPinner), nowOf(p).now)
+    return new Pinner(p.get(T.clusters), p.get(T.pinCommit), p.get(T.heldRoots), p.get(T.networkPinner), nowOf(p).now)
   })
-  parts.provide(
-    T.pinList,
-    p => new PinList(p.get(T.pinCommit), p.get(T.content).records, p.get(T.rootTable), nowOf(p).now),
-  )
+  parts.provide(T.pinList, p => new PinList(p.get(T.pinCommit), p.get(T.content), nowOf(p).now))
   const stored = (p: Parts) => ({
     records: p.get(T.content).records,
     clock: p.get(T.clock),

@@ -33,6 +33,7 @@ import type { Sealing } from '../domain/sealing.ts'
 import type { Takedowns } from '../gateway/takedowns.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootTable } from '../ledger/root-table.ts'
@@ -75,7 +76,8 @@ export const T = {
   blockTable: token<BlockTable>('blockTable'),
   rootTable: token<RootTable>('rootTable'),
   holds: token<Holds>('holds'),
-  content: token<Pick<Catalogue, 'records' | 'fetches'>>('content'),
+  heldRoots: token<HeldRoots>('heldRoots'),
+  content: token<Pick<Catalogue, 'records' | 'fetches' | 'files'>>('content'),
 
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),

@@ -1,15 +1,8 @@
 import type { Database, Statement } from '../../storage/database.ts'
-
-/** How many rows of a kind and state there are, and their bytes together. */
-export interface StateCount {
-  kind: string
-  state: string
-  count: number
-  bytes: number
-}
+import type { Census, StateCount } from '../census.ts'
 
 /** How much is stored, from counters that triggers keep. */
-export class CensusTable {
+export class CensusTable implements Census {
   readonly #counters: Statement<[], StateCount>
   readonly #size: Statement<[], { bytes: number }>
 
@@ -22,7 +15,6 @@ export class CensusTable {
     return this.#counters.all()
   }
 
-  /** Of the database itself, small blocks included. */
   databaseBytes(): number {
     return this.#size.get()?.bytes ?? 0
   }

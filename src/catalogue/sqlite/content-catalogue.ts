@@ -8,6 +8,7 @@ import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
 import { SqliteFetches } from './sqlite-fetches.ts'
+import { SqliteFiles } from './sqlite-files.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 
 /**
@@ -19,13 +20,14 @@ export function sqliteContent(
   queue: WriteQueue,
   roots: RootTable,
   holds: Holds,
-): Pick<Catalogue, 'records' | 'fetches'> {
+): Pick<Catalogue, 'records' | 'fetches' | 'files'> {
   const records = new RecordTable(db)
   const tables = { records, fetches: new FetchTable(db), roots, holds }
   const commit = new RecordCommit(tables)
   const pages = new RecordPages(db, records)
   return {
     records: new SqliteRecords({ db, table: records, commit, pages, queue }),
+    files: new SqliteFiles(roots),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
   }
 }

@@ -1,0 +1,14 @@
+/** How many of a kind and state there are, and their bytes together. */
+export interface StateCount {
+  kind: string
+  state: string
+  count: number
+  bytes: number
+}
+
+/** How much is stored; asking costs the same however much it is. */
+export interface Census {
+  counters(): StateCount[]
+  /** Of the database itself, small blocks included. */
+  databaseBytes(): number
+}

@@ -1,0 +1,49 @@
+import type { CID } from 'multiformats/cid'
+import type { DagIdentity } from '../domain/cid.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import type { BlockTable } from './block-table.ts'
+import type { RootRow, RootTable } from './root-table.ts'
+
+/** What the node holds, to be looked up: complete roots, and which backend has a block for somebody. */
+export class HeldRoots {
+  readonly #roots: RootTable
+  readonly #blocks: BlockTable
+  readonly #queue: WriteQueue
+
+  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue) {
+    this.#roots = roots
+    this.#blocks = blocks
+    this.#queue = queue
+  }
+
+  /** The complete root of a DAG on a backend. */
+  find(backendId: number, dag: DagIdentity): RootRow | undefined {
+    return this.#roots.find(backendId, dag)
+  }
+
+  /** The complete root of a DAG on any backend. */
+  findAnywhere(dag: DagIdentity): RootRow | undefined {
+    return this.#roots.findAnywhere(dag)
+  }
+
+  /** A backend on which a block, and so everything below it, is held at an instant; null if none has it. */
+  backendOf(multihash: Uint8Array, now: number): number | null {
+    return this.#blocks.findLive(multihash, now)?.backendId ?? null
+  }
+
+  /** Whether a root, in whatever state it is, needs a block. */
+  isNeededBy(rootId: number, backendId: number, multihash: Uint8Array): boolean {
+    const found = this.#blocks.find(backendId, multihash)
+    return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)
+  }
+
+  /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
+  announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
+    return this.#roots.announcedBefore(before, limit)
+  }
+
+  /** Notes that the network was told of a root. */
+  setAnnounced(rootId: number, at: number): Promise<void> {
+    return this.#queue.run(() => this.#roots.setAnnounced(rootId, at), { durable: false })
+  }
+}
