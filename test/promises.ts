@@ -1,4 +1,5 @@
 import { borderPromises } from './promises-border.ts'
+import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 
 /** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
@@ -194,6 +195,7 @@ export const promises: readonly KeptPromise[] = [
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
   },
   ...borderPromises,
+  ...doorPromises,
   ...gatewayPromises,
   {
     promise: 'a revoked key takes with it what it minted',

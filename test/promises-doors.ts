@@ -1,0 +1,61 @@
+import type { KeptPromise } from './promises.ts'
+
+const permissions = 'test/storage/permissions.test.ts'
+const identity = 'test/network/identity.test.ts'
+const dataKey = 'test/storage/data-key.test.ts'
+const serverDirectory = 'test/content/server-directory.test.ts'
+const peers = 'test/network/private-peers.test.ts'
+const hostile = 'test/network/hostile-messages.test.ts'
+
+/** Who comes in, and by which door. */
+export const doorPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a missing data key is never replaced',
+    file: 'src/wiring/data-key.ts',
+    find: "    if (found === null) throw unusable(path, 'is missing')\n",
+    replace: '    if (found === null) return makeKey(path)\n',
+    test: { file: dataKey, name: 'refuses the start when it is missing' },
+  },
+  {
+    promise: 'nothing of a private key that was kept in clear stays on the disk',
+    file: 'src/network/sealed-datastore.ts',
+    find: '    await store.db.compactRange(PRIVATE_KEYS, PAST_PRIVATE_KEYS)\n',
+    replace: '',
+    test: { file: identity, name: 'that was kept in clear is sealed at the next start' },
+  },
+  {
+    promise: 'block files are for the user who runs the node alone',
+    file: 'src/content/block-writing.ts',
+    find: ", 'wx', OWNERS_FILE)",
+    replace: ", 'wx')",
+    test: { file: permissions, name: 'a new data directory is for its owner alone' },
+  },
+  {
+    promise: 'a link in the place of a directory leads nowhere, also where directories cannot be held open',
+    file: 'src/content/open-directory.ts',
+    find: '    if (this.#handle === null) await checkPath(this.#path, this.#seen)\n',
+    replace: '',
+    test: { file: serverDirectory, name: 'a link in the place of a directory gives nothing away' },
+  },
+  {
+    promise: 'a peer is not dialled inside because it says that it is there',
+    file: 'src/network/session-factory.ts',
+    find: 'publicOnly: !this.#parts.settings.allowPrivateOrigins',
+    replace: 'publicOnly: false',
+    test: { file: peers, name: 'is not dialled where it has said itself that it is inside' },
+  },
+  {
+    promise: 'blocks that nobody asked for are not decoded',
+    file: 'src/network/exchange/message.ts',
+    find: '      if (message.hasSurplusBlocks) break\n',
+    replace: '',
+    test: { file: hostile, name: 'with 363,636 blocks of one byte as many are read as were asked for' },
+  },
+  {
+    promise: 'blocks behind one that nobody asked for are not hashed',
+    file: 'src/network/exchange/peer-wants.ts',
+    find: '      else if (!(await this.#take(block))) return false\n',
+    replace: '      else await this.#take(block)\n',
+    test: { file: hostile, name: 'those behind the first that is none of the wanted' },
+  },
+]
