@@ -1,5 +1,5 @@
 import { unixfs } from '@helia/unixfs'
-import type { BufferImporterResult, ImportResult } from 'ipfs-unixfs-importer'
+import type { ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { CODEC } from '../domain/cid.ts'
@@ -7,6 +7,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { interruptible } from '../domain/interruption.ts'
 import { CHUNK_BYTES } from './chunk-pool.ts'
 import { Chunker } from './chunker.ts'
+import { type FilePart, FileTree } from './file-tree.ts'
 import { readAhead } from './read-ahead.ts'
 import type { StagedDag } from './staged-dag.ts'
 
@@ -21,18 +22,14 @@ export interface ImportedNode {
   tsize: number
 }
 
-/** Chunks of one file that are read, and being hashed, before the importer asks for them. */
+/** Chunks of one file that are read, and being hashed, before they are waited for. */
 const CHUNKS_AHEAD = 8
-/** Chunks that the importer waits for together. */
-const CHUNKS_AT_ONCE = 4
 
 /**
  * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
  * directories is another (IPIP-499).
  */
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
-
-const NOTHING = new Uint8Array(0)
 
 export interface ImportFileOptions {
   signal?: AbortSignal | undefined
@@ -61,15 +58,10 @@ export async function importFile(
     const { cid } = await first.stored
     return { cid, size, tsize: size }
   }
-  const imported = await only(
-    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ content: [] }], {
-      ...PROFILE,
-      bufferImporter: () => readAhead(calledLeaves(first, leaves), CHUNKS_AHEAD),
-      blockWriteConcurrency: CHUNKS_AT_ONCE,
-      fileImportConcurrency: 1,
-    }),
-  )
-  return { cid: imported.cid, size, tsize: Number(imported.size) }
+  const tree = new FileTree(staged)
+  for await (const { stored } of readAhead(withFirst(first, leaves), CHUNKS_AHEAD)) await tree.add(await stored)
+  const { cid, tsize } = await tree.root()
+  return { cid, size, tsize }
 }
 
 /** Stores a symbolic link; it is never followed. */
@@ -82,7 +74,7 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
 
 /** A raw block that is being hashed, and handed to the staged DAG. */
 interface Leaf {
-  stored: Promise<BufferImporterResult>
+  stored: Promise<FilePart>
   /** Whether it is certain that the file has no other. */
   isOnly: boolean
 }
@@ -102,20 +94,13 @@ async function* startedLeaves(
   }
 }
 
-/**
- * The importer calls what is yielded in groups and waits for each group; so that neither the source nor the threads
- * wait with it, chunks are read ahead and their work starts before it is called for.
- */
-async function* calledLeaves(
-  first: Leaf,
-  rest: AsyncIterable<Leaf>,
-): AsyncGenerator<() => Promise<BufferImporterResult>> {
-  yield () => first.stored
-  for await (const { stored } of rest) yield () => stored
+async function* withFirst<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first
+  yield* rest
 }
 
-async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<BufferImporterResult> {
-  const size = BigInt(bytes.length)
+async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker): Promise<FilePart> {
+  const size = bytes.length
   const release = (): void => chunker.release(bytes)
   const digest = await staged.store.hash(bytes).catch((error: unknown) => {
     release()
@@ -123,8 +108,7 @@ async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker)
   })
   const cid = CID.createV1(CODEC.raw, digest)
   await staged.put(cid, bytes, release)
-  // The importer would need the bytes only to wrap a file's mode and time, which it is not given.
-  return { cid, size, block: NOTHING }
+  return { cid, size, tsize: size }
 }
 
 function* singly(content: Uint8Array): Iterable<Uint8Array> {
