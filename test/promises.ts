@@ -1,4 +1,5 @@
 import { borderPromises } from './promises-border.ts'
+import { cataloguePromises } from './promises-catalogue.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 
@@ -196,6 +197,7 @@ export const promises: readonly KeptPromise[] = [
   },
   ...borderPromises,
   ...doorPromises,
+  ...cataloguePromises,
   ...gatewayPromises,
   {
     promise: 'a revoked key takes with it what it minted',

@@ -1,0 +1,42 @@
+import type { KeptPromise } from './promises.ts'
+
+const content = 'test/catalogue/content.test.ts'
+
+/** What records, lists and fetches promise, however many there are. */
+export const cataloguePromises: readonly KeptPromise[] = [
+  {
+    promise: 'a removal of many records that a crash interrupts is finished at the next start',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: 'isMore ? this.#removals.insert(removal) : null',
+    replace: 'isMore && this.#removals.first() !== null ? this.#removals.insert(removal) : null',
+    test: { file: content, name: 'that ends after 2 transactions is finished at the next start' },
+  },
+  {
+    promise: 'a record that goes lets go of its content',
+    file: 'src/catalogue/sqlite/record-commit.ts',
+    find: '    this.#records.delete(record)\n    this.#holds.release(record.id)\n',
+    replace: '    this.#records.delete(record)\n',
+    test: { file: content, name: 'is many short transactions, each of a few records' },
+  },
+  {
+    promise: 'places of a list are kept true as records go',
+    file: 'src/catalogue/sqlite/record-pages.ts',
+    find: '    this.#shift(record, -1)\n',
+    replace: '',
+    test: { file: content, name: 'any page of a long list is what it is to be' },
+  },
+  {
+    promise: 'what a fetch has brought stays until the last who waits has it',
+    file: 'src/catalogue/sqlite/sqlite-fetches.ts',
+    find: '      this.#fetches.setWhole(fetchId, rootId)\n',
+    replace: '      this.#fetches.setWhole(fetchId, rootId)\n      this.#holds.release(fetchHold(fetchId))\n',
+    test: { file: content, name: 'that many records wait for are delivered in steps' },
+  },
+  {
+    promise: 'no account has more pins waiting than its plan allows',
+    file: 'src/catalogue/sqlite/sqlite-fetches.ts',
+    find: '    this.#commit.checkQueued(record.accountId, limits)\n',
+    replace: '',
+    test: { file: content, name: 'are as many as the plan allows to wait' },
+  },
+]
