@@ -106,7 +106,7 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'files without a row are found',
     file: 'src/content/collector.ts',
-    find: '    if (!this.#stopped) await this.#removeStrays()\n',
+    find: '    if (!this.#ends) await this.#removeStrays()\n',
     replace: '',
     test: { file: files, name: 'files without a row are found and removed' },
   },
