@@ -14,8 +14,9 @@ export function sendFrames(address: string, draws: Draws, count: number): Promis
     await using engine = await createEngine({ dataDir, network: { enabled: true } })
     const { libp2p } = engine.helia()
     for (let i = 0; i < count; i++) {
-      // A node may hang up on who sends nonsense; another connection takes its place.
-      const stream = await libp2p.dialProtocol(multiaddr(address), PROTOCOL)
+      // A node shuts out who goes on sending nonsense; nothing more of this peer is heard then.
+      const stream = await libp2p.dialProtocol(multiaddr(address), PROTOCOL).catch(() => null)
+      if (stream === null) return
       try {
         stream.send(frame(draws))
         await stream.close()
