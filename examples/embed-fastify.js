@@ -30,7 +30,7 @@ app.post('/notes', async (request, reply) => {
 app.addHook('onClose', () => engine.stop())
 
 const url = await app.listen({ port: Number(PORT), host: '127.0.0.1' })
-engine.setPublicUrl(`${url}/storage`)
+await engine.setPublicUrl(`${url}/storage`)
 console.log(`listening on ${url}`)
 if (created) {
   const { secret } = await engine.keys.create(account.id, { name: 'first', scopes: SCOPES })

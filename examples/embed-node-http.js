@@ -26,7 +26,7 @@ const server = createServer(async (request, response) => {
 
 server.listen(Number(PORT), '127.0.0.1', async () => {
   const url = `http://127.0.0.1:${server.address().port}`
-  engine.setPublicUrl(`${url}/storage`)
+  await engine.setPublicUrl(`${url}/storage`)
   console.log(`listening on ${url}`)
   if (created) {
     const { secret } = await engine.keys.create(account.id, { name: 'first', scopes: SCOPES })

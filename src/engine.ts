@@ -1,10 +1,5 @@
 import { resolve } from 'node:path'
-import type { AccountService } from './access/account-service.ts'
-import type { KeyService } from './access/key-service.ts'
-import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
-import type { ClusterRegistry } from './clusters/cluster-registry.ts'
-import type { Collected } from './content/collector.ts'
-import type { Verified, VerifyOptions } from './content/verifier.ts'
+import type { Engine } from './api.ts'
 import { Activity } from './domain/activity.ts'
 import { systemClock } from './domain/clock.ts'
 import { knownClusters } from './domain/cluster.ts'
@@ -14,14 +9,10 @@ import { HoldfastError } from './domain/errors.ts'
 import { silentLogger } from './domain/logger.ts'
 import { silentMetrics } from './domain/metrics.ts'
 import type { EngineConfig, EngineOptions } from './domain/options.ts'
-import type { Takedowns } from './gateway/takedowns.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
-import type { HeliaNode, NetworkNode } from './network/network-node.ts'
-import type { PinService } from './pins/pin-service.ts'
-import type { EngineStats } from './pins/statistics.ts'
+import type { NetworkNode } from './network/network-node.ts'
 import type { EngineEvents } from './pins/types.ts'
-import type { Border } from './wiring/border.ts'
 import { Parts } from './wiring/container.ts'
 import { startNetwork, useNetwork } from './wiring/network.ts'
 import { provideAccess } from './wiring/provide-access.ts'
@@ -31,51 +22,10 @@ import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideGateway } from './wiring/provide-gateway.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
+import { publicClusters } from './wiring/public-clusters.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
 import { T } from './wiring/tokens.ts'
 import { warnOfConfiguration } from './wiring/warnings.ts'
-
-/** A started engine. Everything below it is its own: two engines in one process do not see each other. */
-export interface Engine extends Border, AsyncDisposable {
-  readonly pins: PinService
-  readonly clusters: ClusterRegistry
-  readonly accounts: AccountService
-  readonly keys: KeyService
-  readonly events: Pick<Emitter<EngineEvents>, 'on'>
-  /** What the gateway refuses at the owner's word. */
-  readonly takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
-  /** Absolute. */
-  readonly dataDir: string
-  /** Directories below which uploads by server path may read; absolute. */
-  readonly importRoots: readonly string[]
-  /** Tells where clients reach the node, where that is known only once it listens. */
-  setPublicUrl(url: string): void
-  /**
-   * Frees what no record needs any more, now. `graceSeconds` 0 also frees what was let go just before; the
-   * default is the configured grace.
-   */
-  collect(options?: { graceSeconds?: number }): Promise<Collected>
-  /**
-   * The running Helia node, for other Helia packages. It sees what is pinned, and cannot delete it; what is added
-   * through it is the host program's own and counts as nobody's pin.
-   *
-   * @throws HoldfastError `UNAVAILABLE` while networking is off.
-   */
-  helia(): HeliaNode
-  /** Multiaddrs by which other nodes reach this one; none while networking is off. */
-  addresses(): string[]
-  /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
-  verify(options?: VerifyOptions): Promise<Verified>
-  /**
-   * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
-   * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
-   */
-  backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
-  /** How much it holds. Cheap enough to be asked every few seconds. */
-  stats(): Promise<EngineStats>
-  /** Ends what is under way, closes all stores. Safe to call more than once. */
-  stop(): Promise<void>
-}
 
 /** What the gateways of clusters are built on until the node knows where it is reached. */
 const LOCAL_URL = 'http://127.0.0.1:4100'
@@ -153,6 +103,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   const collector = parts.get(T.collector)
   const statistics = parts.get(T.statistics)
   const border = parts.get(T.border)
+  const takedowns = parts.get(T.takedowns)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
@@ -172,25 +123,29 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   }
   const engine: Engine = {
     pins: parts.get(T.pins),
-    clusters,
+    clusters: publicClusters(parts),
     accounts: parts.get(T.accounts),
     keys: parts.get(T.keys),
     events: parts.get(T.events),
-    takedowns: parts.get(T.takedowns),
+    takedowns: {
+      page: async request => takedowns.page(request),
+      add: request => takedowns.add(request),
+      remove: target => takedowns.remove(target),
+    },
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),
     dataDir,
     importRoots: stores.importRoots,
-    setPublicUrl: url => clusters.setPublicUrl(url),
+    setPublicUrl: async url => clusters.setPublicUrl(url),
     collect: async ({ graceSeconds } = {}) => {
       return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
     },
-    helia: () => {
+    helia: async () => {
       if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
       return node.helia
     },
-    addresses: () => node?.addresses() ?? [],
+    addresses: async () => node?.addresses() ?? [],
     stats: () => statistics.read(),
     verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
     backup: (directory, backupOptions) => parts.get(T.backups).run(directory, backupOptions),

@@ -1,17 +1,26 @@
 /** Everything that Holdfast offers to other programs. */
 
-export type { AccountService, NewAccount } from './access/account-service.ts'
+export type { Accounts, NewAccount } from './access/accounts.ts'
 export type { ApiKey } from './access/api-key.ts'
 export type { KeyInput } from './access/key-input.ts'
-export type { KeyService, NewKey } from './access/key-service.ts'
+export type { Keys, NewKey } from './access/keys.ts'
 export type { Account, Scope } from './access/principal.ts'
 export { SCOPES } from './access/principal.ts'
 export { RateLimiter } from './access/rate-limiter.ts'
 export { ScopePolicy } from './access/scope-policy.ts'
+export type {
+  Border,
+  ClusterRegistry,
+  Engine,
+  Events,
+  HeliaNode,
+  PinService,
+  TakedownList,
+} from './api.ts'
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 export type { RestoreOutcome } from './backup/restore.ts'
 export type { BackendStatus, BlockSource, ClusterBackend, PinJob, Staging } from './clusters/cluster-backend.ts'
-export { ClusterRegistry } from './clusters/cluster-registry.ts'
+export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { Car, CarBlock } from './content/car-reader.ts'
 export { readCar } from './content/car-reader.ts'
 export type { Clock } from './domain/clock.ts'
@@ -24,11 +33,9 @@ export type { EngineConfig, EngineOptions } from './domain/options.ts'
 export type { Plan, PlanOptions } from './domain/plan.ts'
 export { VERSION } from './domain/version.ts'
 export { currentWork, underName } from './domain/work.ts'
-export type { Engine } from './engine.ts'
 export { createEngine } from './engine.ts'
 export { PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
-export { PinService } from './pins/pin-service.ts'
 export { Timelock } from './pins/timelock.ts'
 export type {
   ByteSource,

@@ -11,7 +11,17 @@ const LAYERS = [
   'adapters',
   'src/index.ts',
   'src/engine.ts',
-  ...['src/wiring', 'src/contract', 'src/gateway', 'src/http', 'src/backup', 'src/pins', 'src/clusters', 'src/access'],
+  ...[
+    'src/wiring',
+    'src/api.ts',
+    'src/contract',
+    'src/gateway',
+    'src/http',
+    'src/backup',
+    'src/pins',
+    'src/clusters',
+    'src/access',
+  ],
   ...['src/content', 'src/network', 'src/catalogue', 'src/ledger', 'src/storage', 'src/domain'],
 ]
 

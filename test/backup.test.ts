@@ -153,7 +153,7 @@ describe('what is restored', () => {
   const peerOf = async (dataDir: string): Promise<string> => {
     const engine = await createEngine({ dataDir, network })
     try {
-      return engine.addresses()[0]?.split('/p2p/')[1] ?? ''
+      return (await engine.addresses())[0]?.split('/p2p/')[1] ?? ''
     } finally {
       await engine.stop()
     }

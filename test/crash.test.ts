@@ -100,18 +100,18 @@ async function verifyContent(
   account: Acknowledged,
   items: Awaited<ReturnType<typeof listAll>>,
 ): Promise<void> {
-  const { defaultBackend } = engine.clusters
+  const backend = await engine.clusters.backendOf()
   const blocks = new Set<string>()
   for (const { uploadId, cid, dagSize } of items) {
-    const dag = await dagBytes(defaultBackend, cid)
+    const dag = await dagBytes(backend, cid)
     expect(dag.bytes).toBe(dagSize)
     for (const key of dag.blocks.keys()) blocks.add(key)
     const stored = account.stored.get(uploadId)
     if (stored === undefined) continue
     expect(cid).toBe(stored.cid)
     const file = stored.hashes['']
-    if (file !== undefined) expect(sha256Hex(await readFile(defaultBackend, cid))).toBe(file)
-    else expect(await readTree(defaultBackend, cid)).toMatchObject(stored.hashes)
+    if (file !== undefined) expect(sha256Hex(await readFile(backend, cid))).toBe(file)
+    else expect(await readTree(backend, cid)).toMatchObject(stored.hashes)
   }
   const rows = withDatabase(engine.dataDir, db =>
     db.prepare<[], { multihash: Uint8Array }>('SELECT multihash FROM blocks').all(),
@@ -124,7 +124,7 @@ async function settle(engine: Engine, id: string, account: Acknowledged): Promis
   const items = await listAll(engine, id)
   let storedBytes = 0
   for (const cid of new Set(items.map(item => item.cid))) {
-    storedBytes += (await dagBytes(engine.clusters.defaultBackend, cid)).charge
+    storedBytes += (await dagBytes(await engine.clusters.backendOf(), cid)).charge
   }
   expect(await engine.pins.usage(id)).toEqual({ pins: items.length, storedBytes })
   const kept = new Map<string, Stored>()

@@ -111,13 +111,16 @@ test('what is taken down is refused by any way that leads to it, and after a res
     for (const [path, status] of Object.entries(expected)) {
       expect(await statusOf(engine, `/ipfs/${root.cid}${path || '/'}`), `${path} ${when}`).toBe(status)
     }
-    expect(engine.takedowns.page({ after: null, limit: 10 }).rows.map(({ reason }) => reason)).toEqual(['one', 'two'])
+    expect((await engine.takedowns.page({ after: null, limit: 10 })).rows.map(({ reason }) => reason)).toEqual([
+      'one',
+      'two',
+    ])
     await engine.stop()
     engine = await createEngine({ dataDir })
   }
-  const first = engine.takedowns.page({ after: null, limit: 1 })
+  const first = await engine.takedowns.page({ after: null, limit: 1 })
   expect(first.rows.length).toBe(1)
-  expect(engine.takedowns.page({ after: first.next, limit: 1 })).toMatchObject({
+  expect(await engine.takedowns.page({ after: first.next, limit: 1 })).toMatchObject({
     rows: [{ reason: 'two' }],
     next: null,
   })

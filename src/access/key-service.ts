@@ -7,17 +7,12 @@ import { type ApiKey, isLive, toApiKey } from './api-key.ts'
 import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
 import type { CredentialCache } from './credential-cache.ts'
 import { type KeyInput, type KeyWish, parseKeyInput } from './key-input.ts'
+import type { Keys, NewKey } from './keys.ts'
 import { AddressList } from './network-address.ts'
 import type { PlanCatalogue } from './plan-catalogue.ts'
 import { type Principal, SCOPES } from './principal.ts'
 import type { ScopePolicy } from './scope-policy.ts'
 import type { SecondFactor } from './second-factor.ts'
-
-/** A new key together with its secret, which is never to be had again. */
-export interface NewKey {
-  secret: string
-  key: ApiKey
-}
 
 export interface KeyServiceOptions {
   store: KeyStore
@@ -35,8 +30,8 @@ const MAX_CHOSEN_SECRET = 1_024
 /** Keys of one page of a list. */
 const PAGE_ROWS = 1_000
 
-/** The API keys of all accounts. Every change is durable when its promise resolves. */
-export class KeyService {
+/** The API keys of a catalogue. */
+export class KeyService implements Keys {
   readonly #store: KeyStore
   readonly #accounts: Pick<AccountStore, 'get'>
   readonly #plans: PlanCatalogue
@@ -57,14 +52,6 @@ export class KeyService {
     this.#random = options.random ?? systemRandom
   }
 
-  /**
-   * Makes a key for whoever is asking. A key can make only keys that may do no more than itself: no other scopes, no
-   * later expiry, no further addresses; when it is revoked, so are they. An account with a second factor has to give a
-   * code of it.
-   *
-   * @throws HoldfastError `VALIDATION`, `missing_scope`, `IP_NOT_ALLOWED`, `CONFLICT` if a live key has the name,
-   * `QUOTA_EXCEEDED` if the plan allows no more keys, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`.
-   */
   async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
     const { account, credential } = principal
     const wish = parseKeyInput(input, this.#clock.now())
@@ -76,7 +63,6 @@ export class KeyService {
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
   }
 
-  /** Makes a key on the owner's authority. @throws HoldfastError `VALIDATION`, `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED`. */
   async create(accountId: string, input: KeyInput): Promise<NewKey> {
     const wish = parseKeyInput(input, this.#clock.now())
     const account = await this.#accounts.get(accountId)
@@ -84,13 +70,6 @@ export class KeyService {
     return this.#insert(account, wish, null)
   }
 
-  /**
-   * Makes a secret that was chosen elsewhere the account's key `name`, with every scope and without expiry. The same
-   * secret again changes nothing; another one takes the place of the first, and what that has minted stays.
-   *
-   * @throws HoldfastError `VALIDATION` unless the secret is 32 to 1,024 printable characters, `CONFLICT` if it is
-   * already a lesser key or another account's.
-   */
   async adopt(accountId: string, name: string, secret: string): Promise<ApiKey> {
     const isLong = secret.length >= MIN_CHOSEN_SECRET && secret.length <= MAX_CHOSEN_SECRET
     if (!isLong || secret.trim() !== secret || !/^[\x20-\x7e]+$/.test(secret)) {
@@ -116,13 +95,11 @@ export class KeyService {
     throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
   }
 
-  /** The first thousand, oldest first, expired ones included. {@link pages} has all of them. */
   async list(accountId: string): Promise<ApiKey[]> {
     const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS })
     return rows.map(toApiKey)
   }
 
-  /** All keys of an account, oldest first, a thousand at a time. */
   async *pages(accountId: string): AsyncGenerator<ApiKey[]> {
     let after: string | null = null
     do {
@@ -132,12 +109,6 @@ export class KeyService {
     } while (after !== null)
   }
 
-  /**
-   * Takes a key away from whoever is asking, and with it what it minted: a session may, that key itself, or a key with
-   * every scope of it. An account with a second factor has to give a code of it.
-   *
-   * @throws HoldfastError `NOT_FOUND`, `missing_scope`, `2fa_required`, `2fa_invalid` or `RATE_LIMIT`.
-   */
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
     const key = toApiKey(await this.#find(account.id, name))
@@ -146,7 +117,6 @@ export class KeyService {
     await this.#delete(key)
   }
 
-  /** Takes a key away on the owner's authority, and with it what it minted. @throws HoldfastError `NOT_FOUND`. */
   async revokeByName(accountId: string, name: string): Promise<void> {
     await this.#delete(await this.#find(accountId, name))
   }

@@ -59,8 +59,17 @@ export class ClusterRegistry {
     this.#publicUrl = withoutTrailingSlashes(publicUrl)
   }
 
+  /** Where requests go that name none. */
+  get defaultCluster(): string {
+    return this.#defaultCluster
+  }
+
+  has(clusterId: string): boolean {
+    return this.#definitions.has(clusterId)
+  }
+
   /** The clusters that a plan may use. */
-  allowed(plan: Plan): Cluster[] {
+  allowed(plan: Pick<Plan, 'clusters'>): Cluster[] {
     return [...this.#definitions.values()]
       .filter(cluster => isAllowed(plan, cluster.id))
       .map(({ id, label, region, country, gateways }) => {
@@ -108,7 +117,7 @@ function hasStaging(backend: ClusterBackend): backend is StagingBackend {
   return backend.staging !== null && backend.reader !== null
 }
 
-function isAllowed(plan: Plan, clusterId: string): boolean {
+function isAllowed(plan: Pick<Plan, 'clusters'>, clusterId: string): boolean {
   return plan.clusters === '*' || plan.clusters.includes(clusterId)
 }
 

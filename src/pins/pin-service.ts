@@ -17,7 +17,7 @@ import type { Pinner } from './pinner.ts'
 import type * as types from './types.ts'
 import type { Uploader } from './uploader.ts'
 
-/** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
+/** What an account does with its content. `PinService` of the public surface says what each method promises. */
 export class PinService {
   readonly #uploader: Uploader
   readonly #carImporter: CarImporter
@@ -60,22 +60,10 @@ export class PinService {
     this.#changes = parts.changes
   }
 
-  /**
-   * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
-   *
-   * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
-   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `STORAGE_FULL`, `ABORTED`; and what the
-   * source throws.
-   */
   upload(content: types.ByteSource, options: types.UploadOptions): Promise<types.PinOutcome> {
     return this.#making(options, own => this.#uploader.upload(content, own))
   }
 
-  /**
-   * Stores files as one directory and pins its root. Entries are read one after the other.
-   *
-   * @throws HoldfastError what {@link upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
-   */
   uploadDirectory(
     entries: AsyncIterable<types.DirectoryEntry>,
     options: types.UploadOptions,
@@ -83,40 +71,18 @@ export class PinService {
     return this.#making(options, own => this.#uploader.uploadDirectory(entries, own))
   }
 
-  /**
-   * Stores a directory that this machine has, below an import root, and pins it.
-   *
-   * @throws HoldfastError what {@link uploadDirectory} throws
-   */
   importDirectory(dirPath: string, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
   }
 
-  /**
-   * Stores the DAGs of a CAR and pins its roots, all or none. Blocks that no root needs are not kept; blocks that a
-   * live record of this node needs may be missing in the CAR. Resolves when everything is durable.
-   *
-   * @throws HoldfastError what {@link upload} throws, `DIRECTORY_TOO_LARGE` for the size of the CAR, `INVALID_CID`
-   * for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept in part.
-   */
   importCar(source: AsyncIterable<Uint8Array>, options: types.CarImportOptions): Promise<types.CarOutcome> {
     return this.#making(options, own => this.#carImporter.import(source, own))
   }
 
-  /**
-   * Pins content that exists, by its CID.
-   *
-   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`, and those of target and names.
-   */
   pin(request: types.PinRequest): Promise<types.PinOutcome> {
     return this.#making(request, own => this.#pinner.pin(own))
   }
 
-  /**
-   * Removes an account's records of a content, in one cluster or in all. Durable when it resolves.
-   *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, a malformed CID included.
-   */
   async remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinRecord[]> {
     const dag = dagOf(request.cid)
     const clusterId = request.cluster?.trim() || null
@@ -134,26 +100,18 @@ export class PinService {
     return removed
   }
 
-  /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
   list(query: types.ListQuery): Promise<types.ListPage> {
     return this.#lists.list(query)
   }
 
-  /**
-   * How far each of an account's records of a content is, newest first.
-   *
-   * @throws HoldfastError `PIN_NOT_FOUND`
-   */
   async status(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinProgress[]> {
     return this.#statuses.status(request.account, request.cid, request.cluster?.trim() || null)
   }
 
-  /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
   async dag(request: { account: string; cid: string }): Promise<types.DirectoryOutcome> {
     return this.#statuses.dag(request.account, request.cid)
   }
 
-  /** Gives a record another name. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
   async rename(request: { account: string; uploadId: string; name: string }): Promise<string> {
     const name = checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
@@ -163,17 +121,11 @@ export class PinService {
     return name
   }
 
-  /** Live records of an account, and what they take of its storage. */
   async usage(accountId: string): Promise<types.Usage> {
     const { pins, storedBytes } = await this.#records.usage(accountId, this.#clock.now())
     return { pins, storedBytes }
   }
 
-  /**
-   * Checks what a request says of its target before its body is read.
-   *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
-   */
   async checkTarget(account: string, target: types.PinTarget): Promise<void> {
     this.#commit.decide(await this.#commit.requester(account), target)
   }

@@ -61,7 +61,7 @@ describe('hashes', () => {
       const car = await carOf([root.cid, inline], [root, ...child.blocks])
       const { roots } = await engine.pins.importCar(streamOf(car), { account })
       expect(roots.map(({ record }) => record.dagSize)).toEqual([root.bytes.length + child.size, child.size])
-      expect((await dagBytes(engine.clusters.defaultBackend, root.cid.toString())).blocks.size).toBe(3)
+      expect((await dagBytes(await engine.clusters.backendOf(), root.cid.toString())).blocks.size).toBe(3)
     })
   })
 })

@@ -24,7 +24,7 @@ test('what a CAR lacked is fetched from the network, and nothing else', () => {
     expect(node.changes).toEqual(['failed>queued', 'queued>pinning', 'pinning>pinned'])
     expect(provider.blocks.total).toBe(3)
     const cid = dag.root.toString()
-    expect(await readFile(node.engine.clusters.defaultBackend, cid)).toHaveLength(20 * 40_000)
+    expect(await readFile(await node.engine.clusters.backendOf(), cid)).toHaveLength(20 * 40_000)
     const [progress] = await node.engine.pins.status({ account: node.account, cid })
     expect(progress?.record).toMatchObject({ uploadId: record.uploadId, status: 'pinned', size: 20 * 40_000 })
   })

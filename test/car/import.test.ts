@@ -3,7 +3,7 @@ import type { DirectoryEntry, Engine } from '../../src/index.ts'
 import { directoryOf, fileOf, leaf, leaves, randomFile } from '../fetch/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
-import { dagBytes, readFile, readTree, viaGateway } from '../support/read-back.ts'
+import { dagBytes, readBlock, readFile, readTree, viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes, strayBlocks } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { carOf, exported, streamOf, version2 } from './support/cars.ts'
@@ -13,7 +13,7 @@ function importBytes({ engine, account }: TestEngine, car: Uint8Array, options: 
 }
 
 function sourceOf(engine: Engine) {
-  return engine.clusters.defaultBackend
+  return engine.clusters.backendOf()
 }
 
 /** A tree with everything that a directory can have in it. */
@@ -45,10 +45,10 @@ describe('a CAR that is whole', () => {
         const { size, dagSize } = made.record
         expect(record).toMatchObject({ cid: made.record.cid, type: 'directory', status: 'pinned', name: 'tree' })
         expect(record).toMatchObject({ size, dagSize })
-        const { charge } = await dagBytes(sourceOf(to.engine), record.cid)
+        const { charge } = await dagBytes(await sourceOf(to.engine), record.cid)
         expect(await to.engine.pins.usage(to.account)).toEqual({ pins: 1, storedBytes: charge })
-        expect(await readTree(sourceOf(to.engine), record.cid)).toEqual(
-          await readTree(sourceOf(from.engine), record.cid),
+        expect(await readTree(await sourceOf(to.engine), record.cid)).toEqual(
+          await readTree(await sourceOf(from.engine), record.cid),
         )
         const files = async (engine: Engine, account: string) =>
           (await engine.pins.list({ account, parentCid: record.cid, limit: 500 })).items
@@ -74,7 +74,7 @@ describe('a CAR that is whole', () => {
       const car = await carOf([file.root], [...others.flatMap(dag => dag.blocks), ...file.blocks])
       const { record } = await importBytes(test, car)
       expect(record).toMatchObject({ cid: file.root.toString(), type: 'file', size: 300_000 })
-      expect(await readFile(sourceOf(test.engine), record.cid)).toHaveLength(300_000)
+      expect(await readFile(await sourceOf(test.engine), record.cid)).toHaveLength(300_000)
       await test.engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, blocks: file.blocks.length, garbage: 0 })
       expect(record.dagSize).toBe(file.blocks.reduce((sum, { bytes }) => sum + bytes.length, 0))
@@ -116,9 +116,9 @@ describe('a CAR that is whole', () => {
         const file = randomFile(3, 60_000, 'away')
         const { record } = await importBytes(test, await carOf([file.root], file.blocks), { cluster: 'away' })
         expect(record.clusterId).toBe('away')
-        expect(await readFile(engine.clusters.backendOf('away'), record.cid)).toHaveLength(180_000)
+        expect(await readFile(await engine.clusters.backendOf('away'), record.cid)).toHaveLength(180_000)
         await engine.collect({ graceSeconds: 0 })
-        await expect(engine.clusters.defaultBackend.reader.read(file.root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+        await expect(readBlock(engine, file.root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
         await test.engine.stop()
       })
     })
@@ -139,7 +139,7 @@ describe('a CAR that is whole', () => {
       const { record } = await importBytes(test, car)
       await test.engine.pins.remove({ account: owner, cid: other.record.cid })
       await test.engine.collect({ graceSeconds: 0 })
-      expect(await readFile(sourceOf(test.engine), record.cid)).toHaveLength(270_000)
+      expect(await readFile(await sourceOf(test.engine), record.cid)).toHaveLength(270_000)
     })
   })
 
@@ -155,7 +155,7 @@ describe('a CAR that is whole', () => {
       expect(changes).toEqual(['failed queued', 'queued pinned'])
       expect(await test.engine.pins.usage(test.account)).toEqual({
         pins: 1,
-        storedBytes: (await dagBytes(sourceOf(test.engine), whole.record.cid)).charge,
+        storedBytes: (await dagBytes(await sourceOf(test.engine), whole.record.cid)).charge,
       })
       await test.engine.pins.remove({ account: test.account, cid: whole.record.cid })
       await expectNothing(test)

@@ -107,7 +107,7 @@ test('a CAR is pinned exactly if it is whole, whatever its DAGs, their order and
         await engine.collect({ graceSeconds: 0 })
         expect(await storeSizes(dataDir)).toMatchObject({ blocks: wanted.size, garbage: 0 })
         for (const { record } of made) {
-          expect((await dagBytes(engine.clusters.defaultBackend, record.cid)).bytes).toBeGreaterThanOrEqual(
+          expect((await dagBytes(await engine.clusters.backendOf(), record.cid)).bytes).toBeGreaterThanOrEqual(
             record.dagSize,
           )
           await engine.pins.remove({ account, cid: record.cid })

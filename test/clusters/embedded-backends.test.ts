@@ -10,7 +10,7 @@ for (const cluster of ['near', 'far']) {
   const name = cluster === 'near' ? "the engine's own directory" : 'a directory of its own'
   const withBackend = (run: (under: BackendUnderTest & { backend: StagingBackend }) => Promise<void>) =>
     withClusters(async ({ engine, account, dataDir }) => {
-      const backend = stagingOf(engine.clusters.backendOf(cluster))
+      const backend = stagingOf(await engine.clusters.backendOf(cluster))
       await run({
         backend,
         keep: async content => CID.parse((await engine.pins.upload(content, { account, cluster })).record.cid),

@@ -41,7 +41,10 @@ describe('clusters with directories of their own', () => {
     await withClusters(async test => {
       const cid = await uploadTo(test, 'far')
       await test.engine.collect({ graceSeconds: 0 })
-      const { far, near } = { far: test.engine.clusters.backendOf('far'), near: test.engine.clusters.backendOf('near') }
+      const { far, near } = {
+        far: await test.engine.clusters.backendOf('far'),
+        near: await test.engine.clusters.backendOf('near'),
+      }
       const statuses = await Promise.all([far, near].map(backend => backend.status(identityOf(CID.parse(cid)))))
       expect(statuses.map(({ state }) => state)).toEqual(['pinned', 'unpinned'])
       expect(await readTree(far, cid)).toEqual(HASHES)
@@ -75,7 +78,7 @@ describe('clusters with directories of their own', () => {
   test('a hand-over ends with the signal and leaves nothing', async () => {
     await withClusters(async test => {
       const controller = new AbortController()
-      const { staging } = stagingOf(test.engine.clusters.backendOf('far'))
+      const { staging } = stagingOf(await test.engine.clusters.backendOf('far'))
       const take = staging.take.bind(staging)
       staging.take = (cid, source, options) => {
         controller.abort()
@@ -101,13 +104,13 @@ describe('clusters with directories of their own', () => {
       await engine.pins.remove({ account, cid, cluster: 'far' })
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toEqual({ near: 3, far: 0 })
-      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(await readTree(await engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
       expect(await engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes })
       await uploadTo(test, 'far')
       await engine.pins.remove({ account, cid, cluster: 'near' })
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
-      expect(await readTree(engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+      expect(await readTree(await engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
       await engine.pins.remove({ account, cid })
       await engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
@@ -123,7 +126,7 @@ describe('clusters with directories of their own', () => {
       expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, records: 2 })
       await test.engine.pins.remove({ account: test.account, cid, cluster: 'far' })
       await test.engine.collect({ graceSeconds: 0 })
-      expect(await readTree(test.engine.clusters.backendOf('far-too'), cid)).toEqual(HASHES)
+      expect(await readTree(await test.engine.clusters.backendOf('far-too'), cid)).toEqual(HASHES)
     })
   })
 
@@ -140,7 +143,7 @@ describe('clusters with directories of their own', () => {
       expect(back.record.dagSize).toBe(record.dagSize)
       await engine.pins.remove({ account, cid, cluster: 'far' })
       await engine.collect({ graceSeconds: 0 })
-      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(await readTree(await engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
       expect((await engine.pins.list({ account, parentCid: cid })).items.map(item => item.path).sort()).toEqual(
         Object.keys(FILES).sort(),
       )
@@ -158,8 +161,8 @@ describe('clusters with directories of their own', () => {
       expect(await blockFiles(test)).toMatchObject({ far: 0 })
       // The upload that is handed over heals what it finds on its way.
       expect(await uploadTo(test, 'far')).toBe(cid)
-      expect(await readTree(engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
-      expect(await readTree(engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+      expect(await readTree(await engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
+      expect(await readTree(await engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
     })
   })
 
@@ -167,7 +170,7 @@ describe('clusters with directories of their own', () => {
     await withClusters(async test => {
       const cid = await uploadTo(test, 'far')
       await test.restart({ clusters: [...test.clusters].reverse() })
-      expect(await readTree(test.engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
+      expect(await readTree(await test.engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
       expect((await viaGateway(test.engine, `/ipfs/${cid}/b`)).status).toBe(200)
     })
   })

@@ -4,7 +4,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
-import { readFile, viaGateway } from '../support/read-back.ts'
+import { readBlock, readFile, viaGateway } from '../support/read-back.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -36,7 +36,7 @@ describe('damage', () => {
       files.fail = operation => (operation === 'read' ? code : undefined)
       const reason = expect.stringContaining(`cannot be read: ${code}`)
       expect((await engine.verify()).damaged).toMatchObject([{ cid, reason }])
-      await expect(engine.clusters.defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({
+      await expect(readBlock(engine, CID.parse(cid))).rejects.toMatchObject({
         code: 'BLOCK_DAMAGED',
       })
       files.log.length = 0
@@ -53,7 +53,7 @@ describe('damage', () => {
     const run = async ({ engine, account }: TestEngine): Promise<void> => {
       const { cid } = (await engine.pins.upload(CONTENT, { account })).record
       files.fail = operation => (operation === 'read' ? 'EMFILE' : undefined)
-      await expect(engine.clusters.defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({
+      await expect(readBlock(engine, CID.parse(cid))).rejects.toMatchObject({
         code: 'UNAVAILABLE',
       })
       await expect(engine.verify()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -77,15 +77,14 @@ describe('damage', () => {
     ['changed', file => writeFile(file, pseudoRandom(SIZE, 'other')), 'has the wrong hash'],
   ])('a block that is %s is told of, never served as whole, and healed by an upload', async (_, damage, reason) => {
     await withDamage(damage, async ({ engine, account, cid, told }) => {
-      const { defaultBackend } = engine.clusters
-      await expect(defaultBackend.reader.read(CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      await expect(readBlock(engine, CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
       expect(told).toEqual([`damaged ${cid} ${reason}`])
       const { damaged } = await engine.verify()
       expect(damaged).toMatchObject([{ cid, roots: [cid], reason: expect.stringContaining(reason) }])
       const again = await engine.pins.upload(CONTENT, { account })
       expect(again.created).toBe(false)
       expect(told.at(-1)).toBe(`healed ${cid}`)
-      expect((await readFile(defaultBackend, cid)).equals(CONTENT)).toBe(true)
+      expect((await readFile(await engine.clusters.backendOf(), cid)).equals(CONTENT)).toBe(true)
       expect((await engine.verify()).damaged).toEqual([])
       expect((await viaGateway(engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
     })
@@ -109,7 +108,7 @@ describe('damage', () => {
       withDatabase(dataDir, db => db.prepare("UPDATE small_blocks SET bytes = CAST('x' AS BLOB)").run())
       expect((await engine.verify()).damaged).toMatchObject([{ cid, roots: [cid] }])
       await engine.pins.upload(small, { account })
-      expect((await readFile(engine.clusters.defaultBackend, cid)).equals(small)).toBe(true)
+      expect((await readFile(await engine.clusters.backendOf(), cid)).equals(small)).toBe(true)
     })
   })
 

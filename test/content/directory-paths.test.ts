@@ -48,7 +48,7 @@ describe('the paths of a directory that is uploaded', () => {
           yield { kind: 'file', path: 'b', content: Buffer.from('b') }
         })()
       const { record } = await upload(test, late('x/late'))
-      expect(Object.keys(await readTree(test.engine.clusters.defaultBackend, record.cid)).sort()).toEqual([
+      expect(Object.keys(await readTree(await test.engine.clusters.backendOf(), record.cid)).sort()).toEqual([
         'b',
         'x',
         'x/late',
@@ -63,7 +63,7 @@ describe('the paths of a directory that is uploaded', () => {
     await withEngine(async test => {
       const deepest = `${'d/'.repeat(255)}f`
       const { record } = await upload(test, filesAt(deepest))
-      expect(Object.keys(await readTree(test.engine.clusters.defaultBackend, record.cid))).toContain(deepest)
+      expect(Object.keys(await readTree(await test.engine.clusters.backendOf(), record.cid))).toContain(deepest)
       for (const names of [256, 20_000]) {
         await expect(upload(test, filesAt(`${'d/'.repeat(names)}f`))).rejects.toMatchObject({ code: 'INVALID_PATH' })
       }

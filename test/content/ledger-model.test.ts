@@ -169,11 +169,8 @@ class Run {
       const list = await engine.pins.list({ account, limit: 1_000 })
       expect(list.items.map(item => item.uploadId).sort()).toEqual(live.map(record => record.uploadId).sort())
       expect(list.total).toBe(live.length)
-      const charges = await Promise.all(
-        [...new Set(live.map(record => record.cid))].map(cid =>
-          dagBytes(this.#test.engine.clusters.defaultBackend, cid),
-        ),
-      )
+      const source = await this.#test.engine.clusters.backendOf()
+      const charges = await Promise.all([...new Set(live.map(record => record.cid))].map(cid => dagBytes(source, cid)))
       const usage = await engine.pins.usage(account)
       expect(usage).toEqual({
         pins: live.length,
@@ -184,13 +181,13 @@ class Run {
   }
 
   async #readBack(record: PinRecord): Promise<void> {
-    const { defaultBackend } = this.#test.engine.clusters
-    expect((await dagBytes(defaultBackend, record.cid)).bytes).toBe(record.dagSize)
+    const backend = await this.#test.engine.clusters.backendOf()
+    expect((await dagBytes(backend, record.cid)).bytes).toBe(record.dagSize)
     const hashes: Record<string, string> = this.#model.records.get(record.uploadId)?.hashes ?? {}
     if (record.type === 'file') {
-      expect(sha256Hex(await readFile(defaultBackend, record.cid))).toBe(hashes[''])
+      expect(sha256Hex(await readFile(backend, record.cid))).toBe(hashes[''])
     } else {
-      expect(await readTree(defaultBackend, record.cid)).toMatchObject(hashes)
+      expect(await readTree(backend, record.cid)).toMatchObject(hashes)
     }
   }
 

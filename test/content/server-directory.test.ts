@@ -101,7 +101,7 @@ describe('a directory on the server', () => {
       expect(uploaded.record.cid).toBe(record.cid)
       expect(uploaded.record.size).toBe(record.size)
       expect(record.size).toBe(Object.values(FILES).reduce((sum, { length }) => sum + length, 0))
-      const tree = await readTree(test.engine.clusters.defaultBackend, record.cid)
+      const tree = await readTree(await test.engine.clusters.backendOf(), record.cid)
       expect(tree).toMatchObject({
         ...Object.fromEntries(Object.entries(FILES).map(([path, content]) => [path, sha256Hex(content)])),
         ...Object.fromEntries(Object.entries(LINKS).map(([path, target]) => [path, `-> ${target}`])),
@@ -119,7 +119,7 @@ describe('a directory on the server', () => {
         await symlink(join(outside, 'secret'), join(rootOf(test), 'tree', 'file'))
         await symlink(outside, join(rootOf(test), 'tree', 'directory'))
         const { record } = await importFrom(test, 'tree')
-        expect(await readTree(test.engine.clusters.defaultBackend, record.cid)).toEqual({
+        expect(await readTree(await test.engine.clusters.backendOf(), record.cid)).toEqual({
           file: `-> ${join(outside, 'secret')}`,
           directory: `-> ${outside}`,
         })
@@ -211,7 +211,7 @@ describe('a directory on the server', () => {
       for (const name of names) await writeFile(join(rootOf(test), 'tree', 'a\\b', name), name)
       const { record } = await importFrom(test, 'tree')
       const expected = Object.fromEntries(names.map(name => [`a\\b/${name}`, sha256Hex(Buffer.from(name))]))
-      expect(await readTree(test.engine.clusters.defaultBackend, record.cid)).toEqual({ 'a\\b': 'dir', ...expected })
+      expect(await readTree(await test.engine.clusters.backendOf(), record.cid)).toEqual({ 'a\\b': 'dir', ...expected })
       const listed = await test.engine.pins.list({ account: test.account, parentCid: record.cid, limit: 100 })
       expect(listed.items.map(item => item.path).sort()).toEqual(Object.keys(expected).sort())
     })

@@ -8,7 +8,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { DirectoryEntry } from '../../src/index.ts'
 import { collect, pseudoRandom, sha256Hex } from '../support/bytes.ts'
-import { dagBytes, readFile, readTree } from '../support/read-back.ts'
+import { dagBytes, readBlock, readFile, readTree } from '../support/read-back.ts'
 import { filesIn } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
@@ -41,7 +41,7 @@ async function uploadTree(test: TestEngine, files: Record<string, Uint8Array>): 
 }
 
 async function rootKind(test: TestEngine, cid: string): Promise<string> {
-  const { Data } = dagPb.decode(await test.engine.clusters.defaultBackend.reader.read(CID.parse(cid)))
+  const { Data } = dagPb.decode(await readBlock(test.engine, CID.parse(cid)))
   return UnixFS.unmarshal(Data ?? new Uint8Array()).type
 }
 
@@ -64,9 +64,9 @@ describe('UnixFS', () => {
       const { record } = await engine.pins.upload([content.subarray(0, 7), content.subarray(7)], { account })
       expect(record.cid).toBe(await referenceCid([{ content }], false))
       expect(record.size).toBe(size)
-      const { defaultBackend } = engine.clusters
-      expect(Buffer.compare(await readFile(defaultBackend, record.cid), content)).toBe(0)
-      expect((await dagBytes(defaultBackend, record.cid)).bytes).toBe(record.dagSize)
+      const backend = await engine.clusters.backendOf()
+      expect(Buffer.compare(await readFile(backend, record.cid), content)).toBe(0)
+      expect((await dagBytes(backend, record.cid)).bytes).toBe(record.dagSize)
     })
   })
 
@@ -75,7 +75,7 @@ describe('UnixFS', () => {
       for (const source of [new Uint8Array(), [], [new Uint8Array(), new Uint8Array()]]) {
         const { record } = await engine.pins.upload(source, { account })
         expect(record.cid).toBe('bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
-        expect(await readFile(engine.clusters.defaultBackend, record.cid)).toHaveLength(0)
+        expect(await readFile(await engine.clusters.backendOf(), record.cid)).toHaveLength(0)
       }
     })
   })
@@ -90,7 +90,7 @@ describe('UnixFS', () => {
       expect(record.cid).toBe(await referenceCid([{ content: zeros() }], false))
       expect(record.size).toBe(1_025 * MiB)
       // One leaf, the two nodes above the leaves, and the root.
-      expect((await dagBytes(engine.clusters.defaultBackend, record.cid)).blocks.size).toBe(4)
+      expect((await dagBytes(await engine.clusters.backendOf(), record.cid)).blocks.size).toBe(4)
     })
   })
 
@@ -100,12 +100,12 @@ describe('UnixFS', () => {
         yield { kind: 'directory', path: 'hollow' }
       }
       const { record } = await test.engine.pins.uploadDirectory(source(), { account: test.account })
-      const { defaultBackend } = test.engine.clusters
-      const { Links } = dagPb.decode(await defaultBackend.reader.read(CID.parse(record.cid)))
+      const backend = await test.engine.clusters.backendOf()
+      const { Links } = dagPb.decode(await readBlock(test.engine, CID.parse(record.cid)))
       expect(Links.map(link => [link.Name, String(link.Hash)])).toEqual([
         ['hollow', 'bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354'],
       ])
-      expect(await readTree(defaultBackend, record.cid)).toEqual({ hollow: 'dir' })
+      expect(await readTree(backend, record.cid)).toEqual({ hollow: 'dir' })
     })
   })
 
@@ -129,8 +129,8 @@ describe('UnixFS', () => {
         for (let i = 1; i < segments.length; i++) expected[segments.slice(0, i).join('/')] = 'dir'
         expected[path] = sha256Hex(content)
       }
-      expect({ ...(await readTree(test.engine.clusters.defaultBackend, cid)) }).toEqual({ ...expected })
-      expect((await dagBytes(test.engine.clusters.defaultBackend, cid)).bytes).toBe(
+      expect({ ...(await readTree(await test.engine.clusters.backendOf(), cid)) }).toEqual({ ...expected })
+      expect((await dagBytes(await test.engine.clusters.backendOf(), cid)).bytes).toBe(
         (await test.engine.pins.list({ account: test.account })).items[0]?.dagSize,
       )
     })
@@ -147,7 +147,7 @@ describe('UnixFS', () => {
       expect(await rootKind(test, cid)).toBe(kind)
       expect(cid).toBe(await referenceOf(files))
       if (count > 5_000) return
-      expect(Object.keys(await readTree(test.engine.clusters.defaultBackend, cid)).sort()).toEqual(names(count))
+      expect(Object.keys(await readTree(await test.engine.clusters.backendOf(), cid)).sort()).toEqual(names(count))
     })
   })
 
@@ -164,7 +164,7 @@ describe('UnixFS', () => {
         const cid = await uploadTree(test, Object.fromEntries(names(count).map(name => [`${name}/f`, content])))
         kinds.push(await rootKind(test, cid))
         if (count === 4_598) continue
-        const listed = await readTree(test.engine.clusters.defaultBackend, cid)
+        const listed = await readTree(await test.engine.clusters.backendOf(), cid)
         expect(
           Object.keys(listed)
             .filter(path => path.endsWith('/f'))
@@ -172,7 +172,7 @@ describe('UnixFS', () => {
         ).toEqual(names(count).map(name => `${name}/f`))
       }
       const sub = await uploadTree(test, { f: content })
-      const { bytes } = await dagBytes(test.engine.clusters.defaultBackend, sub)
+      const { bytes } = await dagBytes(await test.engine.clusters.backendOf(), sub)
       expect(flatBytes(4_598, CID.parse(sub), bytes)).toBeLessThanOrEqual(HAMT_THRESHOLD)
       expect(flatBytes(4_599, CID.parse(sub), bytes)).toBeGreaterThan(HAMT_THRESHOLD)
       expect(kinds).toEqual(['directory', 'hamt-sharded-directory'])
@@ -194,7 +194,7 @@ describe('UnixFS', () => {
       expect([...found.values()].map(bytes => bytes.length).sort((a, b) => a - b)).toEqual([70_000, MiB, MiB, MiB])
       for (const [multihash, bytes] of found) expect(multihash).toBe(`1220${sha256Hex(bytes)}`)
       // What is not a file there is small: the root node.
-      expect((await dagBytes(engine.clusters.defaultBackend, record.cid)).blocks.size).toBe(found.size + 1)
+      expect((await dagBytes(await engine.clusters.backendOf(), record.cid)).blocks.size).toBe(found.size + 1)
     })
   })
 })

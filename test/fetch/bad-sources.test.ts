@@ -16,8 +16,7 @@ function serving(dag: Dag): RequestListener {
 }
 
 async function expectContent(node: Node, dag: Dag): Promise<void> {
-  const [backend] = node.engine.clusters.backends
-  if (backend === undefined) throw new Error('there is no backend')
+  const backend = await node.engine.clusters.backendOf()
   expect((await readFile(backend, dag.root.toString())).length).toBe(dag.size)
 }
 

@@ -73,7 +73,7 @@ describe('what is fetched', () => {
       expect(record).toMatchObject({ cid, status: 'pinned', type: 'pin' })
       expect((await storeSizes(node.dataDir)).blocks).toBe(blocks)
       expect((await node.engine.pins.status({ account: node.account, cid }))[0]?.blocks).toBe(blocks)
-      const [backend] = node.engine.clusters.backends
+      const backend = await node.engine.clusters.backendOf()
       for (const block of dag.blocks) {
         expect(Buffer.from((await backend?.reader?.read(block.cid)) ?? [])).toEqual(Buffer.from(block.bytes))
       }

@@ -18,8 +18,7 @@ const FILE = { count: 100, size: 30_000 }
 const SOME = 81
 
 async function content(node: Node, cid: string): Promise<Buffer> {
-  const [backend] = node.engine.clusters.backends
-  if (backend === undefined) throw new Error('there is no backend')
+  const backend = await node.engine.clusters.backendOf()
   return readFile(backend, cid)
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 import { emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
+import { heliaOf, libp2pOf } from '../support/helia.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { randomFile } from './support/dags.ts'
 import { deadPort, type Node, quick, withNet } from './support/net.ts'
@@ -36,7 +37,10 @@ describe('the network', () => {
       const provider = await net.provider(dag.blocks)
       provider.blocks.hangAfter(81)
       const node = await net.node({ pin: { ...quick, waitSeconds: 0.01, stallSeconds: 1e6 } })
-      const asking = await net.node({ network: { peers: node.engine.addresses() }, pin: { findTimeoutSeconds: 60 } })
+      const asking = await net.node({
+        network: { peers: await node.engine.addresses() },
+        pin: { findTimeoutSeconds: 60 },
+      })
       const { account } = node
 
       const pinned = await upload(node, 'pinned')
@@ -60,7 +64,7 @@ describe('the network', () => {
       await node.reached('pinned')
       expect(await gets(asking, cid)).toBe(true)
 
-      const own = await unixfs(node.engine.helia()).addBytes(pseudoRandom(100, 'own'))
+      const own = await unixfs(await node.engine.helia()).addBytes(pseudoRandom(100, 'own'))
       expect(await gets(asking, own.toString())).toBe(false)
       expect(await gets(asking, pinned)).toBe(true)
     }))
@@ -69,8 +73,8 @@ describe('the network', () => {
     withTempDir(async dataDir => {
       const engine = await createEngine({ dataDir })
       try {
-        expect(engine.addresses()).toEqual([])
-        expect(() => engine.helia()).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }))
+        expect(await engine.addresses()).toEqual([])
+        await expect(engine.helia()).rejects.toEqual(expect.objectContaining({ code: 'UNAVAILABLE' }))
         const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
         const [cid] = randomFile(1, 10, 'off').blocks.map(block => block.cid.toString())
         const pinning = engine.pins.pin({ account: id, cid: cid ?? '', origins: [deadPort] })
@@ -83,9 +87,9 @@ describe('the network', () => {
   test('is on loopback only, and nobody is dialled, unless told otherwise', () =>
     withNet(async net => {
       const node = await net.node()
-      for (const address of node.engine.addresses()) expect(address).toMatch(/^\/ip4\/127\.0\.0\.1\//)
-      expect(node.engine.helia().libp2p.getDialQueue()).toEqual([])
-      expect(node.engine.helia().libp2p.getPeers()).toEqual([])
+      for (const address of await node.engine.addresses()) expect(address).toMatch(/^\/ip4\/127\.0\.0\.1\//)
+      expect((await libp2pOf(node.engine)).getDialQueue()).toEqual([])
+      expect((await libp2pOf(node.engine)).getPeers()).toEqual([])
     }))
 })
 
@@ -97,7 +101,7 @@ describe('Helia on an engine', () => {
       const provider = await net.provider(remote.blocks)
       const node = await net.node({ network: { peers: [provider.address] } })
       const { record } = await node.engine.pins.upload(content, { account: node.account, name: 'content' })
-      const fs = unixfs(node.engine.helia())
+      const fs = unixfs(await node.engine.helia())
       expect(await collect(fs.cat(CID.parse(record.cid)))).toEqual(content)
       expect((await collect(fs.cat(remote.root))).length).toBe(50_000)
       // What it fetched for the host program is nobody's pin.
@@ -109,7 +113,7 @@ describe('Helia on an engine', () => {
       const node = await net.node()
       const content = pseudoRandom(2_500_000, 'kept from helia')
       const { record } = await node.engine.pins.upload(content, { account: node.account, name: 'content' })
-      const helia = node.engine.helia()
+      const helia = await heliaOf(node.engine)
       const cid = CID.parse(record.cid)
       await expect(helia.blockstore.delete(cid)).rejects.toThrow('is needed by a pin')
       await helia.gc()
@@ -125,11 +129,11 @@ describe('a peer that sends each message on a stream of its own', () => {
   test('leaves no streams behind', () =>
     withNet(async net => {
       const node = await net.node()
-      const peer = await net.node({ network: { peers: node.engine.addresses() } })
+      const peer = await net.node({ network: { peers: await node.engine.addresses() } })
       const cid = CID.parse(await upload(node, 'asked for often'))
-      const there = node.engine.helia().libp2p
+      const there = await libp2pOf(node.engine)
       await expect.poll(() => there.getConnections().length).toBe(1)
-      const [connection] = peer.engine.helia().libp2p.getConnections()
+      const [connection] = (await libp2pOf(peer.engine)).getConnections()
       const want = { cid: cid.bytes, cancel: false, presence: true, sendDontHave: true }
       const message = Buffer.concat(encodeMessage({ ...emptyMessage(), wants: [want] }))
       // A disk that takes its time: the end of a stream comes before its beginning is handled.
@@ -155,10 +159,10 @@ describe('where a router is configured', () => {
     withNet(async net => {
       const pin = { ...quick, findTimeoutSeconds: 20 }
       const router = await net.node({ network: { dht: 'server' } })
-      const peers = router.engine.addresses()
+      const peers = await router.engine.addresses()
       const holder = await net.node({ network: { dht: 'server', peers } })
       const seeker = await net.node({ network: { dht: 'client', peers }, pin })
-      await expect.poll(() => router.engine.helia().libp2p.getPeers().length).toBe(2)
+      await expect.poll(async () => (await libp2pOf(router.engine)).getPeers().length).toBe(2)
       const cid = await upload(holder, 'announced')
       const announcedAt = async (): Promise<number> =>
         (await holder.engine.pins.status({ account: holder.account, cid }))[0]?.announcedAt ?? 0

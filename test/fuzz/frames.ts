@@ -3,6 +3,7 @@ import { createEngine } from '../../src/index.ts'
 import { emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
+import { libp2pOf } from '../support/helia.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { KNOWN, mutated } from './requests.ts'
 
@@ -12,7 +13,7 @@ const PROTOCOL = '/ipfs/bitswap/1.2.0'
 export function sendFrames(address: string, draws: Draws, count: number): Promise<void> {
   return withTempDir(async dataDir => {
     await using engine = await createEngine({ dataDir, network: { enabled: true } })
-    const { libp2p } = engine.helia()
+    const libp2p = await libp2pOf(engine)
     for (let i = 0; i < count; i++) {
       // A node shuts out who goes on sending nonsense; nothing more of this peer is heard then.
       const stream = await libp2p.dialProtocol(multiaddr(address), PROTOCOL).catch(() => null)

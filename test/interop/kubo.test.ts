@@ -154,7 +154,7 @@ describe.skipIf(binary === null)('Kubo and an engine', { timeout: LONGEST_MS }, 
           for (const [path, bytes] of Object.entries(files)) yield { kind: 'file', path, content: bytes } as const
         }
         const tree = await engine.pins.uploadDirectory(entries(), { account })
-        await other.run('swarm', 'connect', engine.addresses()[0] ?? '')
+        await other.run('swarm', 'connect', (await engine.addresses())[0] ?? '')
         for (const cid of [record.cid, tree.record.cid]) await other.run('pin', 'add', '--progress=false', cid)
         await engine.stop()
         expect(await other.run('pin', 'ls', '--type=recursive', '--quiet')).toContain(tree.record.cid)
@@ -185,9 +185,9 @@ describe.skipIf(binary === null)('Kubo and an engine', { timeout: LONGEST_MS }, 
           expect(record, cid).toMatchObject({ status: 'pinned', cid })
         }
         await other.stop()
-        const { defaultBackend } = engine.clusters
-        for (const cid of [large, old]) expect(sha256Hex(await readFile(defaultBackend, cid))).toBe(sha256Hex(content))
-        const read = await readTree(defaultBackend, tree)
+        const backend = await engine.clusters.backendOf()
+        for (const cid of [large, old]) expect(sha256Hex(await readFile(backend, cid))).toBe(sha256Hex(content))
+        const read = await readTree(backend, tree)
         for (const [path, bytes] of Object.entries(files)) expect(read[path], path).toBe(sha256Hex(bytes))
         expect(await importTree(engine, account, 'tree')).toBe(tree)
         expect((await engine.verify()).damaged).toEqual([])

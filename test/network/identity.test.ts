@@ -34,7 +34,7 @@ async function filesWith(dataDir: string, bytes: Uint8Array): Promise<string[]> 
 
 async function peerIdOf(dataDir: string): Promise<string | undefined> {
   const engine = await createEngine({ dataDir, network: { enabled: true } })
-  const id = engine.addresses()[0]?.split('/p2p/')[1]
+  const id = (await engine.addresses())[0]?.split('/p2p/')[1]
   await engine.stop()
   return id
 }

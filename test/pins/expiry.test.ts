@@ -67,7 +67,7 @@ describe('expiry', () => {
       expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 1, storedBytes: forever.dagSize })
       await test.engine.collect({ graceSeconds: 0 })
       expect((await storeSizes(test.dataDir)).blockFiles).toBe(1)
-      expect(await readFile(test.engine.clusters.defaultBackend, forever.cid)).toHaveLength(100_000)
+      expect(await readFile(await test.engine.clusters.backendOf(), forever.cid)).toHaveLength(100_000)
     })
   })
 

@@ -3,7 +3,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { DirectoryEntry, PinOutcome, UploadOptions } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
-import { readFile, readTree, viaGateway } from '../support/read-back.ts'
+import { readBlock, readFile, readTree, viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
@@ -156,7 +156,7 @@ describe('records', () => {
       await upload({ ...test, account: other })
       await test.engine.pins.remove({ account: test.account, cid })
       await test.engine.collect({ graceSeconds: 0 })
-      expect(sha256Hex(await readFile(test.engine.clusters.defaultBackend, cid))).toBe(sha256Hex(CONTENT))
+      expect(sha256Hex(await readFile(await test.engine.clusters.backendOf(), cid))).toBe(sha256Hex(CONTENT))
       expect((await test.engine.pins.usage(other)).pins).toBe(1)
     })
   })
@@ -185,12 +185,12 @@ describe('records', () => {
       const { record } = await engine.pins.uploadDirectory(tree(files), { account })
       const links = await import('../../src/content/dag-walk.ts')
       const root = CID.parse(record.cid)
-      const sub = links.linksOf(root, await engine.clusters.defaultBackend.reader.read(root))[1]?.toString() ?? ''
+      const sub = links.linksOf(root, await readBlock(engine, root))[1]?.toString() ?? ''
       const pinned = await engine.pins.pin({ account, cid: sub })
       expect(pinned.record).toMatchObject({ type: 'pin', size: 2_050_000 })
       await engine.pins.remove({ account, cid: record.cid })
       await engine.collect({ graceSeconds: 0 })
-      expect(await readTree(engine.clusters.defaultBackend, sub)).toEqual({
+      expect(await readTree(await engine.clusters.backendOf(), sub)).toEqual({
         b: sha256Hex(files['sub/b']),
         deep: 'dir',
         'deep/a': sha256Hex(files['sub/deep/a']),
@@ -227,7 +227,7 @@ describe('records', () => {
       await expect(engine.pins.pin({ account, cid })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
       expect((await upload(test)).created).toBe(true)
       await engine.collect({ graceSeconds: 0 })
-      expect(await readFile(engine.clusters.defaultBackend, cid)).toHaveLength(50_000)
+      expect(await readFile(await engine.clusters.backendOf(), cid)).toHaveLength(50_000)
     })
   })
 

@@ -36,7 +36,7 @@ async function fill(options: EngineOptions): Promise<string> {
 async function expectWhole(options: EngineOptions, cid: string): Promise<void> {
   const engine = await createEngine(options)
   try {
-    const backend = engine.clusters.backendOf(options.defaultCluster ?? '')
+    const backend = await engine.clusters.backendOf(options.defaultCluster ?? '')
     const read = (await backend.reader?.read(CID.parse(cid))) ?? new Uint8Array()
     expect(Buffer.compare(read, CONTENT)).toBe(0)
     expect((await engine.verify()).damaged).toEqual([])

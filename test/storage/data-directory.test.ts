@@ -170,7 +170,7 @@ describe('a data directory', () => {
       await test.restart()
       const [listed] = (await test.engine.pins.list({ account: test.account })).items
       expect(listed).toMatchObject(record)
-      expect((await readFile(test.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
+      expect((await readFile(await test.engine.clusters.backendOf(), record.cid)).equals(content)).toBe(true)
       await test.engine.pins.remove({ account: test.account, cid: record.cid })
       await test.restart()
       await test.engine.collect({ graceSeconds: 0 })
@@ -194,7 +194,7 @@ describe('a data directory', () => {
         await two.engine.pins.upload(content, { account: two.account })
         expect(seen).toEqual([record.cid])
         await two.engine.stop()
-        expect((await readFile(one.engine.clusters.defaultBackend, record.cid)).equals(content)).toBe(true)
+        expect((await readFile(await one.engine.clusters.backendOf(), record.cid)).equals(content)).toBe(true)
       }),
     )
   })

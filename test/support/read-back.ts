@@ -96,3 +96,8 @@ export async function viaGateway(engine: Engine, path: string): Promise<GatewayA
   for await (const part of body) parts.push(part)
   return { status, bytes: Buffer.concat(parts) }
 }
+
+/** A block of the default cluster, checked by its hash. */
+export async function readBlock({ clusters }: Pick<Engine, 'clusters'>, cid: CID): Promise<Uint8Array> {
+  return readerOf(await clusters.backendOf()).read(cid)
+}

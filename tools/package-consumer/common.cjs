@@ -12,7 +12,7 @@ async function main() {
   const engine = await createEngine({ dataDir })
   const account = await engine.accounts.create({ email: 'a@example.org', plan: 'free' })
   const { record } = await engine.pins.upload(Buffer.from('from CommonJS'), { account: account.id })
-  assert.equal(engine.pins.list({ account: account.id }).items[0].cid, record.cid)
+  assert.equal((await engine.pins.list({ account: account.id })).items[0].cid, record.cid)
   await engine.stop()
   await rm(dataDir, { recursive: true, force: true })
 }

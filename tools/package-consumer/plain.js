@@ -17,7 +17,7 @@ await assert.rejects(import('fastify'), { code: 'ERR_MODULE_NOT_FOUND' })
 const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-consumer-'))
 const engine = await createEngine({ dataDir, network: { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'] } })
 try {
-  assert.ok(engine.addresses().length > 0)
+  assert.ok((await engine.addresses()).length > 0)
   const account = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
   const { secret } = await engine.keys.create(account.id, { name: 'main', scopes: SCOPES })
   await assert.rejects(engine.pins.pin({ account: account.id, cid: 'nonsense' }), HoldfastError)

@@ -44,7 +44,7 @@ export async function use(): Promise<string[]> {
     account: account.id,
     onProgress: bytes => logger.debug({ bytes }, 'progress'),
   })
-  const page: ListPage = engine.pins.list({ account: account.id })
+  const page: ListPage = await engine.pins.list({ account: account.id })
   const answer: (request: ApiRequest) => Promise<ApiResponse> = engine.api
   createServer(engine, { prefix: '/p' }).close()
   createHttpServer(createHandler({ api: answer, gateway: engine.gateway })).close()

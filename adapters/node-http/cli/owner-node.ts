@@ -130,7 +130,7 @@ function localNode(engine: Engine): OwnerNode {
     }),
     async *takedowns() {
       for (let after: string | null = null; ; ) {
-        const { rows, next } = engine.takedowns.page({ after, limit: 1000 })
+        const { rows, next } = await engine.takedowns.page({ after, limit: 1000 })
         yield rows.map(row => ({ ...row, at: isoTime(row.at) }))
         if (next === null) return
         after = next

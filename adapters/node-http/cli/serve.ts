@@ -84,13 +84,13 @@ async function listen(server: Server, engine: Engine, { host, port, config }: Se
   })
   const bound = (server.address() as AddressInfo).port
   const local = `http://${urlHost(reachable(host))}:${bound}`
-  if (config.publicUrl === undefined) engine.setPublicUrl(local)
+  if (config.publicUrl === undefined) await engine.setPublicUrl(local)
   return {
     listening: `http://${urlHost(host)}:${bound}`,
     local,
     public: config.publicUrl ?? local,
     importRoots: engine.importRoots,
-    peerAddresses: engine.addresses(),
+    peerAddresses: await engine.addresses(),
   }
 }
 

@@ -2,6 +2,7 @@ import { CODEC } from '../../../src/domain/cid.ts'
 import { createEngine } from '../../../src/index.ts'
 import { blockOf } from '../../fetch/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { libp2pOf } from '../../support/helia.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import type { AbusedServer } from '../abused-server.ts'
 import type { AbuseRow } from '../row.ts'
@@ -13,7 +14,7 @@ function sendMessage(server: AbusedServer, message: Uint8Array, meanwhile?: () =
   return withTempDir(async dataDir => {
     await using engine = await createEngine({ dataDir, network: { enabled: true } })
     const { multiaddr } = await import('@multiformats/multiaddr')
-    const { libp2p } = engine.helia()
+    const libp2p = await libp2pOf(engine)
     await libp2p.dial(multiaddr(server.peerAddress))
     const waiting = meanwhile?.()
     const stream = await libp2p.dialProtocol(multiaddr(server.peerAddress), PROTOCOL)

@@ -1,0 +1,191 @@
+import type { Blockstore } from 'interface-blockstore'
+import type { Datastore } from 'interface-datastore'
+import type { Accounts } from './access/accounts.ts'
+import type { Keys } from './access/keys.ts'
+import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
+import type { Page, PageRequest } from './catalogue/page.ts'
+import type { ClusterBackend } from './clusters/cluster-backend.ts'
+import type { Cluster } from './clusters/cluster-registry.ts'
+import type { Collected } from './content/collector.ts'
+import type { Verified, VerifyOptions } from './content/verifier.ts'
+import type { Takedown, TakedownRequest } from './gateway/takedowns.ts'
+import type { ApiHandler } from './http/types.ts'
+import type { EngineStats } from './pins/statistics.ts'
+import type {
+  ByteSource,
+  CarImportOptions,
+  CarOutcome,
+  DirectoryEntry,
+  DirectoryOutcome,
+  EngineEvents,
+  ListPage,
+  ListQuery,
+  PinOutcome,
+  PinProgress,
+  PinRecord,
+  PinRequest,
+  PinTarget,
+  UploadOptions,
+  Usage,
+} from './pins/types.ts'
+
+/** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
+export interface PinService {
+  /**
+   * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
+   *
+   * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
+   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `STORAGE_FULL`, `ABORTED`; and what the
+   * source throws.
+   */
+  upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome>
+  /**
+   * Stores files as one directory and pins its root. Entries are read one after the other.
+   *
+   * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
+   */
+  uploadDirectory(entries: AsyncIterable<DirectoryEntry>, options: UploadOptions): Promise<DirectoryOutcome>
+  /**
+   * Stores a directory that this machine has, below an import root, and pins it.
+   *
+   * @throws HoldfastError what {@link PinService.uploadDirectory} throws
+   */
+  importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome>
+  /**
+   * Stores the DAGs of a CAR and pins its roots, all or none. Blocks that no root needs are not kept; blocks that a
+   * live record of this node needs may be missing in the CAR. Resolves when everything is durable.
+   *
+   * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE` for the size of the CAR,
+   * `INVALID_CID` for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept
+   * in part.
+   */
+  importCar(source: AsyncIterable<Uint8Array>, options: CarImportOptions): Promise<CarOutcome>
+  /**
+   * Pins content that exists, by its CID.
+   *
+   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`, and those of target and names.
+   */
+  pin(request: PinRequest): Promise<PinOutcome>
+  /**
+   * Removes an account's records of a content, in one cluster or in all. Durable when it resolves.
+   *
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, a malformed CID included.
+   */
+  remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<PinRecord[]>
+  /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
+  list(query: ListQuery): Promise<ListPage>
+  /**
+   * How far each of an account's records of a content is, newest first.
+   *
+   * @throws HoldfastError `PIN_NOT_FOUND`
+   */
+  status(request: { account: string; cid: string; cluster?: string | undefined }): Promise<PinProgress[]>
+  /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
+  dag(request: { account: string; cid: string }): Promise<DirectoryOutcome>
+  /** Gives a record another name, which it returns. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
+  rename(request: { account: string; uploadId: string; name: string }): Promise<string>
+  /** Live records of an account, and what they take of its storage. */
+  usage(account: string): Promise<Usage>
+  /**
+   * Checks what a request says of its target before its body is read.
+   *
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
+   */
+  checkTarget(account: string, target: PinTarget): Promise<void>
+}
+
+/** The clusters of an engine, and which backend keeps the content of each. */
+export interface ClusterRegistry {
+  /**
+   * The clusters in configured order; those that an account may use, where one is given.
+   *
+   * @throws HoldfastError `NOT_FOUND` for an unknown account.
+   */
+  list(options?: { account?: string | undefined }): Promise<Cluster[]>
+  /** The backend of a cluster; without an id, of the default one. @throws HoldfastError `NOT_FOUND` */
+  backendOf(cluster?: string): Promise<ClusterBackend>
+}
+
+/** What an engine tells as it happens. Listeners only hear: what one throws is logged, and changes nothing. */
+export interface Events {
+  /** Listens from now on. Returns a function that stops listening. */
+  on<Name extends keyof EngineEvents>(name: Name, listener: (event: EngineEvents[Name]) => void): () => void
+}
+
+/** What the gateway refuses at the owner's word. */
+export interface TakedownList {
+  /** The oldest first. */
+  page(request: PageRequest): Promise<Page<Takedown>>
+  /**
+   * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
+   * been taken down before gets the new reason and status.
+   *
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+   */
+  add(request: TakedownRequest): Promise<Takedown>
+  /**
+   * Lets content be served again.
+   *
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path.
+   */
+  remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void>
+}
+
+/**
+ * The running Helia node, for other Helia packages. It sees what is pinned, and cannot delete it; what is added through
+ * it is the host program's own and counts as nobody's pin. It is the object of `@helia/libp2p`: whoever has that
+ * package may use it as its `HeliaWithLibp2p`.
+ */
+export interface HeliaNode {
+  readonly blockstore: Blockstore
+  /** Of the host program's own, too. */
+  readonly datastore: Datastore
+}
+
+/** What an engine shows to those who serve it. */
+export interface Border {
+  /** The v3 contract, without a socket. */
+  readonly api: ApiHandler
+  /** `/ipfs/<cid>/<path>`, without a socket. */
+  readonly gateway: ApiHandler
+  /** How many proxies stand between the clients and the node, by its configuration. */
+  readonly trustedProxies: number
+  /** Whether a request, known by its headers, is for content on a host name of its own, where nothing else answers. */
+  isContentHost(header: (name: string) => string | undefined): boolean
+}
+
+/** A started engine. Everything below it is its own: two engines in one process do not see each other. */
+export interface Engine extends Border, AsyncDisposable {
+  readonly pins: PinService
+  readonly clusters: ClusterRegistry
+  readonly accounts: Accounts
+  readonly keys: Keys
+  readonly events: Events
+  readonly takedowns: TakedownList
+  /** Absolute. */
+  readonly dataDir: string
+  /** Directories below which uploads by server path may read; absolute. */
+  readonly importRoots: readonly string[]
+  /** Tells where clients reach the node, where that is known only once it listens. */
+  setPublicUrl(url: string): Promise<void>
+  /**
+   * Frees what no record needs any more, now. `graceSeconds` 0 also frees what was let go just before; the
+   * default is the configured grace.
+   */
+  collect(options?: { graceSeconds?: number }): Promise<Collected>
+  /** @throws HoldfastError `UNAVAILABLE` while networking is off. */
+  helia(): Promise<HeliaNode>
+  /** Multiaddrs by which other nodes reach this one; none while networking is off. */
+  addresses(): Promise<string[]>
+  /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
+  verify(options?: VerifyOptions): Promise<Verified>
+  /**
+   * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
+   * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
+   */
+  backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
+  /** How much it holds. Cheap enough to be asked every few seconds. */
+  stats(): Promise<EngineStats>
+  /** Ends what is under way, closes all stores. Safe to call more than once. */
+  stop(): Promise<void>
+}
