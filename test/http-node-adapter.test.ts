@@ -91,8 +91,8 @@ describe('translation', () => {
     expect(await get('/pinning/ipfs')).toBe('gateway /ipfs')
     expect(await get('/pinning/api/v3')).toBe('api /api/v3')
     expect(await get('/pinning/ipfsx')).toBe('api /ipfsx')
-    expect(await get('/api/v3')).toBe('api /')
-    expect(await get('/pinningx/api/v3')).toBe('api /')
+    expect(await get('/api/v3')).toBe('api //')
+    expect(await get('/pinningx/api/v3')).toBe('api //')
   })
 
   test('the handler works in a server of the host', async () => {

@@ -21,14 +21,24 @@ export interface HandlerOptions extends MetricsReaders {
 /** Older versions of Node pay for it at every await. */
 const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 
-export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => void
+/**
+ * A request listener, which as middleware (Express, Connect) is also given `next`: it is called for what lies outside
+ * the prefix, and for nothing else. Without it that is a 404.
+ */
+export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
  * A request listener for a Node server: `<prefix>/ipfs/…` is the gateway, everything else below the prefix the API.
- * It answers every request and never throws.
+ * It answers every request there and never throws. Bodies have to reach it unread: as middleware it comes before any
+ * that parses them.
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
-  return createExchange(engine, options)
+  const mount = mountOf(options)
+  const exchange = createExchange(engine, options)
+  return (incoming, outgoing, next) => {
+    if (next !== undefined && pathBelow(mount, splitTarget(incoming)[0]) === OUTSIDE) next()
+    else exchange(incoming, outgoing)
+  }
 }
 
 /**
@@ -37,16 +47,20 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
  */
 export function createExchange(
   engine: ServedEngine,
-  { prefix = '', ...options }: HandlerOptions,
+  options: HandlerOptions,
 ): (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void {
-  const mount = prefix.replace(/\/+$/, '')
+  const prefix = mountOf(options)
   return (incoming, outgoing, invite) => {
     const exchange = (): void => {
-      serve(engine, { ...options, prefix: mount }, incoming, outgoing, invite).catch(() => outgoing.destroy())
+      serve(engine, { ...options, prefix }, incoming, outgoing, invite).catch(() => outgoing.destroy())
     }
     if (NAMES_WORK) underName(`${incoming.method} of no route`, exchange)
     else exchange()
   }
+}
+
+function mountOf({ prefix = '' }: HandlerOptions): string {
+  return prefix.replace(/\/+$/, '')
 }
 
 async function serve(
@@ -70,8 +84,10 @@ async function serve(
   await sendResponse(incoming, outgoing, await engine[surface](request), () => invited, sent)
 }
 
-/** What lies outside the mount becomes the root, where the API has nothing. */
+/** A path where the API has nothing. */
+const OUTSIDE = '//'
+
 function pathBelow(mount: string, path: string): string {
   if (mount === '') return path
-  return path.startsWith(`${mount}/`) ? path.slice(mount.length) : '/'
+  return path.startsWith(`${mount}/`) ? path.slice(mount.length) : OUTSIDE
 }

@@ -6,6 +6,7 @@ import { CarRoutes } from './car.ts'
 import { ClusterRoutes } from './clusters.ts'
 import { DocsRoutes } from './docs.ts'
 import { FileRoutes } from './files.ts'
+import { FrontPage } from './front-page.ts'
 import { MetaRoutes } from './meta.ts'
 import { NotOffered } from './not-offered.ts'
 import { PinRoutes } from './pins.ts'
@@ -37,6 +38,7 @@ export function createRoutes(services: ContractServices): Route[] {
   const plans = new PlanRoutes(services.plans, services.pins)
   const absent = new NotOffered()
   const docs = new DocsRoutes(() => base, services.version)
+  const front = new FrontPage()
   const meta = new MetaRoutes(services.version, services.peers, services.health)
 
   const base: Route[] = [
@@ -96,6 +98,8 @@ export function createRoutes(services: ContractServices): Route[] {
   return [
     ...base.map(route => ({ ...route, path: `${BASE_PATH}${route.path}` })),
     { method: 'GET', path: '/health', access: 'public', handler: meta.health },
+    { method: 'GET', path: '', access: 'public', handler: front.page },
+    { method: 'GET', path: '/favicon.ico', access: 'public', handler: front.icon },
     { method: '*', path: '/api/v1/*rest', access: 'public', handler: meta.gone },
     { method: '*', path: '/api/v2/*rest', access: 'public', handler: meta.gone },
   ]

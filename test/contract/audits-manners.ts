@@ -52,17 +52,28 @@ export const mannerAudits: readonly Audit[] = [
     name: 'MUST answer an unknown path with a JSON 404, credentials or not',
     async run({ client, actor }) {
       const account = await actor()
-      for (const path of [
-        '/',
-        '/api',
-        '/nothing',
-        `${BASE}/nothing`,
-        `${BASE}/users/me/nothing`,
-        `${BASE}/files/x/y`,
-      ]) {
+      for (const path of ['/api', '/nothing', `${BASE}/nothing`, `${BASE}/users/me/nothing`, `${BASE}/files/x/y`]) {
         assertError(await client.request('GET', path), 404, 'NOT_FOUND')
         assertError(await account.request('POST', path), 404, 'NOT_FOUND')
       }
+    },
+  },
+  {
+    id: 'manners.front-page',
+    name: 'MUST answer the address of the node with a page whose links lead somewhere, and with an icon',
+    async run({ client }) {
+      const page = await expectStatus(client.request('GET', '/'), 200)
+      assert.match(page.header('content-type') ?? '', /^text\/html/)
+      assert.match(page.header('content-security-policy') ?? '', /^default-src 'none'/)
+      const links = [...page.body.toString().matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
+      assert.ok(links.includes('api/v3/docs'))
+      for (const link of links) {
+        assert.ok(!link.startsWith('/'), 'links hold below a prefix')
+        await expectStatus(client.request('GET', `/${link}`), 200)
+      }
+      const icon = await expectStatus(client.request('GET', '/favicon.ico'), 200)
+      assert.equal(icon.header('content-type'), 'image/svg+xml')
+      assert.match(icon.body.toString(), /^<svg /)
     },
   },
   {

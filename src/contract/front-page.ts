@@ -1,0 +1,39 @@
+import { htmlPage, PAGE_HEADERS } from '../gateway/html.ts'
+import type { ApiResponse } from '../http/types.ts'
+
+/** All of its links are relative, so that it is right below any mount. */
+const BODY = `
+<h1>Holdfast</h1>
+<p>A pinning service: it keeps IPFS content, and serves it to whoever has its CID. Whatever is pinned here is public.</p>
+<table><tbody>
+<tr><td><a href="api/v3/docs">The API</a></td><td>Every request and answer below <code>api/v3</code>; the same for
+programs as <a href="api/v3/openapi.json">openapi.json</a>.</td></tr>
+<tr><td>The gateway</td><td><code>ipfs/&lt;cid&gt;/&lt;path&gt;</code> is what is pinned under that CID.</td></tr>
+<tr><td>A key</td><td>The server prints the key of its owner at its first start. The owner makes accounts with
+<code>holdfast account create</code> and further keys with <code>holdfast key create</code>; whoever has a key makes others
+by <code>POST api/v3/tokens/generate</code>.</td></tr>
+<tr><td><a href="health">Health</a></td><td>Whether the node answers.</td></tr>
+</tbody></table>`
+
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 1 14 4.5v7L8 15 2 11.5v-7z" \
+fill="#0b5cad"/><path d="M8 4v5.5M5 8.5C5 10.5 6.5 12 8 12s3-1.5 3-3.5" fill="none" stroke="#fff" \
+stroke-width="1.5" stroke-linecap="round"/></svg>`
+
+/** What a person sees who opens the address of the node. */
+export class FrontPage {
+  readonly #page = htmlPage('Holdfast', BODY)
+
+  /** GET /. */
+  page = (): ApiResponse => ({
+    status: 200,
+    headers: { ...PAGE_HEADERS, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
+    body: this.#page,
+  })
+
+  /** GET /favicon.ico: browsers ask for it by this name whatever the page says, and go by its type. */
+  icon = (): ApiResponse => ({
+    status: 200,
+    headers: { 'content-type': 'image/svg+xml', 'cache-control': 'max-age=86400', 'x-content-type-options': 'nosniff' },
+    body: ICON,
+  })
+}
