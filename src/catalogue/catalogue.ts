@@ -2,6 +2,7 @@ import type { AccountStore } from './accounts.ts'
 import type { Fetches } from './fetches.ts'
 import type { Files } from './files.ts'
 import type { KeyStore } from './keys.ts'
+import type { Placements } from './placements.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
@@ -18,4 +19,5 @@ export interface Catalogue {
   records: Records
   fetches: Fetches
   files: Files
+  placements: Placements
 }

@@ -138,7 +138,8 @@ export class PinCommit {
     if (waited !== null) {
       if (waited.status === 'failed')
         this.#changes.changed({ ...waited, status: 'queued', statusReason: null }, 'failed')
-      this.#changes.changed(row, waited.status === 'failed' ? 'queued' : waited.status)
+      const from = waited.status === 'failed' ? 'queued' : waited.status
+      if (row.status !== from) this.#changes.changed(row, from)
       if (waited.fetchId !== null) await this.#leaveFetch(waited.fetchId)
     }
     return { record: presentRecord(row), created }

@@ -1,4 +1,5 @@
 import { holdsSchema } from './schema-holds.ts'
+import { placementsSchema } from './schema-placements.ts'
 
 /**
  * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
@@ -215,4 +216,5 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX backends_by_identity ON backends (identity);
   `,
   holdsSchema,
+  placementsSchema,
 ]

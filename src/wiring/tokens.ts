@@ -77,7 +77,7 @@ export const T = {
   rootTable: token<RootTable>('rootTable'),
   holds: token<Holds>('holds'),
   heldRoots: token<HeldRoots>('heldRoots'),
-  content: token<Pick<Catalogue, 'records' | 'fetches' | 'files'>>('content'),
+  content: token<Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements'>>('content'),
 
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),

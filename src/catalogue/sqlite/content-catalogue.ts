@@ -4,30 +4,37 @@ import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Catalogue } from '../catalogue.ts'
 import { FetchTable } from './fetch-table.ts'
+import { PlacementTable } from './placement-table.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
 import { SqliteFetches } from './sqlite-fetches.ts'
 import { SqliteFiles } from './sqlite-files.ts'
+import { SqlitePlacements } from './sqlite-placements.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 
 /**
  * The part of the catalogue that is about content. It shares database and queue, which are the caller's, with the
  * ledger, so that a record and the hold of its content are one commit.
+ *
+ * @param elsewhere the backends that have to be told what to keep
  */
 export function sqliteContent(
   db: Database,
   queue: WriteQueue,
   roots: RootTable,
   holds: Holds,
-): Pick<Catalogue, 'records' | 'fetches' | 'files'> {
+  elsewhere: ReadonlySet<number> = new Set(),
+): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements'> {
   const records = new RecordTable(db)
-  const tables = { records, fetches: new FetchTable(db), roots, holds }
-  const commit = new RecordCommit(tables)
+  const placements = new PlacementTable(db)
+  const tables = { records, fetches: new FetchTable(db), roots, holds, placements }
+  const commit = new RecordCommit(tables, elsewhere)
   const pages = new RecordPages(db, records)
   return {
     records: new SqliteRecords({ db, table: records, commit, pages, queue }),
     files: new SqliteFiles(roots),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
+    placements: new SqlitePlacements(tables, queue),
   }
 }

@@ -5,6 +5,7 @@ import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
 import type { FetchTable } from './fetch-table.ts'
+import type { PlacementTable } from './placement-table.ts'
 import type { RecordTable } from './record-table.ts'
 
 /**
@@ -16,12 +17,26 @@ export class RecordCommit {
   readonly #fetches: FetchTable
   readonly #roots: RootTable
   readonly #holds: Holds
+  readonly #placements: PlacementTable
+  readonly #elsewhere: ReadonlySet<number>
 
-  constructor(tables: { records: RecordTable; fetches: FetchTable; roots: RootTable; holds: Holds }) {
+  /** @param elsewhere the backends that have to be told what to keep */
+  constructor(
+    tables: {
+      records: RecordTable
+      fetches: FetchTable
+      roots: RootTable
+      holds: Holds
+      placements: PlacementTable
+    },
+    elsewhere: ReadonlySet<number>,
+  ) {
     this.#records = tables.records
     this.#fetches = tables.fetches
     this.#roots = tables.roots
     this.#holds = tables.holds
+    this.#placements = tables.placements
+    this.#elsewhere = elsewhere
   }
 
   commit(intent: CommitIntent): Committed {
@@ -54,21 +69,23 @@ export class RecordCommit {
     return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
   }
 
-  /** Gives a record that has waited its content. */
+  /** Gives a record that has waited its content; it is `pinning` on while that has still to reach its backend. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
     const root = this.#roots.get(rootId)
     if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} has gone`)
-    checkTransition(record.status === 'failed' ? 'queued' : record.status, 'pinned')
+    const status = this.#statusIn(root.backendId, record, now)
+    const from = record.status === 'failed' ? 'queued' : record.status
+    if (from !== status) checkTransition(from, status)
     this.#records.setFetch(record.id, null)
     this.#records.setContent(record, root)
-    this.#records.setStatus(record.id, 'pinned', now, null)
+    this.#records.setStatus(record.id, status, now, null)
     this.#holds.place(record.id, rootId, record.expiresAt)
   }
 
   #commitWhole(intent: CommitIntent & { kind: 'whole' }): Committed {
     const { record, dag, limits, now, stagedRootId } = intent
     const existing = this.#records.identical(record, now)
-    if (existing?.status === 'pinned') {
+    if (existing !== undefined && existing.rootId !== null) {
       if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
       return { record: existing, created: false, waited: null }
     }
@@ -81,12 +98,19 @@ export class RecordCommit {
     if (existing !== undefined) this.fulfil(existing, rootId, now)
     else {
       const { dagSize, charge } = this.#roots.get(rootId) ?? dag
-      this.#records.insert({ ...record, rootId, dagSize, charge, fetchId: null })
+      const status = this.#statusIn(intent.backendId, record, now)
+      this.#records.insert({ ...record, status, rootId, dagSize, charge, fetchId: null })
       this.#holds.place(record.id, rootId, record.expiresAt)
     }
     const made = this.#records.get(existing?.id ?? record.id)
     if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record has gone')
     return { record: made, created: existing === undefined, waited: existing ?? null }
+  }
+
+  /** Content that is here, and held, is `pinned` once its backend has it as well. */
+  #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
+    if (!this.#elsewhere.has(backendId)) return 'pinned'
+    return this.#placements.want(backendId, record, record.accountId, now) ? 'pinned' : 'pinning'
   }
 
   #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {

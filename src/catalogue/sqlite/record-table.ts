@@ -67,8 +67,8 @@ export class RecordTable {
       WHERE account_id = ? AND multihash = ? AND codec = ? AND (expires_at > ? OR (? = 0 AND expires_at IS NULL))
       ORDER BY created_at DESC, id DESC LIMIT 1`)
     this.#hasDag = db.prepare(`
-      SELECT 1 FROM records INDEXED BY records_pinned
-      WHERE account_id = ? AND multihash = ? AND codec = ? AND status = 'pinned' LIMIT 1`)
+      SELECT 1 FROM records INDEXED BY records_with_content
+      WHERE account_id = ? AND multihash = ? AND codec = ? AND root_id IS NOT NULL LIMIT 1`)
     this.#get = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id = ?`)
     this.#setStatus = db.prepare('UPDATE records SET status = ?, status_at = ?, status_reason = ? WHERE id = ?')
     this.#setFetch = db.prepare('UPDATE records SET fetch_id = ? WHERE id = ?')
@@ -103,7 +103,7 @@ export class RecordTable {
     const { id, accountId, clusterId, cid, codec, multihash, rootId, type } = record
     const { status, statusAt, statusReason, fetchId } = record
     const { name, originalName, customName, size, dagSize, charge, expiresAt, createdAt } = record
-    const adds = status === 'pinned' && !this.has(accountId, record)
+    const adds = rootId !== null && !this.has(accountId, record)
     this.#insert.run(
       ...([id, accountId, clusterId, cid, codec, multihash, rootId, type] as const),
       ...([status, statusAt, statusReason, fetchId] as const),
@@ -117,7 +117,7 @@ export class RecordTable {
   delete(record: RecordRow): void {
     const { id, accountId, charge, expiresAt } = record
     this.#delete.run(id)
-    const frees = record.status === 'pinned' && !this.has(accountId, record)
+    const frees = record.rootId !== null && !this.has(accountId, record)
     this.#count.run(-1, expiresAt === null ? 0 : -1, frees ? -charge : 0, accountId)
   }
 
@@ -143,7 +143,7 @@ export class RecordTable {
     this.#setFetch.run(fetchId, id)
   }
 
-  /** Gives a record the content that it has waited for. To be called before it is `pinned`. */
+  /** Gives a record the content that it has waited for. To be called before it has any. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
@@ -155,7 +155,7 @@ export class RecordTable {
     return this.#setName.run(name, name, id, accountId, now).changes === 1
   }
 
-  /** Whether the account has the DAG pinned; by a record that has expired but is not yet removed, too. */
+  /** Whether the content of the DAG is held for the account; by a record that has expired but is not yet removed, too. */
   has(accountId: string, dag: DagIdentity): boolean {
     return this.#hasDag.get(accountId, dag.multihash, dag.codec) !== undefined
   }

@@ -151,7 +151,8 @@ export class SqliteFetches implements Fetches {
         if (limit === undefined) continue
         if (this.#commit.fits(record.accountId, root, limit.maxStorageBytes, now)) {
           this.#commit.fulfil(record, root.id, now)
-          changes.push({ record: this.#reread(record.id), from: record.status })
+          const fulfilled = this.#reread(record.id)
+          if (fulfilled.status !== record.status) changes.push({ record: fulfilled, from: record.status })
         } else {
           this.#records.setFetch(record.id, null)
           changes.push(this.#change(record, 'failed', now, OVER_QUOTA))

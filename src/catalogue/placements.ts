@@ -1,0 +1,60 @@
+import type { DagIdentity } from '../domain/cid.ts'
+import type { StatusChange } from './fetches.ts'
+
+/**
+ * A DAG of a cluster that is kept elsewhere: there is one for each DAG of each such backend that is needed there, or
+ * was and has still to be let go of. Times are milliseconds since the epoch.
+ */
+export interface PlacementRow extends DagIdentity {
+  id: number
+  backendId: number
+  /** Whose turn it is: the account that asked last. */
+  accountId: string
+  /** Whether anything needs it there. */
+  isWanted: boolean
+  /** Grows each time that it begins or ceases to be wanted. */
+  generation: number
+  /** Whether the backend has been seen to keep it since it is wanted. Until then all of it is held here. */
+  isPlaced: boolean
+  attempts: number
+  /** When the next attempt is due; null once there is nothing to do. */
+  dueAt: number | null
+  lastError: string | null
+  /** Until when a request to let go of it, of which the end is unknown, may still arrive there. */
+  unpinUntil: number
+}
+
+/** What a job was started for; it is another's once either has changed. */
+export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
+
+/**
+ * What backends elsewhere are to be told. A row follows its roots in the transaction that changes these, so that a
+ * commit, a removal and an expiry all come by here. Each method is one transaction or, where it says so, one step.
+ */
+export interface Placements {
+  find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined>
+  /**
+   * What is due on a backend: of some accounts, in the order of their ids from the one after `after` on, some each.
+   *
+   * @returns also the last account looked at; null once there is none beyond
+   */
+  due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
+    placements: PlacementRow[]
+    last: string | null
+  }>
+  /** When the next attempt on a backend is due; null if none is. */
+  nextDue(backendId: number): Promise<number | null>
+  /** Counts an attempt. Undefined if the row is no longer what the key says. */
+  begin(key: PlacementKey): Promise<PlacementRow | undefined>
+  /**
+   * Reads the row anew, immediately before it is sent that the backend may let go, and notes until when that may
+   * arrive. Returns whether nothing has come to need it since.
+   */
+  beginUnpin(key: PlacementKey, until: number): Promise<boolean>
+  /** The backend keeps it: one step of the records that wait become `pinned`. Whether those were the last. */
+  placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }>
+  /** The backend has let go, and said so. The row is gone, unless it is wanted again: then that is due. */
+  released(key: PlacementKey, now: number): Promise<void>
+  /** An attempt has failed, or is to be repeated. Records stay `pinning`. */
+  retry(key: PlacementKey, retry: { at: number; reason: string | null }): Promise<void>
+}

@@ -1,0 +1,40 @@
+/**
+ * Content of clusters that are kept elsewhere. What a backend is to be told follows its roots in the transaction that
+ * changes them; a record may have its content, and be held, before it is `pinned`.
+ */
+export const placementsSchema = `
+  CREATE TABLE placements (
+    -- never given twice: a job knows its row by it
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    backend_id INTEGER NOT NULL,
+    codec INTEGER NOT NULL,
+    multihash BLOB NOT NULL,
+    -- whose turn it is
+    account_id TEXT NOT NULL,
+    wanted INTEGER NOT NULL,
+    -- grows each time that it begins or ceases to be wanted
+    generation INTEGER NOT NULL,
+    -- 1 once the backend was seen to keep it
+    placed INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- null once there is nothing to do
+    due_at INTEGER,
+    last_error TEXT,
+    -- until when an unpin whose end is unknown may still arrive
+    unpin_until INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (multihash, codec, backend_id)
+  ) STRICT;
+  CREATE INDEX placements_by_account ON placements (backend_id, account_id, due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX placements_by_time ON placements (backend_id, due_at) WHERE due_at IS NOT NULL;
+  CREATE TRIGGER placements_unwanted AFTER UPDATE OF state ON roots
+    WHEN OLD.state = 'complete' AND NEW.state = 'dropped'
+  BEGIN
+    UPDATE placements SET wanted = 0, placed = 0, generation = generation + 1, attempts = 0, due_at = 0
+    WHERE multihash = NEW.multihash AND codec = NEW.codec AND backend_id = NEW.backend_id AND wanted = 1;
+  END;
+
+  CREATE INDEX records_placing ON records (root_id) WHERE status = 'pinning' AND root_id IS NOT NULL;
+  -- Content counts for an account as soon as it is held for it.
+  DROP INDEX records_pinned;
+  CREATE INDEX records_with_content ON records (account_id, multihash, codec) WHERE root_id IS NOT NULL;
+`
