@@ -61,6 +61,10 @@ async function* bodyOf(
   abort: () => void,
   pace: BodyPace,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  if (incoming.readableDidRead) {
+    const before = 'the body was read before it reached Holdfast, which belongs before whatever parses bodies'
+    throw new HoldfastError('VALIDATION', before)
+  }
   const { socket } = incoming
   const timeout = socket.timeout ?? 0
   invite()
