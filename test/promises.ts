@@ -1,5 +1,6 @@
 import { borderPromises } from './promises-border.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
+import { clusterPromises } from './promises-clusters.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 
@@ -198,6 +199,7 @@ export const promises: readonly KeptPromise[] = [
   ...borderPromises,
   ...doorPromises,
   ...cataloguePromises,
+  ...clusterPromises,
   ...gatewayPromises,
   {
     promise: 'a revoked key takes with it what it minted',

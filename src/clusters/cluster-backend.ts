@@ -1,12 +1,7 @@
 import type { CID } from 'multiformats/cid'
+import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import type { DagIdentity } from '../domain/cid.ts'
-
-/** Somewhere to read blocks from. */
-export interface BlockSource {
-  /** Bytes that hash to the CID. @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED` */
-  read(cid: CID): Promise<Uint8Array>
-}
 
 /** A DAG that a backend is to keep. */
 export interface PinJob {

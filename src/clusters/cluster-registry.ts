@@ -1,8 +1,10 @@
+import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { BlockSource, ClusterBackend, StagingBackend } from './cluster-backend.ts'
+import type { ClusterBackend, StagingBackend } from './cluster-backend.ts'
+import { EmbeddedBackend } from './embedded-backend.ts'
 
 export interface Gateway {
   /** Base address, ending with `/ipfs/`. */
@@ -27,6 +29,8 @@ export class ClusterRegistry {
   readonly #backends: ReadonlyMap<string, ClusterBackend>
   readonly #defaultBackend: StagingBackend
   readonly #defaultCluster: string
+  /** By backend id. */
+  readonly #readers: ReadonlyMap<number, BlockSource>
   #publicUrl: string
 
   /** @param backends by cluster id, for clusters that do not share the default one */
@@ -41,6 +45,12 @@ export class ClusterRegistry {
     this.#defaultCluster = options.defaultCluster
     this.#defaultBackend = options.defaultBackend
     this.#backends = options.backends
+    this.#readers = new Map(
+      this.backends.flatMap(backend => {
+        const reader = checkedReader(backend)
+        return reader === null ? [] : [[backend.id, reader] as const]
+      }),
+    )
     this.#publicUrl = options.publicUrl
   }
 
@@ -92,9 +102,9 @@ export class ClusterRegistry {
     return id
   }
 
-  /** Whatever can be read through, the default backend first. */
-  get readers(): BlockSource[] {
-    return this.backends.flatMap(({ reader }) => reader ?? [])
+  /** What a backend is read through, every block checked; null if it cannot be read, or is not one of these. */
+  readerOf(backendId: number): BlockSource | null {
+    return this.#readers.get(backendId) ?? null
   }
 
   /** The backend that holds a cluster's content. */
@@ -115,6 +125,12 @@ export function stagingOf(backend: ClusterBackend): StagingBackend {
 
 function hasStaging(backend: ClusterBackend): backend is StagingBackend {
   return backend.staging !== null && backend.reader !== null
+}
+
+/** One in this process checks by itself what it reads. */
+function checkedReader(backend: ClusterBackend): BlockSource | null {
+  const { reader } = backend
+  return reader === null || reader instanceof EmbeddedBackend ? reader : new CheckedSource(reader)
 }
 
 function isAllowed(plan: Pick<Plan, 'clusters'>, clusterId: string): boolean {

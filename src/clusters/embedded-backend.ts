@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import type { BlockSource } from '../content/block-source.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import { listContent } from '../content/content-listing.ts'
 import { hasLinks, walkDag } from '../content/dag-walk.ts'
@@ -8,7 +9,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BackendStatus, BlockSource, PinJob, Staging, StagingBackend } from './cluster-backend.ts'
+import type { BackendStatus, PinJob, Staging, StagingBackend } from './cluster-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
 const WALK_AT_ONCE = 16
@@ -50,7 +51,7 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
 
   async take(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
     const staged = await this.stage()
-    const take = source === this ? this.#adopt(staged) : this.#copy(staged, source)
+    const take = source === this ? this.#adopt(staged) : this.#copy(staged, source, options.signal)
     try {
       await walkDag(cid, take, { concurrency: WALK_AT_ONCE, signal: options.signal })
       await staged.settle()
@@ -100,9 +101,13 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
     }
   }
 
-  #copy(staged: StagedDag, source: BlockSource): (cid: CID) => Promise<Uint8Array | null> {
+  #copy(
+    staged: StagedDag,
+    source: BlockSource,
+    signal: AbortSignal | undefined,
+  ): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
-      const bytes = await source.read(cid)
+      const bytes = await source.read(cid, { signal })
       await staged.put(cid, bytes)
       return bytes
     }

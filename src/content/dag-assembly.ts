@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { checkWalkable, HASH } from '../domain/cid.ts'
+import { checkWalkable, dagKey, HASH } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
-import type { BlockStore } from './block-store.ts'
+import type { BlockSource } from './block-source.ts'
 import { hasLinks, walkDag } from './dag-walk.ts'
 import type { StagedDag } from './staged-dag.ts'
 
@@ -10,11 +10,20 @@ const WALK_AT_ONCE = 16
 /** What tells that a block cannot be had after all. */
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
+/** What has a block that may be used, and holds it until it is claimed. */
+export interface BlockHolder {
+  backendId: number
+  /** Whether the block is in a block store of this node. If not, what is below it is to be had from here, too. */
+  isLocal: boolean
+  /** Its blocks are checked. */
+  source: BlockSource
+}
+
 export interface AssemblyParts {
   /** Where the DAG comes together: it will need these blocks and no others. */
   into: StagedDag
-  /** The store that has a block which may be used, and that holds it until it is claimed; null if none has. */
-  holderOf: (cid: CID) => BlockStore | null
+  /** Null if nothing has the block. */
+  holderOf: (cid: CID) => BlockHolder | null
   /** Called for each distinct block that is not to be had; may throw to end it. */
   onMissing: (cid: CID) => void
   /** Levels below which nothing may be. */
@@ -23,8 +32,8 @@ export interface AssemblyParts {
 }
 
 /**
- * Stages a DAG from blocks that are on this node: claimed where they are on the same backend, else copied, each
- * checked by its hash.
+ * Stages a DAG from blocks that are held: claimed where they are on the same backend, else copied, each checked by its
+ * hash.
  *
  * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, or is not what its codec says;
  * `VALIDATION` if it is too deep.
@@ -33,11 +42,14 @@ export async function assembleDag(
   root: CID,
   { into, holderOf, onMissing, maxDepth, signal }: AssemblyParts,
 ): Promise<void> {
-  const visit = async (cid: CID): Promise<Uint8Array | null> => {
+  /** Blocks with links that came from elsewhere, where only roots are known. */
+  const elsewhere = new Map<string, BlockHolder>()
+  const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
     checkWalkable(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
-    const holder = holderOf(cid)
-    const taken = holder === null ? null : await take(holder, into, cid)
+    const holder = holderOf(cid) ?? (parent === null ? null : (elsewhere.get(dagKey(parent)) ?? null))
+    const taken = holder === null ? null : await take(holder, into, cid, signal)
+    if (holder?.isLocal === false && hasLinks(cid)) elsewhere.set(dagKey(cid), holder)
     if (taken === null) onMissing(cid)
     return taken?.bytes ?? null
   }
@@ -46,13 +58,18 @@ export async function assembleDag(
 }
 
 /** With the bytes of what has links. Null if the block is gone or damaged, which for its use is the same. */
-async function take(holder: BlockStore, into: StagedDag, cid: CID): Promise<{ bytes: Uint8Array | null } | null> {
+async function take(
+  { backendId, isLocal, source }: BlockHolder,
+  into: StagedDag,
+  cid: CID,
+  signal: AbortSignal | undefined,
+): Promise<{ bytes: Uint8Array | null } | null> {
   try {
-    if (holder.backendId === into.store.backendId) {
+    if (isLocal && backendId === into.store.backendId) {
       await into.adopt(cid)
-      return { bytes: hasLinks(cid) ? await holder.get(cid, { verify: true }) : null }
+      return { bytes: hasLinks(cid) ? await source.read(cid, { signal }) : null }
     }
-    const bytes = await holder.get(cid, { verify: true })
+    const bytes = await source.read(cid, { signal })
     await into.put(cid, bytes)
     return { bytes }
   } catch (error) {

@@ -66,46 +66,54 @@ export interface WalkOptions {
   signal?: AbortSignal | undefined
 }
 
+/** A block to be visited, and how it was come to. */
+interface Step {
+  cid: CID
+  parent: CID | null
+  depth: number
+}
+
 /**
  * Visits each distinct block of a DAG once, parents before their children, several at a time; those too that a CID
  * has in itself. Gives the loop back on the way.
  *
- * @param visit returns the block's bytes if its links are to be followed, else null
+ * @param visit returns the block's bytes if its links are to be followed, else null; it is told what linked to the
+ * block, null for the root
  * @throws the first error of any visit, once those under way have ended; HoldfastError `VALIDATION` for the depth.
  */
 export async function walkDag(
   root: CID,
-  visit: (cid: CID) => Promise<Uint8Array | null>,
+  visit: (cid: CID, parent: CID | null) => Promise<Uint8Array | null>,
   { concurrency, maxDepth = Number.POSITIVE_INFINITY, signal }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
-  const frontier = [{ cid: root, depth: 1 }]
+  const frontier: Step[] = [{ cid: root, parent: null, depth: 1 }]
   const visits = new Set<Promise<void>>()
   let failure: { error: unknown } | null = null
 
-  const start = (cid: CID, depth: number): void => {
-    const task = follow(cid, depth)
+  const start = (step: Step): void => {
+    const task = follow(step)
       .catch((error: unknown) => {
         failure ??= { error }
       })
       .finally(() => visits.delete(task))
     visits.add(task)
   }
-  const follow = async (cid: CID, depth: number): Promise<void> => {
+  const follow = async ({ cid, parent, depth }: Step): Promise<void> => {
     signal?.throwIfAborted()
-    const bytes = await visit(cid)
+    const bytes = await visit(cid, parent)
     if (bytes === null) return
     const links = await newLinks(cid, bytes, seen, signal)
     if (links.length > 0 && depth >= maxDepth) throw tooDeep(maxDepth)
-    for (const link of links) frontier.push({ cid: link, depth: depth + 1 })
+    for (const link of links) frontier.push({ cid: link, parent: cid, depth: depth + 1 })
   }
 
   while ((frontier.length > 0 || visits.size > 0) && failure === null) {
     while (visits.size < concurrency) {
       const next = frontier.pop()
       if (next === undefined) break
-      start(next.cid, next.depth)
+      start(next)
     }
     await Promise.race(visits)
     if (turnSpent()) await nextTurn()

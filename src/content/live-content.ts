@@ -1,14 +1,18 @@
 import type { CID } from 'multiformats/cid'
 import { HASH } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { BlockTable } from '../ledger/block-table.ts'
-import type { BlockStore } from './block-store.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
+import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { Leases } from './leases.ts'
 
 /** Content that some live record needs, held against collection until released. */
 export interface LeasedContent {
-  /** The block store that has it and everything below it. */
-  store: BlockStore
+  /** Reads it and everything below it, each block checked by its hash. */
+  source: BlockSource
+  /** Whether the blocks are on this node, so that reading them is a matter of milliseconds. */
+  isLocal: boolean
+  /** The length of a block, if that is known without reading it. */
+  sizeOf(cid: CID): number | null
   /** Until when it is certain to be needed, in milliseconds since the epoch; null for no end. */
   liveUntil: number | null
   /** Ends the hold; safe to call more than once. */
@@ -17,33 +21,39 @@ export interface LeasedContent {
 
 /** Answers the one question of a read: does a live record need this CID, and where is it? */
 export class LiveContent {
-  readonly #blocks: BlockTable
-  readonly #stores: ReadonlyMap<number, BlockStore>
+  readonly #held: HeldRoots
+  readonly #readerOf: (backendId: number) => BlockSource | null
   readonly #leases: Leases
   readonly #clock: Clock
 
-  constructor(blocks: BlockTable, stores: ReadonlyMap<number, BlockStore>, leases: Leases, clock: Clock) {
-    this.#blocks = blocks
-    this.#stores = stores
+  /** @param readerOf what a backend is read through, its blocks checked; null if it cannot be read */
+  constructor(held: HeldRoots, readerOf: (backendId: number) => BlockSource | null, leases: Leases, clock: Clock) {
+    this.#held = held
+    this.#readerOf = readerOf
     this.#leases = leases
     this.#clock = clock
   }
 
-  /** Whether a live record needs it, without holding it. */
+  /** Whether a live record needs it and it can be read, without holding it. */
   has(cid: CID): boolean {
-    if (cid.multihash.code === HASH.identity) return true
-    return this.#blocks.findLive(cid.multihash.bytes, this.#clock.now()) !== undefined
+    return cid.multihash.code === HASH.identity || this.#locate(cid) !== null
   }
 
   /** Null if no record needs it now: never stored, being stored, removed or expired. The caller releases it. */
   lease(cid: CID): LeasedContent | null {
     if (cid.multihash.code === HASH.identity) {
-      const store = this.#stores.get(0)
-      return store === undefined ? null : { store, liveUntil: null, release: () => undefined }
+      return { source: inlineBlocks, isLocal: true, sizeOf: () => null, liveUntil: null, release: () => undefined }
     }
-    const held = this.#blocks.findLive(cid.multihash.bytes, this.#clock.now())
-    const store = held === undefined ? undefined : this.#stores.get(held.backendId)
-    if (held === undefined || store === undefined) return null
-    return { store, liveUntil: held.liveUntil, release: this.#leases.hold(held.rootId) }
+    const located = this.#locate(cid)
+    if (located === null) return null
+    const { source, backendId, rootId, isLocal, liveUntil } = located
+    const sizeOf = ({ multihash }: CID): number | null => this.#held.sizeOf(backendId, multihash.bytes)
+    return { source, isLocal, sizeOf, liveUntil, release: this.#leases.hold(rootId) }
+  }
+
+  #locate({ multihash }: CID) {
+    const place = this.#held.locate(multihash.bytes, this.#clock.now())
+    const source = place === null ? null : this.#readerOf(place.backendId)
+    return place === null || source === null ? null : { ...place, source }
   }
 }

@@ -33,39 +33,47 @@ export interface ContentOrigin {
 /** Blocks being read and checked at a time, over all answers: about what the thread pool works on. */
 const READS_AT_ONCE = 6
 
+/** Blocks being read from clusters that are kept elsewhere: these wait for others, and nobody here for them. */
+const READS_ELSEWHERE_AT_ONCE = 32
+
 /** What live records need. */
 export class PinnedContent implements ContentOrigin {
   readonly #content: LiveContent
   readonly #reads = new Semaphore(READS_AT_ONCE)
+  readonly #readsElsewhere = new Semaphore(READS_ELSEWHERE_AT_ONCE)
 
   constructor(content: LiveContent) {
     this.#content = content
   }
 
-  open(root: CID): HeldContent | null {
+  open(root: CID, signal: AbortSignal): HeldContent | null {
     const leased = this.#content.lease(root)
-    return leased === null ? null : new LeasedBlocks(leased, this.#reads)
+    if (leased === null) return null
+    return new LeasedBlocks(leased, leased.isLocal ? this.#reads : this.#readsElsewhere, signal)
   }
 }
 
 class LeasedBlocks implements HeldContent {
-  readonly isLocal = true
+  readonly isLocal: boolean
   readonly liveUntil: number | null
   readonly #leased: LeasedContent
   readonly #reads: Semaphore
+  readonly #signal: AbortSignal
 
-  constructor(leased: LeasedContent, reads: Semaphore) {
+  constructor(leased: LeasedContent, reads: Semaphore, signal: AbortSignal) {
     this.#leased = leased
     this.#reads = reads
+    this.#signal = signal
+    this.isLocal = leased.isLocal
     this.liveUntil = leased.liveUntil
   }
 
   get(cid: CID): Promise<Uint8Array> {
-    return this.#reads.hold(1, () => this.#leased.store.get(cid, { verify: true }))
+    return this.#reads.hold(1, () => this.#leased.source.read(cid, { signal: this.#signal }))
   }
 
   sizeOf(cid: CID): number | null {
-    return this.#leased.store.sizeOf(cid)
+    return this.#leased.sizeOf(cid)
   }
 
   release(): void {

@@ -4,6 +4,17 @@ import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 
+/** Where a block is held for somebody. */
+export interface HeldPlace {
+  backendId: number
+  /** A complete root that needs it. */
+  rootId: number
+  /** When the last hold on that root ends, in milliseconds since the epoch; null for never. */
+  liveUntil: number | null
+  /** Whether it is in a block store of this node. */
+  isLocal: boolean
+}
+
 /** What the node holds, to be looked up: complete roots, and which backend has a block for somebody. */
 export class HeldRoots {
   readonly #roots: RootTable
@@ -26,9 +37,22 @@ export class HeldRoots {
     return this.#roots.findAnywhere(dag)
   }
 
-  /** A backend on which a block, and so everything below it, is held at an instant; null if none has it. */
-  backendOf(multihash: Uint8Array, now: number): number | null {
-    return this.#blocks.findLive(multihash, now)?.backendId ?? null
+  /**
+   * Where a block, and so everything below it, is held at an instant; null if it is nowhere. Of what a backend keeps
+   * elsewhere only the roots are known here.
+   */
+  locate(multihash: Uint8Array, now: number): HeldPlace | null {
+    const block = this.#blocks.findLive(multihash, now)
+    const place = block ?? this.#roots.findLive(multihash, now)
+    if (place === undefined) return null
+    const { backendId, rootId, liveUntil } = place
+    return { backendId, rootId, liveUntil, isLocal: block !== undefined }
+  }
+
+  /** Bytes of a block that is here; null otherwise. */
+  sizeOf(backendId: number, multihash: Uint8Array): number | null {
+    const found = this.#blocks.find(backendId, multihash)
+    return found?.state === 'durable' ? found.size : null
   }
 
   /** Whether a root, in whatever state it is, needs a block. */

@@ -48,6 +48,13 @@ export interface DagSizes {
 /** What is known of a DAG once all of it is stored. */
 export interface WholeDag extends DagIdentity, DagSizes {}
 
+/** A root that is held, and until when. */
+export interface LiveRoot {
+  rootId: number
+  backendId: number
+  liveUntil: number | null
+}
+
 interface AnnouncedRow extends DagIdentity {
   id: number
 }
@@ -67,6 +74,7 @@ export class RootTable {
   readonly #get: Statement<[number], RootRow>
   readonly #find: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
+  readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
@@ -96,6 +104,9 @@ export class RootTable {
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
     this.#find = db.prepare(`${complete} AND backend_id = ?`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
+    this.#findLive = db.prepare(`
+      SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
+      WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?) LIMIT 1`)
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
@@ -165,6 +176,11 @@ export class RootTable {
   /** The complete root of a DAG on any backend. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
+  }
+
+  /** A complete root of this content, by whatever codec, that is held at `now`. */
+  findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
+    return this.#findLive.get(multihash, now)
   }
 
   /** Roots to be freed, among those up to an id. */

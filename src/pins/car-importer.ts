@@ -2,10 +2,9 @@ import type { CID } from 'multiformats/cid'
 import type { CommitIntent } from '../catalogue/records.ts'
 import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
-import type { BlockStore } from '../content/block-store.ts'
 import { stageCar } from '../content/car-import.ts'
 import { listContent } from '../content/content-listing.ts'
-import { assembleDag } from '../content/dag-assembly.ts'
+import { assembleDag, type BlockHolder } from '../content/dag-assembly.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
 import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
@@ -28,8 +27,6 @@ interface Parts {
   staging: UploadStaging
   commit: PinCommit
   held: HeldRoots
-  /** By backend id. */
-  stores: ReadonlyMap<number, BlockStore>
   scheduler: FetchScheduler
   clock: Clock
   /** Levels that a DAG may have. */
@@ -130,12 +127,14 @@ export class CarImporter {
   }
 
   /** A block may come from the CAR, or from what a live record needs. */
-  #holders(scratch: StagedDag): (cid: CID) => BlockStore | null {
-    const { held, stores, clock } = this.#parts
+  #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
+    const { held, clusters, clock } = this.#parts
+    const { backendId } = scratch.store
     return ({ multihash: { bytes } }) => {
-      if (held.isNeededBy(scratch.rootId, scratch.store.backendId, bytes)) return scratch.store
-      const backendId = held.backendOf(bytes, clock.now())
-      return backendId === null ? null : (stores.get(backendId) ?? null)
+      const isSent = held.isNeededBy(scratch.rootId, backendId, bytes)
+      const place = isSent ? { backendId, isLocal: true } : held.locate(bytes, clock.now())
+      const source = place === null ? null : clusters.readerOf(place.backendId)
+      return place === null || source === null ? null : { ...place, source }
     }
   }
 

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
+import type { BlockSource } from '../content/block-source.ts'
 import { listContent } from '../content/content-listing.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
@@ -50,13 +50,13 @@ export class Pinner {
     }
   }
 
-  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: StagingBackend): Promise<PinOutcome> {
+  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: BlockSource): Promise<PinOutcome> {
     const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
     const complete = this.#held.find(home.id, identityOf(cid))
     if (complete !== undefined) {
       return this.#commit.commit({ ...described, staged: null, backend: home, sizes: complete })
     }
-    const staged = await home.staging.take(cid, holder.reader, { signal: request.signal })
+    const staged = await home.staging.take(cid, holder, { signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()
@@ -67,11 +67,10 @@ export class Pinner {
     }
   }
 
-  /** Below a complete root every block is here, so the one block answers for all that is below it. */
-  #findHolder(cid: CID): StagingBackend | null {
-    if (cid.multihash.code === HASH.identity) return this.#clusters.defaultBackend
-    const backendId = this.#held.backendOf(cid.multihash.bytes, this.#now())
-    const backend = this.#clusters.backends.find(candidate => candidate.id === backendId)
-    return backend === undefined ? null : stagingOf(backend)
+  /** Below a complete root every block is held, so the one block answers for all that is below it. */
+  #findHolder(cid: CID): BlockSource | null {
+    if (cid.multihash.code === HASH.identity) return this.#clusters.defaultBackend.reader
+    const place = this.#held.locate(cid.multihash.bytes, this.#now())
+    return place === null ? null : this.#clusters.readerOf(place.backendId)
   }
 }

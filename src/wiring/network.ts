@@ -50,7 +50,7 @@ function hostBlocks(content: LiveContent): HostBlocks {
       const leased = content.lease(cid)
       if (leased === null) return null
       try {
-        return await leased.store.get(cid, { verify: true })
+        return await leased.source.read(cid)
       } finally {
         leased.release()
       }

@@ -85,10 +85,10 @@ export function provideContent(
       }),
   )
   parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores), p.get(T.activity)))
-  parts.provide(
-    T.liveContent,
-    p => new LiveContent(p.get(T.blockTable), p.get(T.blockStores), p.get(T.leases), p.get(T.clock)),
-  )
+  parts.provide(T.liveContent, p => {
+    const readerOf = (backendId: number) => p.get(T.clusters).readerOf(backendId)
+    return new LiveContent(p.get(T.heldRoots), readerOf, p.get(T.leases), p.get(T.clock))
+  })
 }
 
 /**

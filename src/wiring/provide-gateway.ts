@@ -34,8 +34,8 @@ export function provideGateway(
 
 /** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
 async function arrivalOf(parts: Parts, cid: CID): Promise<{ blocks: number; bytes: number } | null> {
-  for (const backendId of parts.get(T.blockStores).keys()) {
-    const fetch = await parts.get(T.content).fetches.find(backendId, identityOf(cid))
+  for (const { id } of parts.get(T.clusters).backends) {
+    const fetch = await parts.get(T.content).fetches.find(id, identityOf(cid))
     if (fetch === undefined) continue
     const attempt = parts.get(T.fetchScheduler).attempt(fetch.id)
     if (attempt !== undefined) return attempt.totals

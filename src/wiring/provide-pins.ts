@@ -81,7 +81,6 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
         staging: p.get(T.uploadStaging),
         commit: p.get(T.pinCommit),
         held: p.get(T.heldRoots),
-        stores: p.get(T.blockStores),
         scheduler: p.get(T.fetchScheduler),
         clock: p.get(T.clock),
         maxDepth: config.pin?.maxDepth ?? DEFAULT_MAX_DEPTH,

@@ -82,10 +82,10 @@ function countReads(): Map<string, number> {
   const counted = new Set<unknown>()
   world.content.lease = root => {
     const held = lease(root)
-    if (held === null || counted.has(held.store)) return held
-    counted.add(held.store)
-    const get = held.store.get.bind(held.store)
-    held.store.get = (cid, options) => {
+    if (held === null || counted.has(held.source)) return held
+    counted.add(held.source)
+    const get = held.source.read.bind(held.source)
+    held.source.read = (cid, options) => {
       reads.set(cid.toString(), (reads.get(cid.toString()) ?? 0) + 1)
       return get(cid, options)
     }

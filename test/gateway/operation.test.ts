@@ -100,8 +100,8 @@ test('a slow reader has no more than two blocks read for it', async () => {
   world.content.lease = asked => {
     const held = lease(asked)
     if (held === null) return null
-    const get = held.store.get.bind(held.store)
-    held.store.get = (...args) => {
+    const get = held.source.read.bind(held.source)
+    held.source.read = (...args) => {
       const block = get(...args)
       reads.push(block)
       return block

@@ -21,6 +21,7 @@ import type { GatewayConfig } from '../../src/domain/options.ts'
 import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
@@ -78,7 +79,7 @@ export class GatewayWorld {
       onHealed: () => undefined,
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
     })
-    this.content = new LiveContent(blocks, new Map([[0, this.#store]]), this.leases, this.clock)
+    this.content = new LiveContent(new HeldRoots(this.#roots, blocks, this.#queue), () => this, this.leases, this.clock)
   }
 
   static async open(): Promise<GatewayWorld> {

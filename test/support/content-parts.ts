@@ -10,6 +10,7 @@ import { Semaphore } from '../../src/content/semaphore.ts'
 import { StagedDag } from '../../src/content/staged-dag.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
@@ -46,6 +47,7 @@ export interface ContentParts {
   blocks: BlockTable
   roots: RootTable
   store: BlockStore
+  held: HeldRoots
   leases: Leases
   collector: Collector
   healed: string[]
@@ -90,13 +92,14 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     onHealed: cid => healed.push(cid.toString()),
     onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
   })
+  const held = new HeldRoots(roots, blocks, queue)
   const leases = new Leases()
   const collector = new Collector(ledger, new Map([[0, store]]), leases, clock, silentLogger, {
     graceMs: 60_000,
     intervalMs: 30_000,
   })
   return {
-    ...{ dataDir, clock, files, ledger, blocks, roots, store, leases, collector, healed, damaged },
+    ...{ dataDir, clock, files, ledger, blocks, roots, store, held, leases, collector, healed, damaged },
     stage: async () => new StagedDag(await ledger.stage(0, clock.now()), store, ledger),
     complete: async (staged, cid) => {
       await staged.settle()

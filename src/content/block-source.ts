@@ -1,0 +1,39 @@
+import type { CID } from 'multiformats/cid'
+import { matches } from '../domain/block-hash.ts'
+import { HASH } from '../domain/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+
+/** Somewhere to read blocks from. */
+export interface BlockSource {
+  /**
+   * Bytes that hash to the CID. What reads over a network has a deadline of its own beside the signal.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
+   */
+  read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array>
+}
+
+/** A source that nobody has to trust: every block is checked by its hash. */
+export class CheckedSource implements BlockSource {
+  readonly #source: BlockSource
+
+  constructor(source: BlockSource) {
+    this.#source = source
+  }
+
+  /** @throws HoldfastError `BLOCK_DAMAGED` for other bytes; what the source throws. */
+  async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    const bytes = await this.#source.read(cid, options)
+    if (await matches(cid.multihash.bytes, bytes)) return bytes
+    throw new HoldfastError('BLOCK_DAMAGED', `what was read as block ${cid} has another hash`)
+  }
+}
+
+/** The blocks that CIDs have in themselves. */
+export const inlineBlocks: BlockSource = {
+  async read(cid) {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+  },
+}
