@@ -29,6 +29,8 @@ import type {
   Usage,
 } from './pins/types.ts'
 
+import type { Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+
 /** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
 export interface PinService {
   /**
@@ -184,6 +186,13 @@ export interface Engine extends Border, AsyncDisposable {
    * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
+  /**
+   * Compares records, holds, roots, blocks and files both ways and puts right what does not fit together, while
+   * everything else goes on: pins whose content is lost are `pinning` until it is fetched again.
+   *
+   * @throws HoldfastError `CONFLICT` if more than one in a hundred holds would be released, unless `force` is set
+   */
+  reconcile(options?: ReconcileOptions): Promise<Reconciled>
   /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */

@@ -22,6 +22,7 @@ import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideGateway } from './wiring/provide-gateway.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
+import { provideUpkeep } from './wiring/provide-upkeep.ts'
 import { publicClusters } from './wiring/public-clusters.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
 import { T } from './wiring/tokens.ts'
@@ -72,6 +73,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideBackups(parts, stores, resolve(dataDir), config.backupRoots ?? [])
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
+    provideUpkeep(parts)
     provideHttp(parts, config)
     warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
     provideGateway(parts, config, { dataDir: resolve(dataDir), ...(fileSystem && { fileSystem }) })
@@ -149,6 +151,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
     stats: () => statistics.read(),
     verify: verifyOptions => parts.get(T.verifier).verify(verifyOptions),
     backup: (directory, backupOptions) => parts.get(T.backups).run(directory, backupOptions),
+    reconcile: reconcileOptions => parts.get(T.reconciler).run(reconcileOptions),
     stop: () => {
       stopping ??= stop()
       return stopping

@@ -50,6 +50,7 @@ export type {
   PinRequest,
   UploadOptions,
 } from './pins/types.ts'
+export type { Finding, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
 export type { RestoreBackupOptions } from './wiring/restore-backup.ts'
 export { restoreBackup } from './wiring/restore-backup.ts'

@@ -18,6 +18,7 @@ const LAYERS = [
     'src/gateway',
     'src/http',
     'src/backup',
+    'src/upkeep',
     'src/pins',
     'src/clusters',
     'src/access',

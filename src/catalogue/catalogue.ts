@@ -3,6 +3,7 @@ import type { Fetches } from './fetches.ts'
 import type { Files } from './files.ts'
 import type { KeyStore } from './keys.ts'
 import type { Placements } from './placements.ts'
+import type { Reconciliation } from './reconciliation.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
@@ -20,4 +21,5 @@ export interface Catalogue {
   fetches: Fetches
   files: Files
   placements: Placements
+  reconciliation: Reconciliation
 }

@@ -107,6 +107,12 @@ export class ClusterRegistry {
     return this.#readers.get(backendId) ?? null
   }
 
+  /** The backends of clusters whose content is kept block by block in this process, by cluster id. */
+  get homes(): ReadonlyMap<string, number> {
+    const homes = [...this.#definitions.keys()].map(id => [id, this.backendOf(id)] as const)
+    return new Map(homes.filter(([, { staging }]) => staging !== null).map(([id, backend]) => [id, backend.id]))
+  }
+
   /** The backend that holds a cluster's content. */
   backendOf(clusterId: string): ClusterBackend {
     return this.#backends.get(clusterId) ?? this.#defaultBackend

@@ -87,6 +87,16 @@ export class BlockFiles {
     }
   }
 
+  /** Of the block's file, in bytes; null if there is none. */
+  async size(multihash: Uint8Array): Promise<number | null> {
+    try {
+      return await this.fileSystem.size(this.pathOf(multihash))
+    } catch (error) {
+      if (fileErrorCode(error) === 'ENOENT') return null
+      throw error
+    }
+  }
+
   /** Removes the block's file if it is there. Returns the directory whose sync makes that durable. */
   async remove(multihash: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)

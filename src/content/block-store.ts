@@ -199,12 +199,18 @@ export class BlockStore {
    * From then on they are like every block that is to go, and whoever puts such a block waits for that.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
+    const strays = await this.straysIn(directory)
+    return strays.length === 0 ? [] : this.#ledger.claimStrays(this.backendId, strays)
+  }
+
+  /** The multihashes of files in one directory that are of blocks which the ledger does not know. */
+  async straysIn(directory: string): Promise<Uint8Array[]> {
     const strays: Uint8Array[] = []
     for (const multihash of await this.#options.files.blocksIn(directory)) {
       if (turnSpent()) await nextTurn()
       if (this.#blocks.find(this.backendId, multihash) === undefined) strays.push(multihash)
     }
-    return strays.length === 0 ? [] : this.#ledger.claimStrays(this.backendId, strays)
+    return strays
   }
 
   /** Each file for itself: one that cannot be removed keeps its row, and none of the others. */

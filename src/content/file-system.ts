@@ -1,5 +1,5 @@
 import { closeSync, constants, fsyncSync, openSync, type Stats } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { platform } from 'node:os'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
@@ -17,6 +17,7 @@ export const OWNERS_DIRECTORY = 0o700
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   read: readStart,
+  size: sizeOf,
   rename,
   unlink,
   makeDirectory: async path => {
@@ -56,6 +57,12 @@ async function readStart(path: string, size: number): Promise<Uint8Array> {
   } finally {
     await handle.close()
   }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const found = await stat(path)
+  if (!found.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EISDIR' })
+  return found.size
 }
 
 async function syncDirectory(path: string): Promise<void> {

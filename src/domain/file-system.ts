@@ -23,6 +23,8 @@ export interface FileSystem {
   create(path: string): Promise<NewFile>
   /** The first `size` bytes of a file, fewer if it is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
+  /** Of a file, in bytes. */
+  size(path: string): Promise<number>
   /** Gives a file another name on the same file system, in place of what has that name. */
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>

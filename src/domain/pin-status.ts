@@ -5,12 +5,13 @@ export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
 
 /**
  * What may become what. Uploads are born `pinned`. `failed` goes back to `queued` by back-off or by an identical
- * request; `pinning` to `queued` when the process that was fetching has ended.
+ * request; `pinning` to `queued` when the process that was fetching has ended; `pinned` to `pinning` when some of the
+ * content was found lost and is fetched again.
  */
 const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
   queued: ['pinning', 'pinned', 'failed'],
   pinning: ['pinned', 'failed', 'queued'],
-  pinned: [],
+  pinned: ['pinning'],
   failed: ['queued'],
 }
 

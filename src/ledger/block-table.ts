@@ -30,6 +30,7 @@ const COLUMNS = 'b.id, b.size, b.state, b.inline'
 /** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
 export class BlockTable {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
+  readonly #get: Statement<[number], BlockRow>
   readonly #findLive: Statement<[Uint8Array, number], HeldBlock>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
   readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
@@ -47,11 +48,13 @@ export class BlockTable {
   readonly #garbage: Statement<[number, number], StoredBlock>
   readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
-  readonly #completeRootsOf: Statement<[number], { codec: number; multihash: Uint8Array }>
+  readonly #completeRootsOf: Statement<[number], { id: number; codec: number; multihash: Uint8Array }>
   readonly #deleting: Statement<[], StoredBlock>
+  readonly #isLostFrom: Statement<[number], unknown>
 
   constructor(db: Database) {
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`)
+    this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
     this.#findLive = db.prepare(`
       SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil
       FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
@@ -80,15 +83,26 @@ export class BlockTable {
       SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
     this.#durableAfter = db.prepare(`
-      SELECT ${storedColumns} FROM blocks b WHERE b.id > ? AND b.state = 'durable' ORDER BY b.id LIMIT ?`)
+      SELECT ${storedColumns} FROM blocks b
+      WHERE b.id > ? AND (b.state = 'durable' OR (b.state = 'writing' AND EXISTS (
+        SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+        WHERE rb.block_id = b.id AND r.state = 'complete')))
+      ORDER BY b.id LIMIT ?`)
     this.#completeRootsOf = db.prepare(`
-      SELECT r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+      SELECT r.id, r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
       WHERE rb.block_id = ? AND r.state = 'complete'`)
     this.#deleting = db.prepare(`SELECT ${storedColumns} FROM blocks b WHERE b.state = 'deleting'`)
+    this.#isLostFrom = db.prepare(`
+      SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
+      WHERE b.state = 'writing' AND rb.root_id = ? LIMIT 1`)
   }
 
   find(backendId: number, multihash: Uint8Array): BlockRow | undefined {
     return this.#find.get(multihash, backendId)
+  }
+
+  get(blockId: number): BlockRow | undefined {
+    return this.#get.get(blockId)
   }
 
   /** The block as some record that is live at `now` needs it, on whichever backend. */
@@ -164,13 +178,26 @@ export class BlockTable {
     return this.#deleting.all()
   }
 
-  /** The next durable blocks by id, to go through all of them. */
+  /**
+   * The next durable blocks by id, to go through all of them; those that were found lost, which complete roots need and
+   * are `writing`, among them.
+   */
   durableAfter(id: number, limit: number): StoredBlock[] {
     return this.#durableAfter.all(id, limit)
   }
 
+  /** Whether a complete root lacks a block that was found lost. */
+  isLostFrom(rootId: number): boolean {
+    return this.#isLostFrom.get(rootId) !== undefined
+  }
+
+  /** Forgets the bytes of an inline block. */
+  dropBytes(blockId: number): void {
+    this.#deleteBytes.run(blockId)
+  }
+
   /** What is broken while this block is. */
-  completeRootsOf(blockId: number): Array<{ codec: number; multihash: Uint8Array }> {
+  completeRootsOf(blockId: number): Array<{ id: number; codec: number; multihash: Uint8Array }> {
     return this.#completeRootsOf.all(blockId)
   }
 }

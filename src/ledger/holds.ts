@@ -4,6 +4,12 @@ import type { RootTable, WholeDag } from './root-table.ts'
 /** How an end that never comes is stored, so that the latest end is one look into an index. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
+/** Where a hold stands among those of its root. */
+export interface HoldPlace {
+  ends: number
+  id: string
+}
+
 /**
  * What keeps roots: a root stays as long as a hold is on it, and is dropped with its last one. Who holds it and why
  * is not known here. Each method is part of a transaction that the caller runs.
@@ -14,12 +20,18 @@ export class Holds {
   readonly #find: Statement<[string], { rootId: number }>
   readonly #delete: Statement<[string], unknown>
   readonly #latest: Statement<[number], { ends: number }>
+  readonly #ofRoot: Statement<[number, number, string, number], HoldPlace>
+  readonly #after: Statement<[string, number], { id: string; rootId: number }>
 
   constructor(db: Database, roots: RootTable) {
     this.#roots = roots
     this.#insert = db.prepare('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
     this.#find = db.prepare('SELECT root_id AS rootId FROM holds WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
+    this.#after = db.prepare('SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?')
+    this.#ofRoot = db.prepare(
+      'SELECT ends, id FROM holds WHERE root_id = ? AND (ends, id) > (?, ?) ORDER BY ends, id LIMIT ?',
+    )
     this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
   }
 
@@ -30,7 +42,34 @@ export class Holds {
   }
 
   has(id: string): boolean {
-    return this.#find.get(id) !== undefined
+    return this.rootOf(id) !== null
+  }
+
+  /** The root that a hold is on; null if there is no such hold. */
+  rootOf(id: string): number | null {
+    return this.#find.get(id)?.rootId ?? null
+  }
+
+  /** Has a hold be on a root, whether it is already, is on another one, or is not there yet. */
+  hold(id: string, rootId: number, ends: number | null): void {
+    const heldRoot = this.rootOf(id)
+    if (heldRoot === rootId) return
+    if (heldRoot !== null) this.release(id)
+    this.place(id, rootId, ends)
+  }
+
+  /** The next holds by id, to go through all of them. */
+  after(id: string, limit: number): Array<{ id: string; rootId: number }> {
+    return this.#after.all(id, limit)
+  }
+
+  /** The next holds of a root, by their ends, to go through all of them. */
+  ofRoot(rootId: number, after: HoldPlace, limit: number): HoldPlace[] {
+    return this.#ofRoot.all(rootId, after.ends, after.id, limit)
+  }
+
+  isHeld(rootId: number): boolean {
+    return this.#latest.get(rootId) !== undefined
   }
 
   /** Lets go; the root is dropped if that was the last hold on it. Returns whether there was such a hold. */

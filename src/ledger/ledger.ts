@@ -1,5 +1,5 @@
 import type { WriteQueue } from '../storage/write-queue.ts'
-import type { BlockTable, StoredBlock } from './block-table.ts'
+import type { BlockRow, BlockTable, StoredBlock } from './block-table.ts'
 import type { Holds } from './holds.ts'
 import type { RootFile, RootTable, WholeDag } from './root-table.ts'
 
@@ -100,17 +100,36 @@ export class Ledger {
     const claim = { blockId: found.id, inline: found.inline === 1 }
     if (found.state === 'deleting') return { ...claim, outcome: 'deleting', added: false }
     const added = this.#blocks.need(rootId, found.id)
+    if (claim.inline && inline !== null && this.#heal(found, inline)) return { ...claim, outcome: 'healed', added }
     if (found.state === 'writing') return { ...claim, outcome: 'absent', added }
-    if (claim.inline && inline !== null && this.#heal(found.id, inline)) return { ...claim, outcome: 'healed', added }
     return { ...claim, outcome: 'present', added }
   }
 
   /** Puts right the bytes of an inline block if they are not what they should be. */
-  #heal(blockId: number, bytes: Uint8Array): boolean {
-    const stored = this.#blocks.bytes(blockId)
+  #heal({ id, state }: BlockRow, bytes: Uint8Array): boolean {
+    const stored = this.#blocks.bytes(id)
     if (stored !== undefined && Buffer.compare(stored, bytes) === 0) return false
-    this.#blocks.putBytes(blockId, bytes)
+    this.#blocks.putBytes(id, bytes)
+    if (state === 'writing') this.#blocks.setState(id, 'durable')
     return true
+  }
+
+  /**
+   * Notes that durable blocks are lost: whoever claims one from now on writes it anew. What needs them keeps needing
+   * them. Returns those that were durable until now.
+   */
+  lose(blockIds: readonly number[]): Promise<number[]> {
+    return this.#queue.run(
+      () =>
+        blockIds.filter(id => {
+          const block = this.#blocks.get(id)
+          if (block?.state !== 'durable') return false
+          this.#blocks.setState(id, 'writing')
+          if (block.inline === 1) this.#blocks.dropBytes(id)
+          return true
+        }),
+      { durable: true },
+    )
   }
 
   /**

@@ -55,7 +55,7 @@ export interface LiveRoot {
   liveUntil: number | null
 }
 
-interface AnnouncedRow extends DagIdentity {
+interface IdentifiedRow extends DagIdentity {
   id: number
 }
 
@@ -75,11 +75,12 @@ export class RootTable {
   readonly #find: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
+  readonly #completeAfter: Statement<[number, number], IdentifiedRow>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
-  readonly #neverAnnounced: Statement<[number], AnnouncedRow>
-  readonly #announcedBefore: Statement<[number, number], AnnouncedRow>
+  readonly #neverAnnounced: Statement<[number], IdentifiedRow>
+  readonly #announcedBefore: Statement<[number, number], IdentifiedRow>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -107,6 +108,9 @@ export class RootTable {
     this.#findLive = db.prepare(`
       SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
       WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?) LIMIT 1`)
+    this.#completeAfter = db.prepare(
+      `SELECT id, codec, multihash FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`,
+    )
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
@@ -181,6 +185,11 @@ export class RootTable {
   /** A complete root of this content, by whatever codec, that is held at `now`. */
   findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
     return this.#findLive.get(multihash, now)
+  }
+
+  /** The next complete roots by id, to go through all of them. */
+  completeAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
+    return this.#completeAfter.all(id, limit)
   }
 
   /** Roots to be freed, among those up to an id. */

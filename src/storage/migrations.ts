@@ -217,4 +217,8 @@ export const migrations: readonly string[] = [
   `,
   holdsSchema,
   placementsSchema,
+  `
+  -- Being written, or found lost: complete roots need the latter.
+  CREATE INDEX blocks_writing ON blocks (id) WHERE state = 'writing';
+  `,
 ]

@@ -1,3 +1,4 @@
+import { BlockAudit } from '../content/block-audit.ts'
 import type { BlockFiles } from '../content/block-files.ts'
 import { BlockStore } from '../content/block-store.ts'
 import { Collector } from '../content/collector.ts'
@@ -85,6 +86,7 @@ export function provideContent(
       }),
   )
   parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores), p.get(T.activity)))
+  parts.provide(T.blockAudit, p => new BlockAudit(stores.blockFiles, p.get(T.blockTable), p.get(T.ledger)))
   parts.provide(T.liveContent, p => {
     const readerOf = (backendId: number) => p.get(T.clusters).readerOf(backendId)
     return new LiveContent(p.get(T.heldRoots), readerOf, p.get(T.leases), p.get(T.clock))

@@ -34,7 +34,10 @@ export interface PinParts {
 
 /** Clusters and pins. Needs what access and content provide. */
 export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
-  parts.provide(T.content, p => sqliteContent(p.get(T.database), p.get(T.writes), p.get(T.rootTable), p.get(T.holds)))
+  parts.provide(T.content, p => {
+    const ledger = { roots: p.get(T.rootTable), holds: p.get(T.holds), blocks: p.get(T.blockTable) }
+    return sqliteContent(p.get(T.database), p.get(T.writes), ledger)
+  })
   parts.provide(T.pinChanges, p => new PinChanges(p.get(T.events)))
   parts.provide(T.backends, p => {
     const tables = [p.get(T.ledger), p.get(T.heldRoots), p.get(T.clock)] as const

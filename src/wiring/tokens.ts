@@ -19,6 +19,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import type { StagingBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { BlockAudit } from '../content/block-audit.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import type { Collector } from '../content/collector.ts'
 import type { DiskReserve } from '../content/disk-reserve.ts'
@@ -57,6 +58,7 @@ import type { UploadStaging } from '../pins/upload-staging.ts'
 import type { Uploader } from '../pins/uploader.ts'
 import type { Database } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import type { Reconciler } from '../upkeep/reconciler.ts'
 import { token } from './container.ts'
 
 /** The names of all parts, in the order of the layers. */
@@ -77,7 +79,7 @@ export const T = {
   rootTable: token<RootTable>('rootTable'),
   holds: token<Holds>('holds'),
   heldRoots: token<HeldRoots>('heldRoots'),
-  content: token<Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements'>>('content'),
+  content: token<Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'>>('content'),
 
   ledger: token<Ledger>('ledger'),
   leases: token<Leases>('leases'),
@@ -87,6 +89,8 @@ export const T = {
   collector: token<Collector>('collector'),
   liveContent: token<LiveContent>('liveContent'),
   verifier: token<Verifier>('verifier'),
+  blockAudit: token<BlockAudit>('blockAudit'),
+  reconciler: token<Reconciler>('reconciler'),
   backups: token<Backups>('backups'),
 
   /** What the node asks others with, if networking is on. */

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
+import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
@@ -67,7 +68,12 @@ function withCatalogue(run: (world: World) => Promise<void>): Promise<void> {
     )
     for (const id of [ACCOUNT, 'another']) account.run(id, `${id}@test`)
     try {
-      await run({ db, queue, roots, open: () => sqliteContent(db, queue, roots, new Holds(db, roots)) })
+      await run({
+        db,
+        queue,
+        roots,
+        open: () => sqliteContent(db, queue, { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) }),
+      })
     } finally {
       db.transactionsLeft = Number.POSITIVE_INFINITY
       await queue.settled()

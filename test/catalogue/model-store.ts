@@ -57,7 +57,11 @@ export class ModelStore {
     this.roots = new RootTable(this.db)
     const holds = new Holds(this.db, this.roots)
     this.ledger = new Ledger(this.blocks, this.roots, holds, this.#queue)
-    this.records = sqliteContent(this.db, this.#queue, this.roots, holds).records
+    this.records = sqliteContent(this.db, this.#queue, {
+      roots: this.roots,
+      holds,
+      blocks: new BlockTable(this.db),
+    }).records
   }
 
   static open(dir: string): ModelStore {

@@ -45,9 +45,8 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
     const db = new ListeningDatabase(join(dir, 'holdfast.db'))
     try {
       const roots = new RootTable(db)
-      new BlockTable(db)
       new CensusTable(db)
-      sqliteContent(db, new WriteQueue(db), roots, new Holds(db, roots))
+      sqliteContent(db, new WriteQueue(db), { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) })
       run(new Map([...db.heard].map(sql => [sql, db.planOf(sql)])))
     } finally {
       db.close()

@@ -40,6 +40,10 @@ export class RecordingFiles implements FileSystem {
     return this.#run('read', path, () => nodeFileSystem.read(path, size))
   }
 
+  size(path: string): Promise<number> {
+    return nodeFileSystem.size(path)
+  }
+
   rename(from: string, to: string): Promise<void> {
     return this.#run('rename', to, () => nodeFileSystem.rename(from, to), from)
   }

@@ -1,3 +1,4 @@
+import type { BlockTable } from '../../ledger/block-table.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
@@ -11,6 +12,7 @@ import { RecordTable } from './record-table.ts'
 import { SqliteFetches } from './sqlite-fetches.ts'
 import { SqliteFiles } from './sqlite-files.ts'
 import { SqlitePlacements } from './sqlite-placements.ts'
+import { SqliteReconciliation } from './sqlite-reconciliation.ts'
 import { SqliteRecords } from './sqlite-records.ts'
 
 /**
@@ -22,19 +24,19 @@ import { SqliteRecords } from './sqlite-records.ts'
 export function sqliteContent(
   db: Database,
   queue: WriteQueue,
-  roots: RootTable,
-  holds: Holds,
+  ledger: { roots: RootTable; holds: Holds; blocks: BlockTable },
   elsewhere: ReadonlySet<number> = new Set(),
-): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements'> {
+): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const records = new RecordTable(db)
   const placements = new PlacementTable(db)
-  const tables = { records, fetches: new FetchTable(db), roots, holds, placements }
+  const tables = { records, fetches: new FetchTable(db), placements, ...ledger }
   const commit = new RecordCommit(tables, elsewhere)
   const pages = new RecordPages(db, records)
   return {
     records: new SqliteRecords({ db, table: records, commit, pages, queue }),
-    files: new SqliteFiles(roots),
+    files: new SqliteFiles(ledger.roots),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
     placements: new SqlitePlacements(tables, queue),
+    reconciliation: new SqliteReconciliation(tables, commit, queue),
   }
 }

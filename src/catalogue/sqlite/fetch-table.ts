@@ -27,6 +27,7 @@ export class FetchTable {
   readonly #renew: Statement<[number, string, number], unknown>
   readonly #setWhole: Statement<[number, number], unknown>
   readonly #running: Statement<[number], { id: number }>
+  readonly #after: Statement<[number, number], { id: number }>
   readonly #delete: Statement<[number], unknown>
   readonly #waiting: Statement<[number, number], RecordRow>
   readonly #waitingAs: Statement<[number, PinStatus, number], RecordRow>
@@ -62,6 +63,7 @@ export class FetchTable {
     this.#running = db.prepare(
       'SELECT id FROM fetches INDEXED BY fetches_running WHERE running = 1 ORDER BY id LIMIT ?',
     )
+    this.#after = db.prepare('SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?')
     this.#delete = db.prepare('DELETE FROM fetches WHERE id = ?')
     this.#waiting = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_fetch
@@ -155,6 +157,11 @@ export class FetchTable {
 
   setWhole(id: number, rootId: number): void {
     this.#setWhole.run(rootId, id)
+  }
+
+  /** The ids of the next fetches, to go through all of them. */
+  after(id: number, limit: number): number[] {
+    return this.#after.all(id, limit).map(row => row.id)
   }
 
   delete(id: number): void {

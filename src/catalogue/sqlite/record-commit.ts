@@ -79,7 +79,7 @@ export class RecordCommit {
     this.#records.setFetch(record.id, null)
     this.#records.setContent(record, root)
     this.#records.setStatus(record.id, status, now, null)
-    this.#holds.place(record.id, rootId, record.expiresAt)
+    this.#holds.hold(record.id, rootId, record.expiresAt)
   }
 
   #commitWhole(intent: CommitIntent & { kind: 'whole' }): Committed {

@@ -40,8 +40,10 @@ export class RecordTable {
   readonly #hasDag: Statement<[string, Uint8Array, number], unknown>
   readonly #identical: Statement<IdenticalParams, RecordRow>
   readonly #get: Statement<[string], RecordRow>
+  readonly #after: Statement<[string, number], RecordRow>
   readonly #setStatus: Statement<[PinStatus, number, string | null, string], unknown>
   readonly #setFetch: Statement<[number | null, string], unknown>
+  readonly #dropContent: Statement<[string], unknown>
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
   readonly #setName: Statement<[string, string, string, string, number], unknown>
   readonly #expired: Statement<[number, number], RecordRow>
@@ -70,8 +72,10 @@ export class RecordTable {
       SELECT 1 FROM records INDEXED BY records_with_content
       WHERE account_id = ? AND multihash = ? AND codec = ? AND root_id IS NOT NULL LIMIT 1`)
     this.#get = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id = ?`)
+    this.#after = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id > ? ORDER BY id LIMIT ?`)
     this.#setStatus = db.prepare('UPDATE records SET status = ?, status_at = ?, status_reason = ? WHERE id = ?')
     this.#setFetch = db.prepare('UPDATE records SET fetch_id = ? WHERE id = ?')
+    this.#dropContent = db.prepare('UPDATE records SET root_id = NULL, charge = 0 WHERE id = ?')
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
     this.#setName = db.prepare(`
       UPDATE records SET name = ?, custom_name = ? WHERE id = ? AND account_id = ? AND ${LIVE}`)
@@ -143,6 +147,16 @@ export class RecordTable {
     this.#setFetch.run(fetchId, id)
   }
 
+  /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
+  setWaiting(record: RecordRow, fetchId: number, at: number, reason: string): void {
+    this.setFetch(record.id, fetchId)
+    this.setStatus(record.id, 'pinning', at, reason)
+    if (record.rootId === null) return
+    this.#dropContent.run(record.id)
+    const frees = !this.has(record.accountId, record)
+    if (frees) this.#count.run(0, 0, -record.charge, record.accountId)
+  }
+
   /** Gives a record the content that it has waited for. To be called before it has any. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
@@ -166,6 +180,11 @@ export class RecordTable {
     return this.#identical.get(
       ...([accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName, now] as const),
     )
+  }
+
+  /** The next records by id, to go through all of them. */
+  after(id: string, limit: number): RecordRow[] {
+    return this.#after.all(id, limit)
   }
 
   expired(now: number, limit: number): RecordRow[] {

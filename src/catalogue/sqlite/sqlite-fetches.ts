@@ -14,6 +14,7 @@ import {
   type StatusChange,
 } from '../fetches.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
+import { fetchFor } from './fetch-for.ts'
 import type { FetchTable } from './fetch-table.ts'
 import { fetchHold, type RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
@@ -23,6 +24,7 @@ const STEP = 50
 
 /** Fetches in the engine's own database. What a fetch has brought is held in its name. */
 export class SqliteFetches implements Fetches {
+  readonly #tables: { fetches: FetchTable; roots: RootTable; holds: Holds }
   readonly #fetches: FetchTable
   readonly #records: RecordTable
   readonly #roots: RootTable
@@ -38,6 +40,7 @@ export class SqliteFetches implements Fetches {
     queue: WriteQueue,
     added: (record: RecordRow) => void,
   ) {
+    this.#tables = tables
     this.#fetches = tables.fetches
     this.#records = tables.records
     this.#roots = tables.roots
@@ -61,7 +64,7 @@ export class SqliteFetches implements Fetches {
     }
     if (existing === undefined) this.#commit.checkPinCount(record.accountId, limits, now)
     this.#commit.checkQueued(record.accountId, limits)
-    const fetchId = this.#fetchOf(backendId, record, origins, now)
+    const fetchId = fetchFor(this.#tables, { backendId, record, origins, now })
     const changes: StatusChange[] = []
     if (existing !== undefined) {
       this.#records.setFetch(existing.id, fetchId)
@@ -226,20 +229,6 @@ export class SqliteFetches implements Fetches {
 
   async nextDue(): Promise<number | null> {
     return this.#fetches.nextDue()
-  }
-
-  #fetchOf(backendId: number, record: FetchRequest['record'], origins: readonly string[], now: number): number {
-    const known = this.#fetches.find(backendId, record)
-    if (known === undefined) {
-      const rootId = this.#roots.stage(backendId, now)
-      const { accountId } = record
-      const fetchId = this.#fetches.insert({ accountId, backendId, dag: record, rootId, origins, dueAt: now })
-      this.#holds.place(fetchHold(fetchId), rootId, null)
-      return fetchId
-    }
-    const isUnderWay = this.#fetches.isRunning(known.id) || this.#fetches.waitingAs(known.id, 'queued', 1).length > 0
-    if (!isUnderWay) this.#fetches.renew(known.id, now, [...new Set([...origins, ...known.origins])])
-    return known.id
   }
 
   /** Gives a fetch up that no record waits for, and what it has brought with it. */

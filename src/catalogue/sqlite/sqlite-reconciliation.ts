@@ -1,0 +1,167 @@
+import { cidOf } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkTransition } from '../../domain/pin-status.ts'
+import type { BlockTable } from '../../ledger/block-table.ts'
+import type { HoldPlace, Holds } from '../../ledger/holds.ts'
+import type { RootTable } from '../../ledger/root-table.ts'
+import type { WriteQueue } from '../../storage/write-queue.ts'
+import type { StatusChange } from '../fetches.ts'
+import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
+import type { RecordRow } from '../records.ts'
+import { fetchFor } from './fetch-for.ts'
+import type { FetchTable } from './fetch-table.ts'
+import type { RecordCommit } from './record-commit.ts'
+import type { RecordTable } from './record-table.ts'
+
+/** Records that one transaction has wait. */
+const STEP = 50
+const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
+const FETCH_HOLD = /^fetch (\d+)$/
+
+interface Tables {
+  records: RecordTable
+  fetches: FetchTable
+  roots: RootTable
+  holds: Holds
+  blocks: BlockTable
+}
+
+interface RecordStep {
+  after: string
+  limit: number
+  homes: ReadonlyMap<string, number>
+  now: number
+  mend: boolean
+}
+
+/** The engine's own database, in which records and holds are seen together. */
+export class SqliteReconciliation implements Reconciliation {
+  readonly #tables: Tables
+  readonly #commit: RecordCommit
+  readonly #queue: WriteQueue
+
+  constructor(tables: Tables, commit: RecordCommit, queue: WriteQueue) {
+    this.#tables = tables
+    this.#commit = commit
+    this.#queue = queue
+  }
+
+  holds({ after, limit, mend }: { after: string; limit: number; mend: boolean }) {
+    const { holds } = this.#tables
+    const work = () => {
+      const found = holds.after(after, limit)
+      const unwanted = found.map(({ id }) => id).filter(id => this.#isUnwanted(id))
+      if (mend) for (const id of unwanted) holds.release(id)
+      return { unwanted, seen: found.length, last: found.at(-1)?.id ?? null }
+    }
+    return this.#queue.run(work, { durable: mend })
+  }
+
+  roots({ after, limit, mend }: { after: number; limit: number; mend: boolean }) {
+    const { roots, holds } = this.#tables
+    const work = () => {
+      const found = roots.completeAfter(after, limit)
+      const unwanted = found.filter(({ id }) => !holds.isHeld(id))
+      if (mend) for (const { id } of unwanted) roots.drop(id)
+      return {
+        unwanted: unwanted.map(dag => cidOf(dag).toString()),
+        seen: found.length,
+        last: found.at(-1)?.id ?? null,
+      }
+    }
+    return this.#queue.run(work, { durable: mend })
+  }
+
+  records(step: RecordStep) {
+    const { records } = this.#tables
+    const work = () => {
+      const found = records.after(step.after, step.limit)
+      const changes: StatusChange[] = []
+      const findings = found.flatMap(record => {
+        const home = step.homes.get(record.clusterId)
+        const kind = home === undefined ? null : this.#problemOf(record, home)
+        if (home === undefined || kind === null) return []
+        if (step.mend) changes.push(...this.#mend(record, kind, home, step.now))
+        return [{ kind, record: record.id, cid: record.cid }]
+      })
+      return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
+    }
+    return this.#queue.run(work, { durable: step.mend })
+  }
+
+  async fetches({ after, limit }: { after: number; limit: number }) {
+    const { fetches } = this.#tables
+    const found = fetches.after(after, limit)
+    return { unwanted: found.filter(id => !fetches.isWanted(id)), seen: found.length, last: found.at(-1) ?? null }
+  }
+
+  async requeue(root: Parameters<Reconciliation['requeue']>[0]): Promise<StatusChange[]> {
+    const { backendId, rootId, homes, reason, now } = root
+    const { holds, records } = this.#tables
+    const changes: StatusChange[] = []
+    for (let place: HoldPlace | undefined = { ends: -1, id: '' }; place !== undefined; ) {
+      const from: HoldPlace = place
+      const step = (): HoldPlace | undefined => {
+        const held = holds.ofRoot(rootId, from, STEP)
+        for (const { id } of held) {
+          const record = records.get(id)
+          if (record?.status === 'pinned' && homes.get(record.clusterId) === backendId)
+            changes.push(this.#wait(record, backendId, reason, now))
+        }
+        return held.at(-1)
+      }
+      place = await this.#queue.run(step, { durable: true })
+    }
+    return changes
+  }
+
+  #isUnwanted(hold: string): boolean {
+    if (RECORD_ID.test(hold)) return this.#tables.records.get(hold) === undefined
+    const fetchId = FETCH_HOLD.exec(hold)?.[1]
+    return fetchId !== undefined && this.#tables.fetches.get(Number(fetchId)) === undefined
+  }
+
+  #problemOf(record: RecordRow, backendId: number): RecordProblem | null {
+    const { roots, holds, fetches, blocks } = this.#tables
+    const root = roots.find(backendId, record)
+    const isHeld = root !== undefined && holds.rootOf(record.id) === root.id
+    if (record.status === 'pinned') {
+      if (root === undefined) return 'record-lost'
+      return isHeld ? null : 'record-unheld'
+    }
+    if (isHeld && !blocks.isLostFrom(root.id)) return 'record-whole'
+    const waits = record.status === 'queued' || record.status === 'pinning'
+    const isFetched = record.fetchId !== null && fetches.get(record.fetchId) !== undefined
+    return waits && !isFetched ? 'record-unfetched' : null
+  }
+
+  #mend(record: RecordRow, kind: RecordProblem, backendId: number, now: number): StatusChange[] {
+    const { roots, holds } = this.#tables
+    const root = roots.find(backendId, record)
+    if (kind === 'record-lost') {
+      holds.release(record.id)
+      return [this.#wait(record, backendId, 'its content was lost; it is fetched again', now)]
+    }
+    if (kind === 'record-unfetched') return [this.#wait(record, backendId, 'it is fetched again', now)]
+    if (root === undefined) return []
+    if (kind === 'record-unheld') {
+      holds.hold(record.id, root.id, record.expiresAt)
+      return []
+    }
+    this.#commit.fulfil(record, root.id, now)
+    return [{ record: this.#reread(record.id), from: record.status }]
+  }
+
+  #wait(record: RecordRow, backendId: number, reason: string, now: number): StatusChange {
+    if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')
+    const fetchId = fetchFor(this.#tables, { backendId, record, origins: [], now })
+    this.#tables.records.setWaiting(record, fetchId, now, reason)
+    return { record: this.#reread(record.id), from: record.status }
+  }
+
+  #reread(id: string): RecordRow {
+    const record = this.#tables.records.get(id)
+    if (record === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
+    return record
+  }
+}

@@ -1,0 +1,71 @@
+import { matches } from '../domain/block-hash.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
+import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { BlockFiles } from './block-files.ts'
+
+/** Looks whether what the ledger calls durable is there, and has it call lost what is not. */
+export class BlockAudit {
+  readonly #files: ReadonlyMap<number, BlockFiles>
+  readonly #blocks: BlockTable
+  readonly #ledger: Ledger
+
+  /** @param files by backend id */
+  constructor(files: ReadonlyMap<number, BlockFiles>, blocks: BlockTable, ledger: Ledger) {
+    this.#files = files
+    this.#blocks = blocks
+    this.#ledger = ledger
+  }
+
+  /**
+   * What is wrong with a block, by the length of its bytes alone; null if nothing is, or the block has gone meanwhile.
+   *
+   * @throws HoldfastError `UNAVAILABLE` while the process is short of file handles
+   */
+  async problemOf(block: StoredBlock): Promise<string | null> {
+    const { id, size, inline } = block
+    const found = inline === 1 ? (this.#blocks.bytes(id)?.length ?? null) : await this.#fileSize(block)
+    const state = this.#blocks.get(id)?.state
+    if (state === undefined || state === 'deleting') return null
+    if (typeof found === 'string') return found
+    if (found === null) return 'is missing'
+    if (found !== size) return `has ${found} of ${size} bytes`
+    return state === 'writing' ? 'was found lost' : null
+  }
+
+  /**
+   * Has the ledger call blocks lost; not those that somebody has put right meanwhile, and not those whose files only have
+   * something after them, which is cut off.
+   */
+  async lose(blocks: readonly StoredBlock[]): Promise<void> {
+    await this.#ledger.lose(blocks.map(({ id }) => id))
+    const whole: number[] = []
+    for (const block of blocks) if (block.inline === 0 && (await this.#isWhole(block))) whole.push(block.id)
+    if (whole.length > 0) await this.#ledger.markDurable(whole)
+  }
+
+  async #isWhole({ backendId, size, multihash }: StoredBlock): Promise<boolean> {
+    const files = this.#files.get(backendId)
+    const bytes = await files?.read(multihash, size).catch(() => null)
+    if (files === undefined || bytes?.length !== size || !(await matches(multihash, bytes))) return false
+    if ((await files.size(multihash)) === size) return true
+    const unsynced = await files.sync(new Set([await files.write(multihash, bytes)]))
+    return unsynced.size === 0
+  }
+
+  /** A file that cannot be looked at is as good as lost: the text says why. */
+  async #fileSize({ backendId, multihash }: StoredBlock): Promise<number | string | null> {
+    const files = this.#files.get(backendId)
+    if (files === undefined) return 'is in a data directory that no cluster has'
+    try {
+      return await files.size(multihash)
+    } catch (error) {
+      const code = fileErrorCode(error)
+      if (code === 'EMFILE' || code === 'ENFILE') {
+        throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause: error })
+      }
+      return `cannot be read: ${code ?? 'unknown error'}`
+    }
+  }
+}

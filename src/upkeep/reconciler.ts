@@ -1,0 +1,251 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
+import type { Reconciliation, RecordProblem } from '../catalogue/reconciliation.ts'
+import type { BlockAudit } from '../content/block-audit.ts'
+import type { BlockStore } from '../content/block-store.ts'
+import type { Activity } from '../domain/activity.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
+import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+
+/** What may be wrong besides {@link RecordProblem}. */
+export type FindingKind =
+  | RecordProblem
+  /** A hold whose record or fetch is gone. */
+  | 'hold-unwanted'
+  /** A DAG that is kept for nobody; in a dry run also one that a record found `record-unheld` will hold. */
+  | 'root-unwanted'
+  /** A fetch that no record waits for. */
+  | 'fetch-unwanted'
+  /** A block whose bytes are not there, or not all of them, or more. */
+  | 'block-lost'
+  /** A file of a block that the ledger does not know. */
+  | 'file-unknown'
+
+export interface Finding {
+  kind: FindingKind
+  /** A record's or hold's id, or the CID of a root or block. */
+  what: string
+  detail: string | null
+}
+
+export interface ReconcileOptions {
+  /** Only tell what is wrong. Default false. */
+  dryRun?: boolean | undefined
+  /** Go on where more than one in a hundred holds or roots is to be released. Default false. */
+  force?: boolean | undefined
+  signal?: AbortSignal | undefined
+  /** Called with how many holds, roots, records, blocks and files have been looked at so far. */
+  onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
+}
+
+export interface Reconciled {
+  dryRun: boolean
+  seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'blocks' | 'files', number>
+  /** How many there are of each kind; kinds of which there is none are left out. */
+  found: Partial<Record<FindingKind, number>>
+  /** The first thousand. */
+  findings: Finding[]
+}
+
+export interface ReconcilerParts {
+  reconciliation: Reconciliation
+  blocks: BlockTable
+  audit: BlockAudit
+  stores: ReadonlyMap<number, BlockStore>
+  /** The backends of clusters, by cluster id; content of others is not kept here. */
+  homes: () => ReadonlyMap<string, number>
+  clock: Clock
+  activity: Activity
+  onChanges: (changes: StatusChange[]) => void
+  /** To be told of fetches that records have joined or left. */
+  fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
+}
+
+const BATCH = 64
+const MOST_FINDINGS = 1_000
+/** Of all holds and roots, the part that is released without asking. */
+const MOST_RELEASED = 0.01
+
+/**
+ * Compares records, holds, roots, blocks and files both ways, in short steps while everything else goes on, and puts
+ * right what does not fit together.
+ */
+export class Reconciler {
+  readonly #parts: ReconcilerParts
+  #running = false
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * @throws HoldfastError `CONFLICT` while another one runs, and, with nothing let go of, if so much would be that the
+   * database may be the wrong one
+   */
+  async run(options: ReconcileOptions = {}): Promise<Reconciled> {
+    if (this.#running) throw new HoldfastError('CONFLICT', 'a reconciliation is running already')
+    this.#running = true
+    try {
+      return await this.#parts.activity.run(options.signal, async signal => {
+        const pass = new Pass(this.#parts, { ...options, signal })
+        // First what is to be kept: then nothing is let go of that a record only seems not to hold.
+        await pass.records()
+        if (options.dryRun !== true && options.force !== true) {
+          const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })
+          await looked.holds()
+          await looked.roots()
+          checkReleases(looked.outcome)
+        }
+        await pass.rest()
+        return pass.outcome
+      })
+    } finally {
+      this.#running = false
+    }
+  }
+}
+
+function checkReleases({ seen, found }: Reconciled): void {
+  for (const [what, count, all] of [
+    ['holds', found['hold-unwanted'] ?? 0, seen.holds],
+    ['roots', found['root-unwanted'] ?? 0, seen.roots],
+  ] as const) {
+    if (count <= all * MOST_RELEASED) continue
+    const question = 'is this the database that belongs here? Look with dryRun, and repeat with force if it is'
+    throw new HoldfastError('CONFLICT', `${count} of ${all} ${what} would be released: ${question}`)
+  }
+}
+
+/** One way through everything. */
+class Pass {
+  readonly outcome: Reconciled
+  readonly #parts: ReconcilerParts
+  readonly #options: ReconcileOptions
+  readonly #mend: boolean
+
+  constructor(parts: ReconcilerParts, options: ReconcileOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#mend = options.dryRun !== true
+    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, blocks: 0, files: 0 }
+    this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
+  }
+
+  async rest(): Promise<void> {
+    await this.holds()
+    await this.roots()
+    await this.#fetches()
+    await this.#blocks()
+    await this.#files()
+  }
+
+  async holds(): Promise<void> {
+    for (let after: string | null = ''; after !== null; ) {
+      const step = await this.#parts.reconciliation.holds({ after, limit: BATCH, mend: this.#mend })
+      for (const id of step.unwanted) this.#found('hold-unwanted', id)
+      after = step.last
+      await this.#looked('holds', step.seen)
+    }
+  }
+
+  async roots(): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) {
+      const step = await this.#parts.reconciliation.roots({ after, limit: BATCH, mend: this.#mend })
+      for (const cid of step.unwanted) this.#found('root-unwanted', cid)
+      after = step.last
+      await this.#looked('roots', step.seen)
+    }
+  }
+
+  async records(): Promise<void> {
+    const { reconciliation, homes, clock } = this.#parts
+    for (let after: string | null = ''; after !== null; ) {
+      const now = clock.now()
+      const step = await reconciliation.records({ after, limit: BATCH, homes: homes(), now, mend: this.#mend })
+      for (const { kind, record, cid } of step.findings) this.#found(kind, record, cid)
+      await this.#changed(step.changes)
+      after = step.last
+      await this.#looked('records', step.seen)
+    }
+  }
+
+  async #fetches(): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) {
+      const step = await this.#parts.reconciliation.fetches({ after, limit: BATCH })
+      for (const id of step.unwanted) this.#found('fetch-unwanted', String(id))
+      if (this.#mend) await this.#parts.fetchesChanged(step.unwanted)
+      after = step.last
+      await this.#looked('fetches', step.seen)
+    }
+  }
+
+  async #blocks(): Promise<void> {
+    const { blocks, audit } = this.#parts
+    for (let after = 0; ; ) {
+      const batch = blocks.durableAfter(after, BATCH)
+      const last = batch.at(-1)
+      if (last === undefined) return
+      after = last.id
+      for (const block of batch) {
+        const problem = await audit.problemOf(block)
+        if (problem !== null) await this.#lost(block, problem)
+        if (turnSpent()) await nextTurn(this.#options.signal)
+      }
+      await this.#looked('blocks', batch.length)
+    }
+  }
+
+  /** What needs a lost block waits until it is fetched again. */
+  async #lost(block: StoredBlock, problem: string): Promise<void> {
+    const { audit, blocks, reconciliation, homes, clock } = this.#parts
+    const cid = cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString()
+    this.#found('block-lost', cid, problem)
+    if (!this.#mend) return
+    await audit.lose([block])
+    if (blocks.get(block.id)?.state !== 'writing') return
+    for (const root of blocks.completeRootsOf(block.id)) {
+      const reason = `block ${cid} ${problem}; it is fetched again`
+      const { backendId } = block
+      const now = clock.now()
+      await this.#changed(await reconciliation.requeue({ backendId, rootId: root.id, homes: homes(), reason, now }))
+    }
+  }
+
+  async #files(): Promise<void> {
+    for (const store of this.#parts.stores.values()) {
+      for (const directory of await store.directories()) {
+        const strays = this.#mend ? await store.claimStrays(directory) : await store.straysIn(directory)
+        const multihashes = strays.map(stray => ('multihash' in stray ? stray.multihash : stray))
+        for (const multihash of multihashes)
+          this.#found('file-unknown', cidOf({ codec: CODEC.raw, multihash }).toString())
+        const doomed = strays.filter(stray => 'multihash' in stray)
+        if (doomed.length > 0) await store.delete(doomed)
+        await this.#looked('files', 1)
+      }
+    }
+  }
+
+  async #changed(changes: StatusChange[]): Promise<void> {
+    if (changes.length === 0) return
+    this.#parts.onChanges(changes)
+    const fetchIds = changes.flatMap(({ record }) => record.fetchId ?? [])
+    await this.#parts.fetchesChanged([...new Set(fetchIds)])
+  }
+
+  #found(kind: FindingKind, what: string, detail: string | null = null): void {
+    const { found, findings } = this.outcome
+    found[kind] = (found[kind] ?? 0) + 1
+    if (findings.length < MOST_FINDINGS) findings.push({ kind, what, detail })
+  }
+
+  async #looked(what: keyof Reconciled['seen'], count: number): Promise<void> {
+    const { signal, onProgress } = this.#options
+    this.outcome.seen[what] += count
+    const sum = (counts: object): number => Object.values(counts).reduce((all, one) => all + one, 0)
+    onProgress?.({ seen: sum(this.outcome.seen), found: sum(this.outcome.found) })
+    signal?.throwIfAborted()
+    if (turnSpent()) await nextTurn(signal)
+  }
+}

@@ -1,0 +1,261 @@
+import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createEngine, type Reconciled, restoreBackup } from '../../src/index.ts'
+import { randomFile } from '../fetch/support/dags.ts'
+import { withNet } from '../fetch/support/net.ts'
+import { blockFileOf } from '../support/block-place.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { rawCid } from '../support/content-parts.ts'
+import { viaGateway } from '../support/read-back.ts'
+import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
+import { filesIn, withTempDir } from '../support/temp-dir.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { turnsDuring } from '../support/turns-during.ts'
+
+const LARGE = 2_500_000
+
+async function uploaded({ engine, account }: TestEngine, size: number, seed: string): Promise<string> {
+  return (await engine.pins.upload(pseudoRandom(size, seed), { account })).record.cid
+}
+
+async function someBlockFile(dataDir: string): Promise<string> {
+  const [first = ''] = await filesIn(join(dataDir, 'blocks'))
+  return join(dataDir, 'blocks', first)
+}
+
+async function statusOf({ engine, account }: TestEngine, cid: string) {
+  const [progress] = await engine.pins.status({ account, cid })
+  return { status: progress?.record.status, reason: progress?.reason }
+}
+
+function change(dataDir: string, sql: string): void {
+  withDatabase(dataDir, db => db.prepare(sql).run())
+}
+
+/** Looks first, then mends, then looks again. Returns what was found each time. */
+async function mended({ engine }: Pick<TestEngine, 'engine'>, force = false): Promise<Reconciled['found'][]> {
+  const looked = await engine.reconcile({ dryRun: true })
+  const { found } = await engine.reconcile({ force })
+  return [looked.found, found, (await engine.reconcile({ dryRun: true })).found]
+}
+
+describe('a reconciliation', () => {
+  test('of a store that is whole looks at everything and finds nothing', async () => {
+    await withEngine(async test => {
+      for (const size of [100, 40_000, LARGE]) await uploaded(test, size, 'whole')
+      const { found, findings, seen } = await test.engine.reconcile()
+      expect([found, findings]).toEqual([{}, []])
+      expect(seen).toMatchObject({ holds: 3, roots: 3, records: 3, blocks: 6 })
+      expect(await mended(test)).toEqual([{}, {}, {}])
+    })
+  })
+
+  test('asks before it lets go of much, and then lets go of what nobody wants', async () => {
+    await withEngine(async test => {
+      const { engine, dataDir } = test
+      const kept = await uploaded(test, LARGE, 'kept')
+      const gone = await uploaded(test, 40_000, 'gone')
+      change(dataDir, `DELETE FROM records WHERE cid = '${gone}'`)
+      expect((await engine.reconcile({ dryRun: true })).found).toEqual({ 'hold-unwanted': 1 })
+      await expect(engine.reconcile()).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect((await viaGateway(engine, `/ipfs/${gone}`)).status).toBe(200)
+      expect((await engine.reconcile({ force: true })).found).toEqual({ 'hold-unwanted': 1 })
+      expect((await viaGateway(engine, `/ipfs/${gone}`)).status).toBe(404)
+      expect((await viaGateway(engine, `/ipfs/${kept}`)).status).toBe(200)
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(dataDir)).toMatchObject({ roots: 1, blockFiles: 3 })
+    })
+  })
+
+  test('lets go of one in a hundred without asking, and never of holds that it does not know', async () => {
+    await withEngine(async test => {
+      const { dataDir } = test
+      const cids: string[] = []
+      for (let i = 0; i < 100; i++) cids.push(await uploaded(test, 20, `one of many ${i}`))
+      change(dataDir, `DELETE FROM records WHERE cid = '${cids[50]}'`)
+      change(dataDir, `INSERT INTO holds SELECT 'of another', root_id, ends FROM holds LIMIT 1`)
+      expect(await mended(test)).toEqual([{ 'hold-unwanted': 1 }, { 'hold-unwanted': 1 }, {}])
+      expect(withDatabase(dataDir, db => db.prepare(`SELECT 1 FROM holds WHERE id = 'of another'`).get())).toBeDefined()
+    })
+  })
+
+  test('holds again what a record wants, and gives up what is kept for nobody', async () => {
+    await withEngine(async test => {
+      const { engine, dataDir } = test
+      const cid = await uploaded(test, 40_000, 'unheld')
+      change(dataDir, 'DELETE FROM holds')
+      expect((await engine.reconcile()).found).toEqual({ 'record-unheld': 1 })
+      await engine.collect({ graceSeconds: 0 })
+      expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
+      change(dataDir, 'DELETE FROM holds')
+      change(dataDir, 'DELETE FROM records')
+      expect((await mended(test, true)).at(-1)).toEqual({})
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(dataDir)).toEqual(EMPTY)
+    })
+  })
+
+  test('has pins wait whose root is gone, and gives them what is there', async () => {
+    await withEngine(async test => {
+      const { engine, dataDir, account } = test
+      const cid = await uploaded(test, 40_000, 'rootless')
+      const before = await engine.pins.usage(account)
+      change(dataDir, 'DELETE FROM holds')
+      change(dataDir, "UPDATE roots SET state = 'dropped'")
+      expect((await engine.reconcile()).found).toEqual({ 'record-lost': 1 })
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinning' })
+      expect((await engine.pins.usage(account)).storedBytes).toBe(0)
+      await uploaded(test, 40_000, 'rootless')
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinned' })
+      expect(await engine.pins.usage(account)).toEqual(before)
+      expect((await engine.reconcile()).found).toEqual({})
+    })
+  })
+
+  test.each([
+    ['missing', rm, 'is missing'],
+    ['too short', (file: string) => truncate(file, 7), 'has 7 of'],
+  ])('finds a file that is %s; the same content again puts it right', async (_, damage, reason) => {
+    await withEngine(async test => {
+      const { engine, dataDir, account } = test
+      const cid = await uploaded(test, LARGE, 'damaged')
+      const { storedBytes } = await engine.pins.usage(account)
+      await damage(await someBlockFile(dataDir))
+      expect(await mended(test)).toEqual([{ 'block-lost': 1 }, { 'block-lost': 1 }, { 'block-lost': 1 }])
+      const now = await statusOf(test, cid)
+      expect(now.status).toBe('pinning')
+      expect(now.reason).toContain(reason)
+      expect((await engine.verify()).damaged.map(({ roots }) => roots)).toEqual([[cid]])
+      expect((await engine.pins.usage(account)).storedBytes).toBe(0)
+      // Of another account, so that the record waits until it is looked at.
+      await engine.pins.upload(pseudoRandom(LARGE, 'damaged'), { account: await test.newAccount() })
+      expect(await mended(test)).toEqual([{ 'record-whole': 1 }, { 'record-whole': 1, 'fetch-unwanted': 1 }, {}])
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinned' })
+      expect((await engine.verify()).damaged).toEqual([])
+      expect((await engine.pins.usage(account)).storedBytes).toBe(storedBytes)
+      await engine.pins.remove({ account, cid })
+      expect((await engine.reconcile()).found).toEqual({})
+    })
+  })
+
+  test('cuts off what stands after a block in its file', async () => {
+    await withEngine(async test => {
+      const cid = await uploaded(test, LARGE, 'longer')
+      await writeFile(await someBlockFile(test.dataDir), 'more', { flag: 'a' })
+      expect(await mended(test)).toEqual([{ 'block-lost': 1 }, { 'block-lost': 1 }, {}])
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinned' })
+    })
+  })
+
+  test('finds a row of the database without its bytes', async () => {
+    await withEngine(async test => {
+      const cid = await uploaded(test, 100, 'small')
+      change(test.dataDir, 'DELETE FROM small_blocks')
+      expect((await test.engine.reconcile()).found).toEqual({ 'block-lost': 1 })
+      await uploaded(test, 100, 'small')
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinned' })
+      expect((await test.engine.verify()).damaged).toEqual([])
+      expect((await test.engine.reconcile()).found).toEqual({})
+    })
+  })
+
+  test('removes files that no row knows, and leaves alone what is no block', async () => {
+    await withEngine(async test => {
+      const { dataDir } = test
+      await uploaded(test, LARGE, 'beside')
+      const bytes = pseudoRandom(50_000, 'unknown')
+      await writeFile(join(dataDir, 'blocks', blockFileOf(await rawCid(bytes))), bytes)
+      await writeFile(join(dataDir, 'blocks', 'AA', 'notes.data'), 'of somebody')
+      expect(await mended(test)).toEqual([{ 'file-unknown': 1 }, { 'file-unknown': 1 }, {}])
+      expect(await storeSizes(dataDir)).toMatchObject({ blockFiles: 4 })
+      expect(await readdir(join(dataDir, 'blocks', 'AA'))).toContain('notes.data')
+    })
+  })
+
+  test('ends waits that lead nowhere, and fetches that nobody waits for', async () => {
+    await withEngine(async test => {
+      const { dataDir } = test
+      const cid = await uploaded(test, 40_000, 'waits')
+      change(dataDir, "UPDATE records SET status = 'pinning', root_id = NULL")
+      change(dataDir, 'DELETE FROM holds')
+      change(
+        dataDir,
+        `INSERT INTO fetches (backend_id, codec, multihash, root_id, origins, next_attempt_at) VALUES (0, 85, x'00', 99, '[]', 0)`,
+      )
+      expect((await test.engine.reconcile({ force: true })).found).toMatchObject({
+        'record-unfetched': 1,
+        'fetch-unwanted': 1,
+      })
+      expect(withDatabase(dataDir, db => db.prepare('SELECT root_id FROM fetches').all()).length).toBe(1)
+      expect(await statusOf(test, cid)).toMatchObject({ status: 'pinning' })
+    })
+  })
+
+  test('gives the loop back while it goes through very many', async () => {
+    await withEngine(async test => {
+      const { engine, account } = test
+      const entries = async function* () {
+        for (let i = 0; i < 2_000; i++)
+          yield { kind: 'file' as const, path: `${i}`, content: Buffer.from(`entry ${i}`) }
+      }
+      await engine.pins.uploadDirectory(entries(), { account })
+      const { result, turns } = await turnsDuring(() => engine.reconcile())
+      expect(result.seen.blocks).toBeGreaterThan(2_000)
+      expect(turns).toBeGreaterThan(10)
+    })
+  })
+
+  test('is one at a time, and ends with its signal', async () => {
+    await withEngine(async test => {
+      for (let i = 0; i < 100; i++) await uploaded(test, 20, `ends ${i}`)
+      const first = test.engine.reconcile()
+      await expect(test.engine.reconcile()).rejects.toMatchObject({ code: 'CONFLICT' })
+      await first
+      const stop = new AbortController()
+      const onProgress = () => stop.abort(new Error('enough'))
+      await expect(test.engine.reconcile({ signal: stop.signal, onProgress })).rejects.toThrow('enough')
+      await test.engine.reconcile()
+    })
+  })
+})
+
+describe('what is lost', () => {
+  test('comes back from the network, while the rest of it is served', () =>
+    withNet(async net => {
+      const dag = randomFile(4, 300_000, 'heals')
+      const provider = await net.provider(dag.blocks)
+      const node = await net.node({ network: { peers: [provider.address] } })
+      const { engine, account } = node
+      const cid = dag.root.toString()
+      expect((await engine.pins.pin({ account, cid })).record.status).toBe('pinned')
+      const [file = ''] = await filesIn(join(node.dataDir, 'blocks'))
+      await rm(join(node.dataDir, 'blocks', file))
+      expect((await engine.reconcile()).found).toEqual({ 'block-lost': 1 })
+      await expect.poll(async () => (await engine.pins.status({ account, cid }))[0]?.record.status).toBe('pinned')
+      expect(node.changes).toContain('pinned>pinning')
+      expect((await engine.verify()).damaged).toEqual([])
+      expect((await engine.reconcile()).found).toEqual({})
+    }))
+
+  test('by a restore that was partial is found', async () => {
+    await withTempDir(dir =>
+      withEngine(async test => {
+        const cid = await uploaded(test, LARGE, 'restored in part')
+        const backup = join(dir, 'backup')
+        await test.engine.backup(backup)
+        const [block = ''] = await filesIn(join(backup, 'stores'))
+        await rm(join(backup, 'stores', block))
+        const dataDir = join(dir, 'restored')
+        await restoreBackup({ backup, dataDir, partial: true })
+        const engine = await createEngine({ dataDir })
+        try {
+          expect(await mended({ engine })).toEqual([{ 'block-lost': 1 }, { 'block-lost': 1 }, { 'block-lost': 1 }])
+          expect(await statusOf({ ...test, engine }, cid)).toMatchObject({ status: 'pinning' })
+        } finally {
+          await engine.stop()
+        }
+      }),
+    )
+  })
+})
