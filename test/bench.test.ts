@@ -44,6 +44,7 @@ test.each([upload, dag, fetch, gateway, list, loop, memory])(
       bench.targets.map(({ subject, against }) => `${subject}/${against}`).sort(),
     )
   },
+  120_000,
 )
 
 class Counter implements Work {

@@ -58,7 +58,7 @@ describe('the network', () => {
 
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account, cid, origins: [provider.address] })
-      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(60)
+      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(40)
       for (const block of dag.blocks.slice(0, 3)) expect(await gets(asking, block.cid.toString())).toBe(false)
       await provider.blocks.answerAgain()
       await node.reached('pinned')

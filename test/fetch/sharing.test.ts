@@ -22,7 +22,7 @@ describe('a pin that is removed while it is pinning', () => {
       const { account } = node
       const cid = dag.root.toString()
       await node.engine.pins.pin({ account, cid })
-      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(60)
+      await expect.poll(async () => (await node.engine.pins.status({ account, cid }))[0]?.blocks).toBeGreaterThan(40)
       await node.engine.pins.remove({ account, cid })
       expect(await collected(node)).toEqual(EMPTY)
       const { total } = provider.blocks
@@ -132,7 +132,7 @@ describe('two accounts that pin one CID', () => {
       await node.engine.pins.pin({ account: node.account, cid, respondAsync: true })
       await expect
         .poll(async () => (await node.engine.pins.status({ account: small, cid }))[0]?.blocks)
-        .toBeGreaterThan(60)
+        .toBeGreaterThan(40)
       await provider.blocks.answerAgain()
       await node.reached('pinned')
       expect((await node.engine.pins.status({ account: node.account, cid }))[0]?.record.status).toBe('pinned')
