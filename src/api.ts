@@ -15,7 +15,7 @@ import type {
   ByteSource,
   CarImportOptions,
   CarOutcome,
-  DirectoryEntry,
+  DirectoryEntries,
   DirectoryOutcome,
   EngineEvents,
   ListPage,
@@ -46,7 +46,7 @@ export interface PinService {
    *
    * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
    */
-  uploadDirectory(entries: AsyncIterable<DirectoryEntry>, options: UploadOptions): Promise<DirectoryOutcome>
+  uploadDirectory(entries: DirectoryEntries, options: UploadOptions): Promise<DirectoryOutcome>
   /**
    * Stores a directory that this machine has, below an import root, and pins it.
    *
@@ -61,7 +61,7 @@ export interface PinService {
    * `INVALID_CID` for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept
    * in part.
    */
-  importCar(source: AsyncIterable<Uint8Array>, options: CarImportOptions): Promise<CarOutcome>
+  importCar(source: ByteSource, options: CarImportOptions): Promise<CarOutcome>
   /**
    * Pins content that exists, by its CID.
    *

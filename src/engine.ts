@@ -46,7 +46,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     fileSystem,
     threadPoolSize,
     ...given
-  } = options
+  } = options ?? {}
+  if (typeof dataDir !== 'string' || dataDir === '') {
+    throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
+  }
   const config: EngineConfig = parseConfig(given, 'options')
   const clusters = config.clusters ?? knownClusters
   const stores = await openStores({

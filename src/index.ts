@@ -40,6 +40,7 @@ export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/typ
 export { Timelock } from './pins/timelock.ts'
 export type {
   ByteSource,
+  DirectoryEntries,
   DirectoryEntry,
   DirectoryOutcome,
   EngineEvents,

@@ -1,8 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import { matches } from '../domain/block-hash.ts'
+import { type ByteSource, bytesOf } from '../domain/byte-source.ts'
 import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { interruptible } from '../domain/interruption.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { BlockMemory } from './block-memory.ts'
 import { type CarBlock, readCar } from './car-reader.ts'
@@ -31,12 +31,8 @@ export interface StageCarOptions {
  * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short; `INVALID_CID` for a hash that the
  * node cannot check; what `source` throws.
  */
-export async function stageCar(
-  staged: StagedDag,
-  source: AsyncIterable<Uint8Array>,
-  options: StageCarOptions,
-): Promise<CID[]> {
-  const pieces = counted(interruptible(source, options.signal), options.onBytes)
+export async function stageCar(staged: StagedDag, source: ByteSource, options: StageCarOptions): Promise<CID[]> {
+  const pieces = counted(bytesOf(source, { name: 'source', signal: options.signal }), options.onBytes)
   const memory = new BlockMemory(options.signal)
   const window = new Semaphore(WINDOW_BYTES)
   let failure: { error: unknown } | null = null

@@ -2,16 +2,14 @@ import { unixfs } from '@helia/unixfs'
 import type { ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
+import { type ByteSource, bytesOf } from '../domain/byte-source.ts'
 import { CODEC } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { interruptible } from '../domain/interruption.ts'
 import { CHUNK_BYTES } from './chunk-pool.ts'
 import { Chunker } from './chunker.ts'
 import { type FilePart, FileTree } from './file-tree.ts'
 import { readAhead } from './read-ahead.ts'
 import type { StagedDag } from './staged-dag.ts'
-
-export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /** A file or directory that has been stored. */
 export interface ImportedNode {
@@ -32,12 +30,18 @@ const CHUNKS_AHEAD = 8
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
 export interface ImportFileOptions {
+  /** What messages call the content. Default: `content`. */
+  name?: string | undefined
   signal?: AbortSignal | undefined
   /** Called with the length of each piece before it is taken in; may throw to refuse it. */
   onBytes?: ((length: number) => void) | undefined
 }
 
-/** Stores a file's content as UnixFS blocks of a staged DAG. */
+/**
+ * Stores a file's content as UnixFS blocks of a staged DAG.
+ *
+ * @throws HoldfastError `VALIDATION` for content that is no source of bytes; what the source throws.
+ */
 export async function importFile(
   staged: StagedDag,
   content: ByteSource,
@@ -45,8 +49,7 @@ export async function importFile(
 ): Promise<ImportedNode> {
   let size = 0
   const chunker = new Chunker(options.signal)
-  const source = content instanceof Uint8Array ? singly(content) : content
-  const pieces = counted(interruptible(source, options.signal), length => {
+  const pieces = counted(bytesOf(content, { name: options.name ?? 'content', signal: options.signal }), length => {
     options.onBytes?.(length)
     size += length
   })
@@ -109,10 +112,6 @@ async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker)
   const cid = CID.createV1(CODEC.raw, digest)
   await staged.put(cid, bytes, release)
   return { cid, size, tsize: size }
-}
-
-function* singly(content: Uint8Array): Iterable<Uint8Array> {
-  yield content
 }
 
 /** Counts what passes. */

@@ -7,6 +7,7 @@ import { listContent } from '../content/content-listing.ts'
 import { assembleDag, type BlockHolder } from '../content/dag-assembly.ts'
 import type { StagedDag } from '../content/staged-dag.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs-files.ts'
+import type { ByteSource } from '../domain/byte-source.ts'
 import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -65,7 +66,7 @@ export class CarImporter {
     this.#parts = parts
   }
 
-  import(source: AsyncIterable<Uint8Array>, options: CarImportOptions): Promise<CarOutcome> {
+  import(source: ByteSource, options: CarImportOptions): Promise<CarOutcome> {
     const { staging, clusters } = this.#parts
     return staging.run(options, 'car', async ({ staged: scratch, budget, requester }) => {
       const { signal, onProgress, allowPartial = false } = options

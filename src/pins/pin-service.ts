@@ -64,10 +64,7 @@ export class PinService {
     return this.#making(options, own => this.#uploader.upload(content, own))
   }
 
-  uploadDirectory(
-    entries: AsyncIterable<types.DirectoryEntry>,
-    options: types.UploadOptions,
-  ): Promise<types.DirectoryOutcome> {
+  uploadDirectory(entries: types.DirectoryEntries, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#uploader.uploadDirectory(entries, own))
   }
 
@@ -75,7 +72,7 @@ export class PinService {
     return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
   }
 
-  importCar(source: AsyncIterable<Uint8Array>, options: types.CarImportOptions): Promise<types.CarOutcome> {
+  importCar(source: types.ByteSource, options: types.CarImportOptions): Promise<types.CarOutcome> {
     return this.#making(options, own => this.#carImporter.import(source, own))
   }
 

@@ -1,10 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import type { Account } from '../access/principal.ts'
 import type { StagingBackend } from '../clusters/cluster-backend.ts'
+import type { ByteSource } from '../domain/byte-source.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 
-export type { PinStatus }
+export type { ByteSource, PinStatus }
 export type PinType = 'file' | 'directory' | 'pin'
 
 /** One upload or pin request of an account. Times are milliseconds since the epoch, sizes bytes. */
@@ -66,8 +67,6 @@ export interface UploadOptions extends PinTarget, PinNames {
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-
 /**
  * One entry of a directory that is being uploaded. Paths are relative, `/` between segments. The content of an
  * entry is read to its end before the next entry is asked for.
@@ -77,6 +76,8 @@ export type DirectoryEntry =
   | { kind: 'file'; path: string | (() => string); content: ByteSource }
   | { kind: 'directory'; path: string }
   | { kind: 'symlink'; path: string; target: string }
+
+export type DirectoryEntries = AsyncIterable<DirectoryEntry> | Iterable<DirectoryEntry>
 
 export interface PinOutcome {
   record: PinRecord

@@ -11,6 +11,7 @@ import type { PinCommit } from './pin-commit.ts'
 import {
   type ByteSource,
   type DagFile,
+  type DirectoryEntries,
   type DirectoryEntry,
   type DirectoryOutcome,
   LISTED_FILES,
@@ -55,7 +56,7 @@ export class Uploader {
     return this.#storeDirectory(walkServerDirectory(directory), named)
   }
 
-  async uploadDirectory(entries: AsyncIterable<DirectoryEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
+  async uploadDirectory(entries: DirectoryEntries, options: UploadOptions): Promise<DirectoryOutcome> {
     return this.#storeDirectory(checkedEntries(entries), options)
   }
 
@@ -70,7 +71,11 @@ export class Uploader {
           listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
         } else {
           budget.startFile()
-          const node = await importFile(staged, entry.content, this.#importOptions(options, budget, staged))
+          const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
+          const node = await importFile(staged, entry.content, {
+            ...this.#importOptions(options, budget, staged),
+            name,
+          })
           if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
           else await listing.addFile(entry.names, node)
         }
@@ -132,17 +137,31 @@ class DirectoryListing {
   }
 }
 
-async function* checkedEntries(entries: AsyncIterable<DirectoryEntry>): AsyncGenerator<StoredEntry> {
+async function* checkedEntries(entries: DirectoryEntries): AsyncGenerator<StoredEntry> {
+  if (!isIterable(entries)) throw new HoldfastError('VALIDATION', 'entries must be an iterable of entries')
   let isEmpty = true
   for await (const entry of entries) {
     isEmpty = false
-    if (entry.kind !== 'file') {
-      yield { ...entry, names: splitEntryPath(entry.path) }
-      continue
-    }
-    const { kind, path, content } = entry
-    const names = typeof path === 'string' ? splitEntryPath(path) : () => splitEntryPath(path())
-    yield { kind, names, content }
+    yield checkedEntry(entry)
   }
   if (isEmpty) throw new HoldfastError('VALIDATION', 'files: at least one file is needed')
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value)
+}
+
+function checkedEntry(entry: DirectoryEntry): StoredEntry {
+  const path: unknown = entry?.path
+  if (entry?.kind === 'file' && typeof path === 'function') {
+    return { kind: 'file', names: () => splitEntryPath(path()), content: entry.content }
+  }
+  if (typeof path !== 'string') throw new HoldfastError('VALIDATION', 'entries: each needs a path, a string')
+  const names = splitEntryPath(path)
+  if (entry.kind === 'file') return { kind: 'file', names, content: entry.content }
+  if (entry.kind === 'directory') return { kind: 'directory', names }
+  if (entry.kind === 'symlink' && typeof entry.target === 'string') {
+    return { kind: 'symlink', names, target: entry.target }
+  }
+  throw new HoldfastError('VALIDATION', `entries: ${path} must be a file, a directory, or a symlink with a target`)
 }

@@ -1,0 +1,121 @@
+import { HoldfastError } from './errors.ts'
+import { interruptible } from './interruption.ts'
+
+/** Bytes in one piece; text stands for its UTF-8. */
+export type Bytes = ArrayBufferView | ArrayBufferLike | string
+
+/** A web stream, as far as it is needed here, so that those of every type library fit. */
+export interface WebStream {
+  getReader(): {
+    read(): Promise<{ done: boolean; value?: unknown }>
+    cancel(reason?: unknown): Promise<void>
+  }
+}
+
+/**
+ * What content may be given as: bytes or text, a Node or web stream or any other iterable of them, a `Blob` or `File`,
+ * a `Request` or `Response` that stands for its body.
+ */
+export type ByteSource =
+  | Bytes
+  | Iterable<Bytes>
+  | AsyncIterable<Bytes>
+  | WebStream
+  | { stream(): WebStream }
+  | { readonly body: WebStream | null; readonly bodyUsed: boolean }
+
+export interface ReadOptions {
+  /** What messages call the source. */
+  name: string
+  /** Its abort ends the reading at once, by throwing its reason. */
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * The bytes of a source, which is closed if it is not read to its end.
+ *
+ * @throws HoldfastError `VALIDATION` for anything else than a {@link ByteSource}, and for a stream that is taken.
+ */
+export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
+  const text = new TextPieces()
+  for await (const piece of interruptible(piecesOf(source, name), signal)) {
+    const bytes = typeof piece === 'string' ? text.encode(piece) : view(piece)
+    if (bytes === null) throw invalid(name, `yields ${kindOf(piece)} where bytes or text are expected`)
+    yield bytes
+  }
+  const rest = text.end()
+  if (rest.length > 0) yield rest
+}
+
+function piecesOf(source: unknown, name: string): Iterable<unknown> | AsyncIterable<unknown> {
+  if (typeof source === 'string' || view(source) !== null) return singly(source)
+  if (typeof source !== 'object' || source === null) throw invalid(name, `is ${kindOf(source)}, not bytes`)
+  if ('getReader' in source && typeof source.getReader === 'function') return chunksOf(source as WebStream, name)
+  if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>
+  if (Symbol.iterator in source) return source as Iterable<unknown>
+  if ('body' in source && 'bodyUsed' in source) {
+    if (source.bodyUsed === true) throw invalid(name, 'has a body that has been read')
+    return source.body === null ? [] : piecesOf(source.body, name)
+  }
+  if ('stream' in source && typeof source.stream === 'function') return piecesOf(source.stream(), name)
+  throw invalid(name, `is ${kindOf(source)}, not bytes`)
+}
+
+function* singly(piece: unknown): Iterable<unknown> {
+  yield piece
+}
+
+async function* chunksOf(stream: WebStream, name: string): AsyncGenerator<unknown> {
+  const reader = readerOf(stream, name)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+function readerOf(stream: WebStream, name: string): ReturnType<WebStream['getReader']> {
+  try {
+    return stream.getReader()
+  } catch (cause) {
+    throw invalid(name, 'is a stream that something else reads', cause)
+  }
+}
+
+function view(piece: unknown): Uint8Array | null {
+  if (piece instanceof Uint8Array) return piece
+  if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength)
+  return piece instanceof ArrayBuffer || piece instanceof SharedArrayBuffer ? new Uint8Array(piece) : null
+}
+
+/** Text in pieces that may end between the halves of one character. */
+class TextPieces {
+  readonly #encoder = new TextEncoder()
+  #half = ''
+
+  encode(piece: string): Uint8Array {
+    const text = this.#half + piece
+    const last = text.charCodeAt(text.length - 1)
+    const isHalf = last >= 0xd800 && last < 0xdc00
+    this.#half = isHalf ? text.slice(-1) : ''
+    return this.#encoder.encode(isHalf ? text.slice(0, -1) : text)
+  }
+
+  end(): Uint8Array {
+    return this.#encoder.encode(this.#half)
+  }
+}
+
+function invalid(name: string, problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('VALIDATION', `${name} ${problem}`, { cause })
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value !== 'object') return `a ${typeof value}`
+  return `an object (${value.constructor?.name ?? 'without a prototype'})`
+}
