@@ -117,6 +117,33 @@ describe.skipIf(executable === undefined)('the gateway in a browser', () => {
   )
 
   test(
+    'keeps pages on the origin of the API away from it: scripts run and read their own files, and have no origin',
+    () =>
+      served(async ({ page, base, pin }) => {
+        const script = `
+          const told = {}
+          for (const [name, act] of Object.entries({
+            storage: () => localStorage.setItem('k', 'v'),
+            database: () => indexedDB.open('d'),
+            cookie: () => { document.cookie = 'k=v' },
+            worker: () => navigator.serviceWorker.register('app.js'),
+          })) try { act(); told[name] = 'allowed' } catch (error) { told[name] = error.name }
+          told.file = await fetch('data.json').then(answer => answer.text())
+          told.origin = self.origin
+          document.title = JSON.stringify(told)`
+        const files = { 'app.js': script, 'data.json': '{"a":1}' }
+        const cid = await pin({ ...files, 'index.html': '<!doctype html><script type="module" src="app.js"></script>' })
+        await page.goto(`${base}${cid}/`)
+        await page.waitForFunction('document.title !== ""')
+        expect(JSON.parse(await page.title())).toEqual({
+          ...{ storage: 'SecurityError', database: 'SecurityError', cookie: 'SecurityError' },
+          ...{ worker: 'SecurityError', file: '{"a":1}', origin: 'null' },
+        })
+      }),
+    60_000,
+  )
+
+  test(
     'shows a site on a host name of its own, with its rules',
     () =>
       served(async ({ page, base, port, pin }) => {
