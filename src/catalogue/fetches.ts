@@ -1,5 +1,5 @@
 import type { DagIdentity } from '../domain/cid.ts'
-import type { PinStatus } from '../domain/pin-status.ts'
+import type { PinStatus, StatusReason } from '../domain/pin-status.ts'
 import type { WholeDag } from '../ledger/root-table.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 
@@ -44,13 +44,16 @@ export interface RequestedPin {
 
 /** How an attempt has ended without the whole DAG. */
 export interface FetchFailure extends Brought {
-  reason: string
+  reason: StatusReason
   /** Null if nothing more is tried by itself. */
   retryAt: number | null
 }
 
 /** Why a record that waited for content that has come did not get it. */
-export const OVER_QUOTA = 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan'
+export const OVER_QUOTA: StatusReason = {
+  code: 'QUOTA_EXCEEDED',
+  text: 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan',
+}
 
 /**
  * Pins whose content is still to come: records wait for a fetch, which fills a staging root. Each method that changes
@@ -69,7 +72,7 @@ export interface Fetches {
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
   /** Ends the wait of records that cannot have the content. The fetch stays, for whoever else waits. */
-  refuse(recordIds: readonly string[], reason: string, now: number): Promise<StatusChange[]>
+  refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
   /** All of the DAG is here: its root completes. The records that wait are told by {@link deliver}. */
   complete(fetchId: number, dag: WholeDag): Promise<void>
   /**

@@ -1,5 +1,5 @@
 import type { DagIdentity } from '../domain/cid.ts'
-import type { PinStatus } from '../domain/pin-status.ts'
+import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
 import type { WholeDag } from '../ledger/root-table.ts'
 
 /** A record as it is kept; see `PinRecord` for the meaning of each field. */
@@ -14,6 +14,8 @@ export interface RecordRow {
   type: 'file' | 'directory' | 'pin'
   status: PinStatus
   statusAt: number
+  /** What of {@link statusReason} programs go by. */
+  statusCode: StatusCode | null
   statusReason: string | null
   fetchId: number | null
   name: string | null

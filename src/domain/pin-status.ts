@@ -1,7 +1,17 @@
-import { HoldfastError } from './errors.ts'
+import { type ErrorCode, HoldfastError } from './errors.ts'
 
 /** The states of a record, the same words on every surface. A deleted or expired record is gone. */
 export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
+
+/** Why a record has the status that it has. */
+export interface StatusReason {
+  /** For programs; null where there is nothing to tell apart. */
+  code: StatusCode | null
+  /** For people, the code included. */
+  text: string
+}
+
+export type StatusCode = ErrorCode | 'INCOMPLETE'
 
 /**
  * What may become what. Uploads are born `pinned`. `failed` goes back to `queued` by back-off or by an identical

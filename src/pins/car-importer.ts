@@ -174,7 +174,7 @@ export class CarImporter {
         ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
         ...{ cid: root.toString(), ...identityOf(root), type: 'pin' as const, ...storedNames(names) },
         ...{ status: 'failed' as const, statusAt: now },
-        ...{ statusReason: `INCOMPLETE: the CAR lacked ${missing?.first}${others}` },
+        ...{ statusCode: 'INCOMPLETE', statusReason: `INCOMPLETE: the CAR lacked ${missing?.first}${others}` },
         ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
       },
       ...{ backendId: home.id, stagedRootId: staged.rootId, limits: requester.plan, now },

@@ -3,6 +3,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { waitFor } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { StatusReason } from '../domain/pin-status.ts'
 import { nextTurn } from '../domain/turns.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
@@ -212,7 +213,7 @@ export class FetchScheduler {
       const reason = reasonOf(error)
       const now = clock.now()
       const retryAt = retryTime(error, started.fetch.attempts, now)
-      this.#logger.warn({ cid: attempt.root.toString(), reason, retryAt }, 'a fetch failed')
+      this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
       // An attempt that ended before it had looked at what is here knows less than the one before.
       const { blocks, bytes, charge } = attempt.totals.blocks < started.fetch.blocks ? started.fetch : attempt.totals
       onChanges(await fetches.fail(id, { reason, retryAt, blocks, bytes, charge }, now))
@@ -220,8 +221,9 @@ export class FetchScheduler {
   }
 }
 
-function reasonOf(error: unknown): string {
-  return isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the fetch failed'
+function reasonOf(error: unknown): StatusReason {
+  const code = isHoldfastError(error) ? error.code : 'INTERNAL_ERROR'
+  return { code, text: `${code}: ${isHoldfastError(error) ? error.message : 'the fetch failed'}` }
 }
 
 /** When to try again; null if another attempt would end like this one. */

@@ -105,7 +105,7 @@ export class NetworkPinner {
     const record = {
       ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
       ...{ cid: request.cid.trim(), ...identityOf(cid), type: 'pin' as const, ...storedNames(request) },
-      ...{ status: 'queued' as const, statusAt: now, statusReason: null },
+      ...{ status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null },
       ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
     }
     const origins = request.origins ?? []
@@ -129,7 +129,7 @@ export class NetworkPinner {
     }
     const row = await this.#records.get(outcome.record.uploadId)
     if (row === undefined) return outcome
-    if (outcome.created && row.status === 'failed' && row.statusReason?.startsWith('QUOTA_EXCEEDED') === true) {
+    if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
       await this.#records.discard(row.id)
       if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
       throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')

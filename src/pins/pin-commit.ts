@@ -125,7 +125,7 @@ export class PinCommit {
       record: {
         ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
         ...{ cid: input.cidText, ...dag, type, ...names },
-        ...{ status: 'pinned' as const, statusAt: now, statusReason: null },
+        ...{ status: 'pinned' as const, statusAt: now, statusCode: null, statusReason: null },
         ...{ size: sizes.contentSize, expiresAt: target.expiresAt, createdAt: now },
       },
       limits: requester.plan,
@@ -137,7 +137,7 @@ export class PinCommit {
     if (created) this.#changes.created(row)
     if (waited !== null) {
       if (waited.status === 'failed')
-        this.#changes.changed({ ...waited, status: 'queued', statusReason: null }, 'failed')
+        this.#changes.changed({ ...waited, status: 'queued', statusCode: null, statusReason: null }, 'failed')
       const from = waited.status === 'failed' ? 'queued' : waited.status
       if (row.status !== from) this.#changes.changed(row, from)
       if (waited.fetchId !== null) await this.#leaveFetch(waited.fetchId)

@@ -221,4 +221,10 @@ export const migrations: readonly string[] = [
   -- Being written, or found lost: complete roots need the latter.
   CREATE INDEX blocks_writing ON blocks (id) WHERE state = 'writing';
   `,
+  `
+  -- What programs go by of the reason, which is for people.
+  ALTER TABLE records ADD COLUMN status_code TEXT;
+  UPDATE records SET status_code = substr(status_reason, 1, instr(status_reason, ': ') - 1)
+  WHERE status_reason GLOB '[A-Z]*: *' AND substr(status_reason, 1, instr(status_reason, ': ') - 1) NOT GLOB '*[^A-Z_]*';
+  `,
 ]

@@ -80,7 +80,7 @@ class Model {
     return {
       id: `r${String(this.#made++).padStart(6, '0')}`,
       ...{ accountId: ACCOUNTS[step.account] ?? '', clusterId: CLUSTERS[step.cluster] ?? '', cid: `dag ${step.dag}` },
-      ...{ codec, multihash, type: 'file', status: 'pinned', statusAt: this.now, statusReason: null },
+      ...{ codec, multihash, type: 'file', status: 'pinned', statusAt: this.now, statusCode: null, statusReason: null },
       ...{ name, originalName: null, customName: null, size: contentSize, expiresAt, createdAt: this.now },
     }
   }

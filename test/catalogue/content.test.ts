@@ -91,7 +91,7 @@ function recordOf(dag: ReturnType<typeof dagOf>, more: Partial<NewRecord> = {}):
   const id = `${String(made++).padStart(6, '0')}${randomBytes(3).toString('hex')}`
   return {
     ...{ id, accountId: ACCOUNT, clusterId: 'cl0-global', cid: 'cid', ...dag, type: 'file', status: 'pinned' },
-    ...{ statusAt: 0, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
+    ...{ statusAt: 0, statusCode: null, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
     ...{ expiresAt: null, createdAt: 0, ...more },
   }
 }
@@ -272,8 +272,8 @@ describe('fetches', () => {
       await expect(fetches.request(request('c', {}, limits))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
       expect((await fetches.request(request('c', {}, { maxQueuedPins: null }))).created).toBe(true)
       expect((await fetches.request(request('d', { accountId: 'another' }, limits))).created).toBe(true)
-      await fetches.refuse([first.record.id], 'refused', 1)
-      await fetches.refuse([(await fetches.request(request('a2'))).record.id], 'refused', 1)
+      await fetches.refuse([first.record.id], { code: null, text: 'refused' }, 1)
+      await fetches.refuse([(await fetches.request(request('a2'))).record.id], { code: null, text: 'refused' }, 1)
       await expect(fetches.request(request('e', {}, limits))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
       expect((await fetches.request(request('e', {}, { maxQueuedPins: 3 }))).created).toBe(true)
     })

@@ -1,18 +1,18 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { PinStatus } from '../../domain/pin-status.ts'
+import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 
 export const RECORD_COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, codec, multihash,
-  root_id AS rootId, type, status, status_at AS statusAt, status_reason AS statusReason, fetch_id AS fetchId, name,
+  root_id AS rootId, type, status, status_at AS statusAt, status_code AS statusCode, status_reason AS statusReason, fetch_id AS fetchId, name,
   original_name AS originalName, custom_name AS customName, size, dag_size AS dagSize, charge, expires_at AS expiresAt,
   created_at AS createdAt`
 export const LIVE = '(expires_at IS NULL OR expires_at > ?)'
 
 type InsertParams = [
   ...[string, string, string, string, number, Uint8Array, number | null, string],
-  ...[string, number, string | null, number | null],
+  ...[string, number, string | null, string | null, number | null],
   ...[string | null, string | null, string | null, number, number, number, number | null, number],
 ]
 type IdenticalParams = [
@@ -41,7 +41,7 @@ export class RecordTable {
   readonly #identical: Statement<IdenticalParams, RecordRow>
   readonly #get: Statement<[string], RecordRow>
   readonly #after: Statement<[string, number], RecordRow>
-  readonly #setStatus: Statement<[PinStatus, number, string | null, string], unknown>
+  readonly #setStatus: Statement<[PinStatus, number, string | null, string | null, string], unknown>
   readonly #setFetch: Statement<[number | null, string], unknown>
   readonly #dropContent: Statement<[string], unknown>
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
@@ -56,8 +56,9 @@ export class RecordTable {
   constructor(db: Database) {
     this.#insert = db.prepare(`
       INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
-        status_reason, fetch_id, name, original_name, custom_name, size, dag_size, charge, expires_at, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+        status_code, status_reason, fetch_id, name, original_name, custom_name, size, dag_size, charge, expires_at,
+        created_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#ofDag = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_content
@@ -73,7 +74,9 @@ export class RecordTable {
       WHERE account_id = ? AND multihash = ? AND codec = ? AND root_id IS NOT NULL LIMIT 1`)
     this.#get = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id = ?`)
     this.#after = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id > ? ORDER BY id LIMIT ?`)
-    this.#setStatus = db.prepare('UPDATE records SET status = ?, status_at = ?, status_reason = ? WHERE id = ?')
+    this.#setStatus = db.prepare(
+      'UPDATE records SET status = ?, status_at = ?, status_code = ?, status_reason = ? WHERE id = ?',
+    )
     this.#setFetch = db.prepare('UPDATE records SET fetch_id = ? WHERE id = ?')
     this.#dropContent = db.prepare('UPDATE records SET root_id = NULL, charge = 0 WHERE id = ?')
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
@@ -105,12 +108,12 @@ export class RecordTable {
 
   insert(record: RecordRow): void {
     const { id, accountId, clusterId, cid, codec, multihash, rootId, type } = record
-    const { status, statusAt, statusReason, fetchId } = record
+    const { status, statusAt, statusCode, statusReason, fetchId } = record
     const { name, originalName, customName, size, dagSize, charge, expiresAt, createdAt } = record
     const adds = rootId !== null && !this.has(accountId, record)
     this.#insert.run(
       ...([id, accountId, clusterId, cid, codec, multihash, rootId, type] as const),
-      ...([status, statusAt, statusReason, fetchId] as const),
+      ...([status, statusAt, statusCode, statusReason, fetchId] as const),
       ...([name, originalName, customName, size, dagSize, charge, expiresAt, createdAt] as const),
     )
     const { changes } = this.#count.run(1, expiresAt === null ? 0 : 1, adds ? charge : 0, accountId)
@@ -139,8 +142,8 @@ export class RecordTable {
     return this.#get.get(id)
   }
 
-  setStatus(id: string, status: PinStatus, at: number, reason: string | null): void {
-    this.#setStatus.run(status, at, reason, id)
+  setStatus(id: string, status: PinStatus, at: number, reason: StatusReason | null): void {
+    this.#setStatus.run(status, at, reason?.code ?? null, reason?.text ?? null, id)
   }
 
   setFetch(id: string, fetchId: number | null): void {
@@ -150,7 +153,7 @@ export class RecordTable {
   /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
   setWaiting(record: RecordRow, fetchId: number, at: number, reason: string): void {
     this.setFetch(record.id, fetchId)
-    this.setStatus(record.id, 'pinning', at, reason)
+    this.setStatus(record.id, 'pinning', at, { code: null, text: reason })
     if (record.rootId === null) return
     this.#dropContent.run(record.id)
     const frees = !this.has(record.accountId, record)

@@ -1,6 +1,6 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { checkTransition, type PinStatus } from '../../domain/pin-status.ts'
+import { checkTransition, type PinStatus, type StatusReason } from '../../domain/pin-status.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable, WholeDag } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
@@ -21,6 +21,8 @@ import type { RecordTable } from './record-table.ts'
 
 /** Records that one transaction changes. */
 const STEP = 50
+const TRIED_AGAIN: StatusReason = { code: null, text: 'tried again' }
+const RESTARTED: StatusReason = { code: null, text: 'the node was restarted' }
 
 /** Fetches in the engine's own database. What a fetch has brought is held in its name. */
 export class SqliteFetches implements Fetches {
@@ -82,13 +84,13 @@ export class SqliteFetches implements Fetches {
     const begin = (): FetchRow | undefined => {
       if (this.#dropIfUnneeded(fetchId)) return undefined
       this.#fetches.start(fetchId)
-      changes.push(...this.#changeSome(fetchId, 'failed', 'queued', now, 'tried again'))
+      changes.push(...this.#changeSome(fetchId, 'failed', 'queued', now, TRIED_AGAIN))
       changes.push(...this.#changeSome(fetchId, 'queued', 'pinning', now, null))
       return this.#fetches.get(fetchId)
     }
     const fetch = await this.#queue.run(begin, { durable: true })
     if (fetch === undefined) return undefined
-    await this.#changeAll(fetchId, 'failed', 'queued', now, 'tried again', changes)
+    await this.#changeAll(fetchId, 'failed', 'queued', now, TRIED_AGAIN, changes)
     await this.#changeAll(fetchId, 'queued', 'pinning', now, null, changes)
     return { fetch, changes }
   }
@@ -98,7 +100,7 @@ export class SqliteFetches implements Fetches {
     const changes: StatusChange[] = []
     const end = (): void => {
       if (this.#dropIfUnneeded(fetchId)) return
-      this.#fetches.fail(fetchId, reason, retryAt)
+      this.#fetches.fail(fetchId, reason.text, retryAt)
       this.#fetches.setBrought(fetchId, failure)
       changes.push(...this.#changeSome(fetchId, 'queued', 'failed', now, reason))
       changes.push(...this.#changeSome(fetchId, 'pinning', 'failed', now, reason))
@@ -109,7 +111,7 @@ export class SqliteFetches implements Fetches {
     return changes
   }
 
-  async refuse(recordIds: readonly string[], reason: string, now: number): Promise<StatusChange[]> {
+  async refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]> {
     const work = (ids: readonly string[]): StatusChange[] =>
       ids.flatMap(id => {
         const record = this.#records.get(id)
@@ -183,7 +185,7 @@ export class SqliteFetches implements Fetches {
       const interrupted = this.#fetches.running(STEP)
       if (interrupted.length === 0) return changes
       for (const fetchId of interrupted) {
-        await this.#changeAll(fetchId, 'pinning', 'queued', now, 'the node was restarted', changes)
+        await this.#changeAll(fetchId, 'pinning', 'queued', now, RESTARTED, changes)
         await this.#queue.run(() => this.#fetches.schedule(fetchId, now), { durable: true })
       }
     }
@@ -245,7 +247,7 @@ export class SqliteFetches implements Fetches {
     from: PinStatus,
     to: PinStatus,
     now: number,
-    reason: string | null,
+    reason: StatusReason | null,
     changes: StatusChange[],
   ): Promise<void> {
     while (this.#fetches.waitingAs(fetchId, from, 1).length > 0) {
@@ -254,11 +256,17 @@ export class SqliteFetches implements Fetches {
     }
   }
 
-  #changeSome(fetchId: number, from: PinStatus, to: PinStatus, now: number, reason: string | null): StatusChange[] {
+  #changeSome(
+    fetchId: number,
+    from: PinStatus,
+    to: PinStatus,
+    now: number,
+    reason: StatusReason | null,
+  ): StatusChange[] {
     return this.#fetches.waitingAs(fetchId, from, STEP).map(record => this.#change(record, to, now, reason))
   }
 
-  #change(record: RecordRow, to: PinStatus, now: number, reason: string | null): StatusChange {
+  #change(record: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): StatusChange {
     checkTransition(record.status, to)
     this.#records.setStatus(record.id, to, now, reason)
     return { record: this.#reread(record.id), from: record.status }
