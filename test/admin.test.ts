@@ -40,6 +40,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['GET', '/stats'],
     ['POST', '/gc'],
     ['POST', '/verify'],
+    ['POST', '/reconcile'],
     ['GET', '/accounts'],
   ] as const
 
@@ -111,6 +112,22 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(await ask('{"graceSeconds": 3600}')).toEqual({ status: 200, json: { roots: 1, blocks: 0, bytes: 0 } })
     expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0 } })
     expect(await ask('{"graceSeconds": 0}')).toEqual({ status: 200, json: { roots: 0, blocks: 1, bytes: 5_000 } })
+  })
+
+  test('reconcile answers what it has found, and refuses what it cannot read', async () => {
+    const headers = { ...owner, 'content-type': 'application/json' }
+    const ask = (body: string) => client.request('POST', '/admin/v1/reconcile', { headers, body })
+    const { json } = await ask('{"dryRun": true}')
+    expect(json).toMatchObject({ dryRun: true, found: {}, findings: [], seen: { blocks: 101 } })
+    const refused = await ask('{"force": "yes"}')
+    expect([refused.status, refused.json.code]).toEqual([400, 'VALIDATION'])
+    const lines = await client.request('POST', '/admin/v1/reconcile', {
+      headers: { ...headers, accept: 'application/x-ndjson' },
+    })
+    expect(JSON.parse(lines.body.toString().trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      done: true,
+      found: {},
+    })
   })
 
   test('verify answers the outcome, or says line by line how far it is', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Env, runHoldfast, temporaryDirectory } from './server-process.ts'
@@ -53,7 +53,13 @@ test(
     const found = await runHoldfast(['verify'], env)
     expect(found).toMatchObject({ code: 1, stderr: 'holdfast: damage in 1 block\n' })
     expect(found.stdout).toContain(`has the wrong hash; needed by ${cid}\nchecked 100.0 kB in 1 block, 1 damaged\n`)
+    rmSync(block)
+    const looked = await runHoldfast(['reconcile', '--dry-run'], env)
+    expect(looked).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was changed') })
+    expect(looked.stdout).toMatch(/^block-lost {2}baf\w+ {2}is missing\nblock-lost 1\n$/)
+    expect(await json(['reconcile'], env)).toMatchObject({ dryRun: false, found: { 'block-lost': 1 } })
     await json(['upload', file], env)
+    expect((await runHoldfast(['reconcile'], env)).stdout).toContain('everything fits together\n')
     expect(await json(['verify'], env)).toEqual({ blocks: 1, bytes: 100_000, damaged: [] })
 
     await json(['rm', cid], env)

@@ -11,6 +11,7 @@ export function createAdminRoutes(services: AdminServices): Route[] {
     { method: 'GET', path: `${ADMIN_PATH}/stats`, access: 'owner', handler: admin.stats },
     { method: 'POST', path: `${ADMIN_PATH}/gc`, access: 'owner', handler: admin.collect },
     { method: 'POST', path: `${ADMIN_PATH}/verify`, access: 'owner', handler: admin.verify },
+    { method: 'POST', path: `${ADMIN_PATH}/reconcile`, access: 'owner', handler: admin.reconcile },
     { method: 'POST', path: `${ADMIN_PATH}/backup`, access: 'owner', handler: admin.backup },
     { method: 'GET', path: `${ADMIN_PATH}/accounts`, access: 'owner', handler: admin.accounts },
     { method: 'DELETE', path: `${ADMIN_PATH}/accounts/:id`, access: 'owner', handler: admin.delete },

@@ -8,6 +8,7 @@ import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiRequest, ApiResponse } from '../http/types.ts'
 import type { Statistics } from '../pins/statistics.ts'
+import type { Reconciled, Reconciler } from '../upkeep/reconciler.ts'
 import { pageRequest, positiveInteger } from './page-query.ts'
 import { presentManagedAccount, presentSessions } from './presenters.ts'
 import { progressLines } from './progress-lines.ts'
@@ -19,6 +20,7 @@ export interface AdminServices {
   statistics: Pick<Statistics, 'read'>
   collector: Pick<Collector, 'collect'>
   verifier: Pick<Verifier, 'verify'>
+  reconciler: Pick<Reconciler, 'run'>
   backups: Pick<Backups, 'runBelowRoots'>
   accounts: Pick<AccountService, 'page' | 'get' | 'setDisabled' | 'delete'>
   sessions: SessionLists
@@ -34,6 +36,10 @@ const readCollectBody = bodyReader(
 )
 
 const readBackupBody = bodyReader(Type.Object({ directory: required }))
+
+const readReconcileBody = bodyReader(
+  Type.Object({ dryRun: Type.Optional(Type.Boolean()), force: Type.Optional(Type.Boolean()) }),
+)
 
 /** What the owner of a node may see of all of it, and have done to it. */
 export class AdminRoutes {
@@ -74,6 +80,19 @@ export class AdminRoutes {
     }
     const lines = progressLines<object, BackupOutcome>(requestId, (onProgress, unread) =>
       backups.runBelowRoots(directory, { signal: AbortSignal.any([request.signal, unread]), onProgress }),
+    )
+    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
+  }
+
+  /** POST /reconcile: lines as those of {@link verify}. */
+  reconcile = async ({ request, requestId }: AuthenticatedContext): Promise<ApiResponse> => {
+    const options = await readReconcileBody(request)
+    const { reconciler } = this.#services
+    if (!wantsLines(request)) {
+      return jsonResponse(200, await reconciler.run({ ...options, signal: request.signal }))
+    }
+    const lines = progressLines<object, Reconciled>(requestId, (onProgress, unread) =>
+      reconciler.run({ ...options, signal: AbortSignal.any([request.signal, unread]), onProgress }),
     )
     return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
   }

@@ -64,6 +64,7 @@ export function provideHttp(parts: Parts, { trustedProxies = 0, gateway = {}, up
           statistics: p.get(T.statistics),
           collector: p.get(T.collector),
           verifier: p.get(T.verifier),
+          reconciler: p.get(T.reconciler),
           accounts: p.get(T.accounts),
           sessions: p.get(T.sessionRegistry),
           pins: p.get(T.pins),

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import { HoldfastError, restoreBackup } from '../../../src/index.ts'
 import type { JsonObject } from './api-client.ts'
-import { numberOf, textOf } from './api-command.ts'
+import { listOf, numberOf, textOf } from './api-command.ts'
 import { readArguments, requireFlag } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
-import { countOf, formatBytes } from './text.ts'
+import { countOf, formatBytes, printable } from './text.ts'
 
 /** `backup`: through the running server, or of a data directory that none has open. */
 export function backUp(args: readonly string[], env: Environment): Promise<boolean> {
@@ -34,6 +34,28 @@ function backupLines(outcome: JsonObject): string[] {
     `${textOf(outcome, 'directory')}  ${all}, ${number('newBlocks')} new; database ${formatBytes(number('databaseBytes'))}`,
     `keep ${textOf(outcome, 'keys')} elsewhere: with it, what is sealed in the database can be read`,
   ]
+}
+
+/** `reconcile`: fails if something is left that it could only tell of. */
+export function reconcile(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: [], switches: ['dry-run', 'force'] } as const
+  return withOwnerNode(args, env, grammar, async ({ node, switches, json }) => {
+    const dryRun = switches.has('dry-run')
+    const outcome = await node.reconcile({ dryRun, force: switches.has('force') })
+    const found = Object.entries((outcome.found ?? {}) as JsonObject)
+    if (json) {
+      printJson(outcome)
+    } else {
+      for (const finding of listOf(outcome, 'findings')) {
+        const detail = textOf(finding, 'detail')
+        print(printable(`${textOf(finding, 'kind')}  ${textOf(finding, 'what')}  ${detail}`.trimEnd()))
+      }
+      print(
+        found.length === 0 ? 'everything fits together' : found.map(([kind, count]) => `${kind} ${count}`).join(', '),
+      )
+    }
+    if (dryRun && found.length > 0) throw new HoldfastError('CONFLICT', 'nothing was changed: repeat without --dry-run')
+  })
 }
 
 /** `restore`. */

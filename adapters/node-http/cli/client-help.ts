@@ -122,6 +122,18 @@ them, and ends with exit code 1 if there are any. Uploading the same content aga
 
 ${OWNER}`,
 
+  reconcile: `Usage: holdfast reconcile [flags]
+
+Compares records, holds, roots, blocks and files both ways, while everything else goes on, prints what does not fit
+together and puts it right: pins whose content is lost are pinning until it is fetched again, what nobody wants is let
+go of, files of no block are removed. More than one in a hundred to let go of is refused: the database may be the wrong one.
+
+  holdfast reconcile --dry-run
+
+  --dry-run        change nothing; exit code 1 if there is something
+  --force          let go of however much it is
+${OWNER}`,
+
   backup: `Usage: holdfast backup DIR [flags]
 
 Backs everything up into a directory, while everything else goes on; nothing is deleted meanwhile. Repeated, it adds

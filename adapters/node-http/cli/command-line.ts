@@ -12,7 +12,7 @@ import {
   setAccountPlan,
 } from './account-commands.ts'
 import { usageError } from './arguments.ts'
-import { backUp, restore } from './backup-commands.ts'
+import { backUp, reconcile, restore } from './backup-commands.ts'
 import { exportPins } from './export-command.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { importCar } from './import-command.ts'
@@ -42,6 +42,7 @@ const COMMANDS = new Map<HelpTopic, Command>([
   ['stats', stats],
   ['gc', collect],
   ['verify', verify],
+  ['reconcile', reconcile],
   ['backup', backUp],
   ['restore', restore],
   ['accounts', accounts],

@@ -24,6 +24,7 @@ The node as its owner, through the running server or on its data directory:
   stats                  show how much it holds
   gc                     delete what no pin needs any more
   verify                 check every block
+  reconcile              put right what does not fit together
   backup                 back everything up, while it is in use
   restore                make a data directory of a backup
   accounts               show all accounts and what they keep

@@ -20,32 +20,34 @@ export interface OwnerNode {
     target: { directory: string; keys: string | undefined },
     onProgress: (bytes: number) => void,
   ): Promise<JsonObject>
+  reconcile(options: { dryRun: boolean; force: boolean }): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
   takedowns(): AsyncIterable<readonly JsonObject[]>
   takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
   liftTakedown(target: { cid: string; path: string }): Promise<void>
 }
 
-export interface OwnerWork<Name extends string> extends Arguments<Name | ApiFlag | CommonFlag, never, 'json'> {
+export interface OwnerWork<Name extends string, Switch extends string>
+  extends Arguments<Name | ApiFlag | CommonFlag, never, Switch | 'json'> {
   node: OwnerNode
   json: boolean
 }
 
 /** Reads the arguments of an owner's command and does its work on the node they mean. False if help was wanted. */
-export async function withOwnerNode<Name extends string = never>(
+export async function withOwnerNode<Name extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,
-  grammar: Pick<Grammar<Name, never, never>, 'values' | 'words'>,
-  work: (work: OwnerWork<Name>) => Promise<void>,
+  grammar: Pick<Grammar<Name, never, Switch>, 'values' | 'switches' | 'words'>,
+  work: (work: OwnerWork<Name, Switch>) => Promise<void>,
 ): Promise<boolean> {
   const given = readArguments(args, {
     values: [...grammar.values, ...API_FLAGS, 'data-dir', 'config'],
-    switches: ['json'],
+    switches: [...(grammar.switches ?? []), 'json'],
     ...(grammar.words && { words: grammar.words }),
   })
   if (given === null) return false
   endWithReader()
-  const json = given.switches.has('json')
+  const json = (given.switches as ReadonlySet<string>).has('json')
   // Widened, because what is known of a generic name's flags is not found by name.
   const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
   if (flags['data-dir'] === undefined) {
@@ -77,6 +79,7 @@ function remoteNode(client: ApiClient): OwnerNode {
       if (keys !== undefined) throw usageError('--keys goes with --data-dir: a server puts the keys into the backup')
       return followed(client, '/backup', jsonBody({ directory }), onProgress)
     },
+    reconcile: options => followed(client, '/reconcile', jsonBody(options), () => undefined),
     async *accounts() {
       let seen = 0
       for (let page = 1; ; page++) {
@@ -128,6 +131,7 @@ function localNode(engine: Engine): OwnerNode {
     backup: async ({ directory, keys }, onProgress) => ({
       ...(await engine.backup(directory, { keys, onProgress: ({ bytes }) => onProgress(bytes) })),
     }),
+    reconcile: async options => ({ ...(await engine.reconcile(options)) }),
     async *takedowns() {
       for (let after: string | null = null; ; ) {
         const { rows, next } = await engine.takedowns.page({ after, limit: 1000 })
