@@ -132,7 +132,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
 
   test('verify answers the outcome, or says line by line how far it is', async () => {
     const plain = await client.request('POST', '/admin/v1/verify', { headers: owner })
-    expect(plain.json).toEqual({ blocks: 101, bytes: expect.any(Number), damaged: [] })
+    expect(plain.json).toEqual({ blocks: 101, bytes: expect.any(Number), damaged: [], damagedBlocks: 0 })
     const headers = { ...owner, accept: 'application/x-ndjson' }
     const streamed = await client.request('POST', '/admin/v1/verify', { headers })
     expect(streamed.header('content-type')).toBe('application/x-ndjson')

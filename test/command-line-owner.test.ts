@@ -60,7 +60,7 @@ test(
     expect(await json(['reconcile'], env)).toMatchObject({ dryRun: false, found: { 'block-lost': 1 } })
     await json(['upload', file], env)
     expect((await runHoldfast(['reconcile'], env)).stdout).toContain('everything fits together\n')
-    expect(await json(['verify'], env)).toEqual({ blocks: 1, bytes: 100_000, damaged: [] })
+    expect(await json(['verify'], env)).toEqual({ blocks: 1, bytes: 100_000, damaged: [], damagedBlocks: 0 })
 
     await json(['rm', cid], env)
     expect(await json(['gc', '--grace', '0'], env)).toMatchObject({ blocks: 1, bytes: 100_000 })

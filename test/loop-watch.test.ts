@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { currentWork, renameWork, underName } from '../src/domain/work.ts'
+import { withEngine } from './support/test-engine.ts'
 
 const CHILD = join(import.meta.dirname, 'support/stalling-child.ts')
 
@@ -21,6 +22,27 @@ describe('the watch of the event loop', () => {
     // The timer of the metric itself came late by about as much as the loop was held.
     const [, longest] = /^nodejs_eventloop_delay_max_seconds (\S+)$/m.exec(stdout) ?? []
     expect(Number(longest)).toBeGreaterThan(1)
+  })
+
+  test('jobs in the background have names of their own, whoever set them going', async () => {
+    await withEngine(async ({ engine, account, clock }) => {
+      const seen: Record<string, string | null> = {}
+      const told = new Promise<void>(resolve => {
+        engine.events.on('pin:removed', ({ reason }) => {
+          seen[reason] = currentWork()
+        })
+        engine.events.on('collected', () => {
+          seen.collected = currentWork()
+          resolve()
+        })
+      })
+      await underName('POST /files', () =>
+        engine.pins.upload(Buffer.from('content'), { account, timelock: new Date(clock.now() + 1_000).toISOString() }),
+      )
+      const moving = setInterval(() => underName('GET /health', () => clock.advance(60_000)), 5)
+      await told.finally(() => clearInterval(moving))
+      expect(seen).toEqual({ expired: 'expiry', collected: 'collection' })
+    })
   })
 
   test('names are those of what runs, and of what that sets going', async () => {

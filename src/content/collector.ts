@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
+import { underName } from '../domain/work.ts'
 import type { StoredBlock } from '../ledger/block-table.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore, FailedDeletion } from './block-store.ts'
@@ -152,7 +153,7 @@ export class Collector {
   #schedule(): void {
     if (this.#stopped) return
     this.#cancelTimer = this.#clock.after(this.#options.intervalMs, () => {
-      this.collect()
+      underName('collection', () => this.collect())
         .catch((error: unknown) => this.#logger.error({ err: error }, 'collection failed; it is tried again'))
         .finally(() => this.#schedule())
     })

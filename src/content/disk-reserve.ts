@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type DiskSpace, type FileSystem, fileErrorCode } from '../domain/file-system.ts'
+import { underName } from '../domain/work.ts'
 
 const LARGEST_RESERVE = 64 * 1024 ** 2
 const RESERVE_SHARE = 0.05
@@ -62,7 +63,7 @@ export class DiskReserve {
   start(): void {
     if (this.#stopped) return
     this.#cancelTimer = this.#options.clock.after(this.#state === null ? 0 : LOOK_EVERY_MS, () => {
-      this.#maintaining = this.maintain()
+      this.#maintaining = underName('disk reserve', () => this.maintain())
         .catch(() => undefined)
         .finally(() => this.start())
     })

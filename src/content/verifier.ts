@@ -10,14 +10,17 @@ export interface DamagedBlock {
   /** The block as a raw CID; its real codec is not known to the ledger. */
   cid: string
   reason: string
-  /** The complete roots that need it. */
+  /** Complete roots that need it, at most 100. */
   roots: string[]
 }
 
 export interface Verified {
   blocks: number
   bytes: number
+  /** The damaged blocks, of more than 1,000 the first. */
   damaged: DamagedBlock[]
+  /** How many there are. */
+  damagedBlocks: number
 }
 
 export interface VerifyOptions {
@@ -28,6 +31,9 @@ export interface VerifyOptions {
 
 /** Rows read together; of what is in files, so many are read at a time. */
 const BATCH = 16
+/** Damaged blocks that are told of, and roots of each. */
+const MOST_TOLD = 1_000
+const MOST_ROOTS = 100
 
 /** Reads every durable block and checks its hash, while everything else goes on. */
 export class Verifier {
@@ -55,7 +61,7 @@ export class Verifier {
   }
 
   async #verify(signal: AbortSignal, onProgress: VerifyOptions['onProgress']): Promise<Verified> {
-    const verified: Verified = { blocks: 0, bytes: 0, damaged: [] }
+    const verified: Verified = { blocks: 0, bytes: 0, damaged: [], damagedBlocks: 0 }
     for (let after = 0; !signal.aborted; ) {
       const batch = this.#blocks.durableAfter(after, BATCH)
       const last = batch.at(-1)
@@ -63,27 +69,26 @@ export class Verifier {
       after = last.id
       // Rows are read and hashed at once, without a wait in which anybody else would get the loop.
       if (turnSpent()) await nextTurn()
-      const findings = await Promise.all(batch.map(block => this.#check(block)))
+      const problems = await Promise.all(batch.map(block => this.#problemOf(block)))
       for (const [index, block] of batch.entries()) {
         verified.blocks++
         verified.bytes += block.size
-        const damaged = findings[index] ?? null
-        if (damaged !== null) verified.damaged.push(damaged)
+        const reason = problems[index] ?? null
+        if (reason === null) continue
+        if (++verified.damagedBlocks <= MOST_TOLD) verified.damaged.push(this.#tell(block, reason))
       }
-      onProgress?.({ blocks: verified.blocks, bytes: verified.bytes, damaged: verified.damaged.length })
+      onProgress?.({ blocks: verified.blocks, bytes: verified.bytes, damaged: verified.damagedBlocks })
     }
     return verified
   }
 
-  async #check(block: StoredBlock): Promise<DamagedBlock | null> {
-    const cid = cidOf({ codec: CODEC.raw, multihash: block.multihash })
-    const reason = await this.#problemOf(block, cid)
-    if (reason === null) return null
-    const roots = this.#blocks.completeRootsOf(block.id)
-    return { cid: cid.toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
+  #tell(block: StoredBlock, reason: string): DamagedBlock {
+    const roots = this.#blocks.completeRootsOf(block.id, 0, MOST_ROOTS)
+    return { cid: rawCidOf(block).toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
   }
 
-  async #problemOf(block: StoredBlock, cid: CID): Promise<string | null> {
+  async #problemOf(block: StoredBlock): Promise<string | null> {
+    const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)
     if (store === undefined) return `block ${cid} is in a data directory that no cluster has`
     try {
@@ -96,4 +101,8 @@ export class Verifier {
       throw error
     }
   }
+}
+
+function rawCidOf({ multihash }: StoredBlock): CID {
+  return cidOf({ codec: CODEC.raw, multihash })
 }

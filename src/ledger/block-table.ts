@@ -48,7 +48,7 @@ export class BlockTable {
   readonly #garbage: Statement<[number, number], StoredBlock>
   readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
-  readonly #completeRootsOf: Statement<[number], { id: number; codec: number; multihash: Uint8Array }>
+  readonly #completeRootsOf: Statement<[number, number, number], { id: number; codec: number; multihash: Uint8Array }>
   readonly #deleting: Statement<[], StoredBlock>
   readonly #isLostFrom: Statement<[number], unknown>
 
@@ -90,7 +90,7 @@ export class BlockTable {
       ORDER BY b.id LIMIT ?`)
     this.#completeRootsOf = db.prepare(`
       SELECT r.id, r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
-      WHERE rb.block_id = ? AND r.state = 'complete'`)
+      WHERE rb.block_id = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
     this.#deleting = db.prepare(`SELECT ${storedColumns} FROM blocks b WHERE b.state = 'deleting'`)
     this.#isLostFrom = db.prepare(`
       SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
@@ -196,8 +196,12 @@ export class BlockTable {
     this.#deleteBytes.run(blockId)
   }
 
-  /** What is broken while this block is. */
-  completeRootsOf(blockId: number): Array<{ id: number; codec: number; multihash: Uint8Array }> {
-    return this.#completeRootsOf.all(blockId)
+  /** What is broken while this block is: the next complete roots by id, at most `limit`. */
+  completeRootsOf(
+    blockId: number,
+    after: number,
+    limit: number,
+  ): Array<{ id: number; codec: number; multihash: Uint8Array }> {
+    return this.#completeRootsOf.all(blockId, after, limit)
   }
 }

@@ -225,33 +225,35 @@ export class Ledger {
 
   /**
    * Takes a batch out of the garbage. Blocks in the database are gone with this; the rest are now `deleting` and
-   * the caller removes their files, then calls {@link deleted}.
+   * the caller removes their files, then calls {@link deleted}. Only the latter are worth a sync: rows that a power
+   * cut brings back are still garbage.
    */
-  takeGarbage(
+  async takeGarbage(
     freedBy: number,
     now: number,
   ): Promise<{ files: StoredBlock[]; blocks: number; bytes: number; more: boolean }> {
-    return this.#queue.run(
-      () => {
-        const files: StoredBlock[] = []
-        const taken = { blocks: 0, bytes: 0 }
-        const batch = this.#blocks.garbage(freedBy, now, DELETE_BATCH)
-        for (const block of batch) {
-          this.#blocks.dropGarbage(block.id)
-          if (this.#blocks.isNeeded(block.id)) continue
-          taken.blocks++
-          taken.bytes += block.size
-          if (block.inline === 1) {
-            this.#blocks.delete(block.id)
-          } else {
-            this.#blocks.setState(block.id, 'deleting')
-            files.push(block)
-          }
-        }
-        return { files, ...taken, more: batch.length === DELETE_BATCH }
-      },
-      { durable: true },
-    )
+    const nextBatch = () => this.#blocks.garbage(freedBy, now, DELETE_BATCH)
+    const takeRows = () => {
+      const batch = nextBatch()
+      const rows = this.#unneeded(batch.filter(block => block.inline === 1))
+      for (const { id } of rows) this.#blocks.delete(id)
+      return { rows, hasFiles: batch.some(block => block.inline === 0), more: batch.length === DELETE_BATCH }
+    }
+    const takeFiles = () => {
+      const files = this.#unneeded(nextBatch().filter(block => block.inline === 0))
+      for (const { id } of files) this.#blocks.setState(id, 'deleting')
+      return files
+    }
+    const { rows, hasFiles, more } = await this.#queue.run(takeRows, { durable: false })
+    const files = hasFiles ? await this.#queue.run(takeFiles, { durable: true }) : []
+    const taken = [...rows, ...files]
+    return { files, blocks: taken.length, bytes: taken.reduce((sum, { size }) => sum + size, 0), more }
+  }
+
+  /** Takes blocks out of the garbage. Returns those of them that no root needs. */
+  #unneeded(blocks: readonly StoredBlock[]): StoredBlock[] {
+    for (const { id } of blocks) this.#blocks.dropGarbage(id)
+    return blocks.filter(({ id }) => !this.#blocks.isNeeded(id))
   }
 
   /** Takes up blocks whose files nobody has claimed, as `deleting`; those that somebody has claimed are left out. */

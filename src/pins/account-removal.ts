@@ -2,6 +2,7 @@ import type { AccountStore } from '../catalogue/accounts.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { underName } from '../domain/work.ts'
 import type { PinService } from './pin-service.ts'
 
 export interface AccountRemovalParts {
@@ -38,7 +39,7 @@ export class AccountRemoval {
     if (this.#isStopped) return
     this.#cancelTimer()
     this.#isWanted = true
-    this.#running ??= this.#work().finally(() => {
+    this.#running ??= underName('account removal', () => this.#work()).finally(() => {
       this.#running = null
     })
   }

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
+import { underName } from '../domain/work.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { PinRecord } from './types.ts'
 
@@ -87,7 +88,7 @@ export class Announcer {
       const [rootId, cid] = first
       this.#waiting.delete(rootId)
       this.#active++
-      void this.#announce(rootId, cid).finally(() => {
+      void underName('announcements', () => this.#announce(rootId, cid)).finally(() => {
         this.#active--
         this.#next()
       })

@@ -2,6 +2,7 @@ import type { Records } from '../catalogue/records.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
+import { underName } from '../domain/work.ts'
 import type { PinChanges } from './pin-changes.ts'
 
 /** Records that one transaction removes. */
@@ -76,7 +77,7 @@ export class ExpirySweeper {
     this.#cancelTimer?.()
     if (this.#stopped) return
     this.#cancelTimer = this.#clock.after(ms, () => {
-      this.sweep()
+      underName('expiry', () => this.sweep())
         .catch((error: unknown) => this.#logger.error({ err: error }, 'removing expired records failed'))
         .finally(() => this.wake())
     })

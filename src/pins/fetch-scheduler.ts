@@ -5,6 +5,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { StatusReason } from '../domain/pin-status.ts'
 import { nextTurn } from '../domain/turns.ts'
+import { underName } from '../domain/work.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
@@ -107,7 +108,7 @@ export class FetchScheduler {
     if (this.#looking || this.#stopped || this.#fetcher === null) return
     this.#looking = true
     this.#cancelTimer()
-    this.#look()
+    underName('fetches', () => this.#look())
       .catch((error: unknown) => {
         this.#logger.error({ err: error }, 'looking for what is to be fetched failed')
         return this.#parts.clock.now() + SLOW_MS
@@ -188,7 +189,7 @@ export class FetchScheduler {
 
   #run(fetch: FetchRow, open: (signal: AbortSignal, root: FetchAttempt['root']) => Promise<FetchSession>): void {
     const attempt = new FetchAttempt(fetch, this.#parts)
-    const ended = this.#attempt(attempt, signal => open(signal, attempt.root))
+    const ended = underName('fetches', () => this.#attempt(attempt, signal => open(signal, attempt.root)))
       .catch((error: unknown) => this.#logger.error({ err: error, fetch: fetch.id }, 'a fetch could not be recorded'))
       .finally(() => {
         this.#running.delete(fetch.id)

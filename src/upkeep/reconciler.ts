@@ -205,11 +205,16 @@ class Pass {
     if (!this.#mend) return
     await audit.lose([block])
     if (blocks.get(block.id)?.state !== 'writing') return
-    for (const root of blocks.completeRootsOf(block.id)) {
-      const reason = `block ${cid} ${problem}; it is fetched again`
-      const { backendId } = block
-      const now = clock.now()
-      await this.#changed(await reconciliation.requeue({ backendId, rootId: root.id, homes: homes(), reason, now }))
+    const reason = `block ${cid} ${problem}; it is fetched again`
+    const { backendId } = block
+    for (let after = 0; ; ) {
+      const roots = blocks.completeRootsOf(block.id, after, BATCH)
+      for (const { id: rootId } of roots) {
+        after = rootId
+        const now = clock.now()
+        await this.#changed(await reconciliation.requeue({ backendId, rootId, homes: homes(), reason, now }))
+      }
+      if (roots.length < BATCH) return
     }
   }
 

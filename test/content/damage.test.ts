@@ -2,6 +2,7 @@ import { mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
+import type { DirectoryEntry } from '../../src/index.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { readBlock, readFile, viaGateway } from '../support/read-back.ts'
@@ -112,6 +113,24 @@ describe('damage', () => {
     })
   })
 
+  test('of very much damage the first is told, and how much there is', async () => {
+    await withEngine(async ({ engine, account, dataDir }) => {
+      const content = Array.from({ length: 1_005 }, (_, at) => fileOf(`${at}.txt`, `${at}`))
+      await engine.pins.uploadDirectory(entriesOf(content), { account })
+      for (let at = 0; at < 101; at++) {
+        const own = fileOf('own.txt', `own ${at}`)
+        await engine.pins.uploadDirectory(entriesOf([...content.slice(0, 1), own]), { account })
+      }
+      withDatabase(dataDir, db => db.prepare("UPDATE small_blocks SET bytes = CAST('x' AS BLOB)").run())
+      const { blocks, damaged, damagedBlocks } = await engine.verify()
+      expect(blocks).toBeGreaterThan(1_005)
+      // The large directory itself is a file.
+      expect(damagedBlocks).toBe(blocks - 1)
+      expect(damaged.length).toBe(1_000)
+      expect(Math.max(...damaged.map(({ roots }) => roots.length))).toBe(100)
+    })
+  })
+
   test('collecting content whose file has gone missing is no error', async () => {
     await withDamage(
       file => rm(file),
@@ -127,4 +146,12 @@ async function directoryInPlaceOf(file: string): Promise<void> {
   await rm(file)
   await mkdir(file)
   await writeFile(join(file, 'something'), 'of somebody')
+}
+
+function fileOf(path: string, content: string): DirectoryEntry {
+  return { kind: 'file', path, content: [Buffer.from(content)] }
+}
+
+async function* entriesOf(entries: readonly DirectoryEntry[]): AsyncGenerator<DirectoryEntry> {
+  yield* entries
 }

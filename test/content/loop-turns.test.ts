@@ -1,11 +1,12 @@
 import { BlackHoleBlockstore } from 'blockstore-core'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { StagedDag } from '../../src/content/staged-dag.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from '../../src/content/unixfs-directory.ts'
 import { Verifier } from '../../src/content/verifier.ts'
 import { Activity } from '../../src/domain/activity.ts'
+import { Database } from '../../src/storage/database.ts'
 import { type ContentParts, rawCid, withContentParts } from '../support/content-parts.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
@@ -38,7 +39,7 @@ describe('the verifier, over many small blocks,', () => {
     await withContentParts(async parts => {
       await storeSmall(parts, 6_000)
       const { result, turns } = await turnsDuring(() => verifierOf(parts).verify())
-      expect(result).toEqual({ blocks: 6_000, bytes: 6_000_000, damaged: [] })
+      expect(result).toEqual({ blocks: 6_000, bytes: 6_000_000, damaged: [], damagedBlocks: 0 })
       expect(turns).toBeGreaterThan(3)
 
       const controller = new AbortController()
@@ -60,6 +61,21 @@ test('a collection frees a hundred blocks or so in a transaction', async () => {
     const { blocks, more } = await ledger.takeGarbage(clock.now(), clock.now())
     expect(blocks).toBeLessThanOrEqual(128)
     expect(more).toBe(true)
+  })
+})
+
+test('a collection of what is in the database waits for no disk', async () => {
+  await withContentParts(async parts => {
+    const staged = await storeSmall(parts, 500)
+    await parts.drop(staged)
+    const durable = vi.spyOn(Database.prototype, 'setDurable')
+    try {
+      expect(await parts.collector.collect(0)).toMatchObject({ blocks: 500 })
+      expect(durable.mock.calls.length).toBeGreaterThan(4)
+      expect(durable.mock.calls.flat()).not.toContain(true)
+    } finally {
+      durable.mockRestore()
+    }
   })
 })
 

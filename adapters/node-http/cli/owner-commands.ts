@@ -33,6 +33,7 @@ export function verify(args: readonly string[], env: Environment): Promise<boole
     const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
     const outcome = await node.verify(done => bar.update(done)).finally(() => bar.end())
     const damaged = listOf(outcome, 'damaged')
+    const count = numberOf(outcome, 'damagedBlocks') ?? damaged.length
     if (json) {
       printJson(outcome)
     } else {
@@ -40,9 +41,10 @@ export function verify(args: readonly string[], env: Environment): Promise<boole
         const roots = Array.isArray(block.roots) ? block.roots.join(', ') : ''
         print(printable(`${textOf(block, 'cid')}  ${textOf(block, 'reason')}; needed by ${roots || 'nothing'}`))
       }
-      print(`checked ${amount(outcome)}, ${damaged.length} damaged`)
+      if (count > damaged.length) print(`and ${count - damaged.length} more`)
+      print(`checked ${amount(outcome)}, ${count} damaged`)
     }
-    if (damaged.length > 0) throw new HoldfastError('BLOCK_DAMAGED', `damage in ${countOf(damaged.length, 'block')}`)
+    if (count > 0) throw new HoldfastError('BLOCK_DAMAGED', `damage in ${countOf(count, 'block')}`)
   })
 }
 

@@ -2,6 +2,7 @@ import type { Connection, Libp2p, PeerId, Stream } from '@libp2p/interface'
 import type { CID } from 'multiformats/cid'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
+import { underName } from '../../domain/work.ts'
 import { FairGate } from '../fair-gate.ts'
 import type { HostBlocks } from '../host-blocks.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -139,7 +140,8 @@ export class BlockExchange {
       this.#offended(peer)
     }
     const handling: FrameHandling = {
-      onFrame: async frame => ({ done: this.#looked(peer, this.#decode(peer, frame)).catch(fail) }),
+      onFrame: frame =>
+        underName('exchange', async () => ({ done: this.#looked(peer, this.#decode(peer, frame)).catch(fail) })),
       onBroken: () => peer.wants.interrupted('broke off'),
       onFailure: fail,
     }

@@ -1,9 +1,16 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import { CODEC } from '../../../src/domain/cid.ts'
+import { carOf } from '../../car/support/cars.ts'
+import { blockOf } from '../../fetch/support/dags.ts'
 import type { AbuseRow } from '../row.ts'
 
 /** What a plan allows of keys, unless it says otherwise. */
 const KEYS = 100
 
-/** What piles up where each request adds a little. Waiting pins are tested by count, and by the bench `loop`. */
+const DEAD_PINS = 600
+const ROOTS_IN_A_CAR = 100
+
+/** What piles up where each request adds a little. */
 export const rows: readonly AbuseRow[] = [
   {
     name: 'more keys than a plan allows',
@@ -16,4 +23,34 @@ export const rows: readonly AbuseRow[] = [
       return (await server.ask('/api/v3/tokens/list')).status === 200 ? last : 0
     },
   },
+  {
+    name: 'one more pin beside hundreds whose content nobody has',
+    answers: [404],
+    setUp: async server => {
+      for (let from = 0; from < DEAD_PINS; from += ROOTS_IN_A_CAR) {
+        const { status, body } = await server.ask('/api/v3/files/car?allowPartial=true', {
+          method: 'POST',
+          headers: { 'content-type': 'application/vnd.ipld.car' },
+          body: await deadCar(from),
+        })
+        if (status !== 201) throw new Error(`the pins were refused: ${status} ${body}`)
+      }
+    },
+    request: async server => {
+      const { cid } = blockOf(CODEC.raw, Buffer.from('one more'))
+      return (await server.askJson('POST', `/api/v3/files/pin/${cid}`, {})).status
+    },
+  },
 ]
+
+/** A CAR of roots each of which links to a block that nobody has. */
+function deadCar(from: number): Promise<Buffer> {
+  const roots = Array.from({ length: ROOTS_IN_A_CAR }, (_, at) => {
+    const gone = blockOf(CODEC.raw, Buffer.from(`gone ${from + at}`)).cid
+    return blockOf(CODEC.dagCbor, dagCbor.encode({ gone }))
+  })
+  return carOf(
+    roots.map(({ cid }) => cid),
+    roots,
+  )
+}
