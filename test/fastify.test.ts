@@ -110,6 +110,19 @@ describe('the plugin', () => {
     await expect.poll(() => seen).toEqual(['/pins/api 200', '/pins/api 418', '/host 200', '/fail 418'])
   })
 
+  test('is hidden from what describes the routes of the host', async () => {
+    const described = new Map<string, unknown>()
+    const app = fastify()
+    app.addHook('onRoute', ({ url, schema }) => {
+      described.set(url, (schema as { hide?: boolean } | undefined)?.hide)
+    })
+    app.get('/host', async () => 'host')
+    app.register(holdfast, { engine, prefix: '/pins' })
+    await app.ready()
+    expect(Object.fromEntries(described)).toEqual({ '/host': undefined, '/pins/*': true })
+    await app.close()
+  })
+
   test('appears in the log of the host', async () => {
     const lines: string[] = []
     const app = fastify({ logger: { stream: { write: line => void lines.push(line) } } })
@@ -177,12 +190,12 @@ test('no entry of the package needs fastify to be loaded', async () => {
       return next(specifier, context)
     } })`
   const load = `
-    const entries = ['./src/index.ts', './adapters/node-http/index.ts', './adapters/fastify/index.ts']
+    const entries = ['./src/index.ts', './adapters/node-http/index.ts', './adapters/fastify/index.ts', './adapters/fetch/index.ts']
     const loaded = await Promise.all(entries.map(entry => import(entry)))
     console.log(loaded.map(entry => Object.keys(entry).length > 0).join())
     await import('fastify').catch(error => console.log(error.message))`
   const hooks = `data:text/javascript,${encodeURIComponent(refuse)}`
   const args = ['--no-warnings', '--import', hooks, '--input-type=module', '-e', load]
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT })
-  expect(stdout).toBe('true,true,true\nasked for fastify\n')
+  expect(stdout).toBe('true,true,true,true\nasked for fastify\n')
 })

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import connect from 'connect'
 import express from 'express'
+import { Hono } from 'hono'
 import Koa from 'koa'
 import { describe, expect, test } from 'vitest'
+import { toFetch } from '../adapters/fetch/index.ts'
 import { createHandler, type NodeHandler } from '../adapters/node-http/index.ts'
 import { type Engine, SCOPES } from '../src/index.ts'
 import { withEngine } from './support/test-engine.ts'
@@ -56,6 +59,13 @@ const frameworks: Record<string, (engine: Engine) => RequestListener> = {
       if (context.path === '/own') context.body = { own: { x: 1 } }
     })
     return app.callback()
+  },
+  Hono: engine => {
+    const app = new Hono()
+    const answer = toFetch(engine, { prefix: '/pins' })
+    app.all('/pins/*', context => answer(context.req.raw))
+    app.post('/own', async context => context.json({ own: await context.req.json() }))
+    return getRequestListener(app.fetch)
   },
 }
 

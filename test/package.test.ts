@@ -46,7 +46,7 @@ function sourceOf(built: string): string {
 
 describe('the package', () => {
   test('its entries and commands are built from sources that are there', () => {
-    expect(Object.keys(metadata.exports)).toEqual(['.', './node-http', './fastify', './package.json'])
+    expect(Object.keys(metadata.exports)).toEqual(['.', './node-http', './fetch', './fastify', './package.json'])
     for (const entry of Object.values(metadata.exports)) {
       if (typeof entry === 'string') continue
       expect(Object.keys(entry)).toEqual(['types', 'default'])

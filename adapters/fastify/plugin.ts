@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
 
 export interface HoldfastPluginOptions extends HandlerOptions {
@@ -7,6 +7,9 @@ export interface HoldfastPluginOptions extends HandlerOptions {
   /** Where the engine is mounted, literally, e.g. `/pinning`; everywhere that the host has no route if left out. */
   prefix?: string
 }
+
+/** What lists the routes of the host (@fastify/swagger) leaves this one out: the engine describes its own. */
+const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
 
 /**
  * `app.register(holdfast, { engine, prefix })`. What lies below the prefix is the engine's: requests and answers stream
@@ -26,7 +29,7 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
     if (codeOf(error) !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error
     handOver(handle, request, reply)
   })
-  app.all('/*', (request, reply) => handOver(handle, request, reply))
+  app.all('/*', { schema: HIDDEN }, (request, reply) => handOver(handle, request, reply))
   done()
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify from 'fastify'
 import { frameworkErrors, holdfast } from '../../adapters/fastify/index.ts'
+import { type FetchHandler, toFetch } from '../../adapters/fetch/index.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { type Account, type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
@@ -56,6 +57,16 @@ export const hosts: readonly Host[] = [
           agent.destroy()
           await app.close()
         },
+      }
+    },
+  },
+  {
+    name: 'fetch',
+    serve: async engine => {
+      const answer = toFetch(engine, { remoteAddress: () => '127.0.0.1' })
+      return {
+        client: { request: (method, path, options = {}) => callFetch(answer, method, path, options) },
+        close: async () => {},
       }
     },
   },
@@ -193,6 +204,18 @@ function callServer(
     })
     outgoing.end(options.body)
   })
+}
+
+async function callFetch(answer: FetchHandler, method: string, path: string, options: RequestOptions): Promise<Answer> {
+  const body = options.body === undefined || method === 'GET' || method === 'HEAD' ? null : Buffer.from(options.body)
+  const request = new Request(`http://localhost${path}`, {
+    method,
+    headers: announced(options),
+    body,
+  })
+  const response = await answer(request)
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return answerOf(response.status, name => response.headers.get(name) ?? undefined, bytes)
 }
 
 function announced({ headers = {}, body, chunked = false }: RequestOptions): Record<string, string> {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEngine, HoldfastError, SCOPES, VERSION } from 'holdfast'
 import { holdfast } from 'holdfast/fastify'
+import { toFetch } from 'holdfast/fetch'
 import { createHandler } from 'holdfast/node-http'
 import metadata from 'holdfast/package.json' with { type: 'json' }
 
@@ -32,6 +33,8 @@ try {
   assert.equal(uploaded.status, 201)
   const { cid } = await uploaded.json()
   assert.equal(await (await fetch(`${origin}/ipfs/${cid}`)).text(), 'from the tarball')
+  const answer = await toFetch(engine)(new Request(`http://localhost/ipfs/${cid}`))
+  assert.equal(await answer.text(), 'from the tarball')
   server.closeAllConnections()
   server.close()
 } finally {

@@ -15,6 +15,7 @@ import {
   type Plan,
   SCOPES,
 } from 'holdfast'
+import { toFetch } from 'holdfast/fetch'
 import { createHandler, createServer } from 'holdfast/node-http'
 
 const clock: Clock = { now: () => Date.now(), after: () => () => {} }
@@ -48,6 +49,8 @@ export async function use(): Promise<string[]> {
   const answer: (request: ApiRequest) => Promise<ApiResponse> = engine.api
   createServer(engine, { prefix: '/p' }).close()
   createHttpServer(createHandler({ api: answer, gateway: engine.gateway })).close()
+  const fetched: (request: Request) => Promise<Response> = toFetch(engine, { prefix: '/p' })
+  await fetched(new Request('http://localhost/p/health'))
   return created ? page.items.map(({ cid }) => cid) : [record.cid]
 }
 

@@ -1,0 +1,1 @@
+export { type FetchHandler, type FetchOptions, type FetchServedEngine, toFetch } from './handler.ts'
