@@ -2,12 +2,17 @@ import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { Accounts } from './access/accounts.ts'
 import type { Keys } from './access/keys.ts'
+import type { Account } from './access/principal.ts'
+import type { SecondFactorSetup } from './access/second-factor.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
+import type { Session } from './catalogue/sessions.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
 import type { Cluster } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
 import type { Verified, VerifyOptions } from './content/verifier.ts'
+import type { Clock } from './domain/clock.ts'
+import type { EngineConfig } from './domain/options.ts'
 import type { Takedown, TakedownRequest } from './gateway/takedowns.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { EngineStats } from './pins/statistics.ts'
@@ -197,4 +202,49 @@ export interface Engine extends Border, AsyncDisposable {
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
+}
+
+/** The sessions that accounts have, to be looked at and ended. */
+export interface Sessions {
+  /** Those of an account that have not ended, oldest first. */
+  list(account: string, request: PageRequest): Promise<Page<Session>>
+  /** Ends one at once. @throws HoldfastError `NOT_FOUND` unless the account has it. */
+  end(account: string, id: string): Promise<void>
+  /** Ends all of an account, but the one with the id `keep`, at once. Returns how many. */
+  endAll(account: string, keep?: string | null): Promise<number>
+}
+
+/** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
+export interface SecondFactors {
+  isEnabled(account: string): Promise<boolean>
+  /** Makes a secret, which counts once {@link SecondFactors.enable} has seen a code of it. @throws HoldfastError `CONFLICT` */
+  begin(account: Account): Promise<SecondFactorSetup>
+  /**
+   * Asks for a code at every login from now on. Returns the recovery codes, which are never to be had again.
+   *
+   * @throws HoldfastError `CONFLICT` unless it is being set up, `2fa_required`, `2fa_invalid`, or `RATE_LIMIT`.
+   */
+  enable(account: string, code: string | undefined): Promise<string[]>
+  /** Asks for no code any more. Returns whether one was asked for. */
+  disable(account: string): Promise<boolean>
+}
+
+/** Which accounts to open. */
+export interface AccountsOptions {
+  /** The data directory of an engine, which may be running; created if missing. */
+  dataDir: string
+  /** That of the engine: it says which plans there are. */
+  config?: EngineConfig
+  /** Default: the system's. */
+  clock?: Clock
+}
+
+/** The accounts, keys, sessions and second factors of a data directory, without its engine. */
+export interface AccountsHandle {
+  accounts: Accounts
+  keys: Keys
+  secondFactor: SecondFactors
+  sessions: Sessions
+  /** To be called once everything asked for is done. */
+  close(): void
 }

@@ -4,54 +4,83 @@ export type { Accounts, NewAccount } from './access/accounts.ts'
 export type { ApiKey } from './access/api-key.ts'
 export type { KeyInput } from './access/key-input.ts'
 export type { Keys, NewKey } from './access/keys.ts'
-export type { Account, Scope } from './access/principal.ts'
+export type { Account, Credential, Principal, Scope } from './access/principal.ts'
 export { SCOPES } from './access/principal.ts'
+export type { RateDecision, RateWindow } from './access/rate-limiter.ts'
 export { RateLimiter } from './access/rate-limiter.ts'
+export type { ScopeDecision } from './access/scope-policy.ts'
 export { ScopePolicy } from './access/scope-policy.ts'
+export type { SecondFactorSetup } from './access/second-factor.ts'
 export type {
+  AccountsHandle,
+  AccountsOptions,
   Border,
   ClusterRegistry,
   Engine,
   Events,
   HeliaNode,
   PinService,
+  SecondFactors,
+  Sessions,
   TakedownList,
 } from './api.ts'
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
-export type { RestoreOutcome } from './backup/restore.ts'
-export type { BackendStatus, ClusterBackend, PinJob, Staging } from './clusters/cluster-backend.ts'
+export type { RestoreOptions, RestoreOutcome } from './backup/restore.ts'
+export type { Page, PageRequest } from './catalogue/page.ts'
+export type { Session } from './catalogue/sessions.ts'
+export type { BackendStatus, ClusterBackend, PinJob } from './clusters/cluster-backend.ts'
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { BlockSource } from './content/block-source.ts'
 export type { Car, CarBlock } from './content/car-reader.ts'
 export { readCar } from './content/car-reader.ts'
+export type { Collected } from './content/collector.ts'
+export type { DamagedBlock, Verified, VerifyOptions } from './content/verifier.ts'
+export type { Bytes, WebStream } from './domain/byte-source.ts'
+export type { DagIdentity } from './domain/cid.ts'
 export type { Clock } from './domain/clock.ts'
+export type { ClusterDefinition, GatewayDefinition } from './domain/cluster.ts'
 export { parseConfig } from './domain/config.ts'
-export type { ErrorCode } from './domain/errors.ts'
+export type { ErrorCode, HoldfastErrorOptions } from './domain/errors.ts'
 export { HoldfastError, isHoldfastError } from './domain/errors.ts'
 export type { DiskSpace, FileSystem, NewFile } from './domain/file-system.ts'
 export type { Logger } from './domain/logger.ts'
-export type { EngineConfig, EngineOptions } from './domain/options.ts'
-export type { Plan, PlanOptions } from './domain/plan.ts'
+export type { Metrics, RequestObservation } from './domain/metrics.ts'
+export type { EngineConfig, EngineOptions, GatewayConfig, NetworkConfig } from './domain/options.ts'
+export type { PinStatus } from './domain/pin-status.ts'
+export type { Plan, PlanOptions, RateLimit } from './domain/plan.ts'
 export { VERSION } from './domain/version.ts'
 export { currentWork, underName } from './domain/work.ts'
 export { createEngine } from './engine.ts'
+export type { BlockedStatus } from './gateway/denylist.ts'
+export type { Takedown, TakedownRequest } from './gateway/takedowns.ts'
 export { PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
+export type { EngineStats, StoredAmount } from './pins/statistics.ts'
 export { Timelock } from './pins/timelock.ts'
 export type {
   ByteSource,
+  CarImportOptions,
+  CarOutcome,
+  CarRoot,
+  DagFile,
   DirectoryEntries,
   DirectoryEntry,
   DirectoryOutcome,
   EngineEvents,
+  ListItem,
   ListPage,
   ListQuery,
+  PinNames,
   PinOutcome,
+  PinProgress,
   PinRecord,
   PinRequest,
+  PinTarget,
+  PinType,
   UploadOptions,
+  Usage,
 } from './pins/types.ts'
-export type { Finding, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
 export type { RestoreBackupOptions } from './wiring/restore-backup.ts'
 export { restoreBackup } from './wiring/restore-backup.ts'

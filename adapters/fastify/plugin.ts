@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
 
+/** Which engine a plugin serves, and where. */
 export interface HoldfastPluginOptions extends HandlerOptions {
   /** Started by the host, and stopped by it once the server is closed. */
   engine: ServedEngine

@@ -11,6 +11,7 @@ export interface ServedEngine extends MeasuredEngine {
   readonly gateway: ApiHandler
 }
 
+/** Where an engine is mounted, and who may read its metrics. */
 export interface HandlerOptions extends MetricsReaders {
   /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
   prefix?: string

@@ -1,5 +1,5 @@
 export { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from './handler.ts'
-export { watchLoop } from './loop-watch.ts'
+export { type Stall, watchLoop } from './loop-watch.ts'
 export { PrometheusMetrics } from './metrics.ts'
-export { createMetricsServer, type MetricsReaders } from './metrics-endpoint.ts'
+export { createMetricsServer, type MeasuredEngine, type MetricsReaders } from './metrics-endpoint.ts'
 export { createServer, type ServerOptions } from './server.ts'

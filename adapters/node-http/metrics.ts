@@ -1,12 +1,7 @@
 import { createHistogram } from 'node:perf_hooks'
-import { type Engine, type EngineOptions, VERSION } from '../../src/index.ts'
+import { type Collected, type EngineStats, type Metrics, type RequestObservation, VERSION } from '../../src/index.ts'
 import { Exposition, type Labels } from './exposition.ts'
 import type { Stall } from './loop-watch.ts'
-
-type CoreMetrics = NonNullable<EngineOptions['metrics']>
-type Request = Parameters<CoreMetrics['request']>[0]
-type Freed = Parameters<CoreMetrics['collected']>[0]
-type EngineStats = Awaited<ReturnType<Engine['stats']>>
 
 /** Bounds of how long a request takes to be answered, in seconds. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
@@ -24,7 +19,7 @@ interface Timing {
  * Counts what an engine does, for Prometheus. Hand it to `createEngine` and to a handler, which then answers
  * `/metrics`; or ask it for its text. The delay of the event loop is that of the process, since it was last asked.
  */
-export class PrometheusMetrics implements CoreMetrics {
+export class PrometheusMetrics implements Metrics {
   readonly #requests = new Map<string, { labels: Labels; value: number }>()
   readonly #timings = new Map<string, Timing>()
   readonly #received = { api: 0, gateway: 0 }
@@ -45,7 +40,7 @@ export class PrometheusMetrics implements CoreMetrics {
   }
 
   /** Called by the engine. */
-  request({ surface, method, route, status, source, bytesIn, ms }: Request): void {
+  request({ surface, method, route, status, source, bytesIn, ms }: RequestObservation): void {
     const place = { surface, method, route: route ?? 'none' }
     const labels = { ...place, status: String(status), source: source ?? 'none' }
     const key = Object.values(labels).join(' ')
@@ -57,7 +52,7 @@ export class PrometheusMetrics implements CoreMetrics {
   }
 
   /** Called by the engine. */
-  collected({ roots, blocks, bytes }: Freed): void {
+  collected({ roots, blocks, bytes }: Collected): void {
     this.#freed.collections += 1
     this.#freed.roots += roots
     this.#freed.blocks += blocks

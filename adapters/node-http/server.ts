@@ -11,6 +11,7 @@ const CHECK_MS = 5_000
 const SURPLUS_SHARE = 1 / 8
 const RETRY_SECONDS = 5
 
+/** How a server listens. */
 export interface ServerOptions extends HandlerOptions {
   /** Connections at once. Default: half of the file descriptors that the process may have, at most 10,000. */
   maxConnections?: number

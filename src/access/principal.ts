@@ -2,12 +2,14 @@ import type { Plan } from '../domain/plan.ts'
 
 /** What a credential may allow (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
+/** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number]
 
 export function isScope(text: unknown): text is Scope {
   return SCOPES.some(scope => scope === text)
 }
 
+/** Somebody whose content is kept. */
 export interface Account {
   id: string
   email: string
@@ -23,6 +25,7 @@ export interface Account {
   createdAt: number
 }
 
+/** What somebody has identified themselves with. */
 export interface Credential {
   kind: 'key' | 'session'
   /** Stable id of the key or session; also its rate-limit bucket. */

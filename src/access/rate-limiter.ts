@@ -6,6 +6,7 @@ export interface RateWindow {
   readonly used: number
 }
 
+/** Whether a request passes, and how many more do. */
 export interface RateDecision {
   allowed: boolean
   /** The window after this decision; what the next one starts from. */

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { type Principal, SCOPES, type Scope } from './principal.ts'
 
+/** Whether a credential may do it, and if not for want of what. */
 export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
 
 /** Whether what a credential may do covers what is asked of it. */

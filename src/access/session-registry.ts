@@ -1,11 +1,8 @@
 import type { Page } from '../catalogue/page.ts'
-import type { SessionRow, SessionStore } from '../catalogue/sessions.ts'
+import type { Session, SessionStore } from '../catalogue/sessions.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { CredentialCache } from './credential-cache.ts'
-
-/** Somebody signed in. Times are milliseconds since the epoch. */
-export type Session = SessionRow
 
 /** The sessions that accounts have, to be looked at and ended. */
 export class SessionRegistry {

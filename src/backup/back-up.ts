@@ -29,6 +29,7 @@ export interface BackupSource {
   copyKeys(directory: string): Promise<void>
 }
 
+/** How a backup is made. */
 export interface BackupOptions {
   /** Where the keys of the data directory go, absolute; default `keys` in the backup. */
   keys?: string | undefined
@@ -37,6 +38,7 @@ export interface BackupOptions {
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
+/** What has been backed up. */
 export interface BackupOutcome {
   directory: string
   keys: string

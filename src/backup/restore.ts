@@ -15,6 +15,7 @@ import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { storeIn } from './back-up.ts'
 import { measure, readManifest, unusable } from './manifest.ts'
 
+/** How a backup is restored. */
 export interface RestoreOptions {
   /** Where the keys of the backup are; default `keys` in it. */
   keys?: string | undefined
@@ -28,6 +29,7 @@ export interface RestoreOptions {
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
+/** What has been restored. */
 export interface RestoreOutcome {
   dataDir: string
   /** Of the backup. */

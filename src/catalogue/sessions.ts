@@ -2,7 +2,7 @@ import type { AccountRow } from './accounts.ts'
 import type { Page, PageRequest } from './page.ts'
 
 /** Somebody signed in. Times are milliseconds since the epoch. */
-export interface SessionRow {
+export interface Session {
   id: string
   accountId: string
   createdAt: number
@@ -18,11 +18,11 @@ export interface SessionStore {
    * Inserts a session, removes some that have expired by `now`, and those beyond {@link MOST_SESSIONS}. Returns the account as it is then; `stale` if that is
    * not there any more or its password is no longer the one with `passwordHash`, and `disabled` if the account is.
    */
-  begin(session: SessionRow, check: { now: number; passwordHash: string }): Promise<AccountRow | 'stale' | 'disabled'>
+  begin(session: Session, check: { now: number; passwordHash: string }): Promise<AccountRow | 'stale' | 'disabled'>
   /** Expired or not. */
-  get(id: string): Promise<SessionRow | null>
+  get(id: string): Promise<Session | null>
   /** Those of an account that live past `now`, oldest first. */
-  list(accountId: string, now: number, request: PageRequest): Promise<Page<SessionRow>>
+  list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
   /** Returns whether there was one. */
   end(id: string): Promise<boolean>
   /** Ends those of an account but the one with the id `keep`. Returns how many. */

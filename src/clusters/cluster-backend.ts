@@ -1,6 +1,5 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
-import type { StagedDag } from '../content/staged-dag.ts'
 import type { DagIdentity } from '../domain/cid.ts'
 
 /** A DAG that a backend is to keep. */
@@ -26,21 +25,6 @@ export interface BackendStatus {
   allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
 }
 
-/** Takes DAGs in block by block: nothing shows them until they are completed together with a record. */
-export interface Staging {
-  /** Starts an empty staged DAG. Whoever staged it has it completed, or abandons it. */
-  stage(): Promise<StagedDag>
-  /** Goes on with a staged DAG of an earlier attempt. */
-  resume(rootId: number): StagedDag
-  /**
-   * Stages a whole DAG that `source` has. From the backend itself nothing is copied. Resolves when all of it is
-   * durable; on failure the staged DAG is abandoned.
-   *
-   * @throws HoldfastError `CID_NOT_FOUND` if a block is missing at the source, `BLOCK_DAMAGED` if one is wrong.
-   */
-  take(cid: CID, source: BlockSource, options?: { signal?: AbortSignal | undefined }): Promise<StagedDag>
-}
-
 /**
  * What keeps the content of one or more clusters, in this process or elsewhere. Every call may be made again: what is
  * kept under a hold already is kept, and a hold that is gone is let go.
@@ -53,11 +37,6 @@ export interface ClusterBackend {
   /** Lets go of a hold; the DAG goes, in time, with its last one. */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal): Promise<void>
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
-  /** Null if DAGs come in whole only, by {@link pin}. */
-  readonly staging: Staging | null
   /** Null if what it keeps cannot be read through it. */
   readonly reader: BlockSource | null
 }
-
-/** A backend on which uploads can be staged before their cluster is known. */
-export type StagingBackend = ClusterBackend & { readonly staging: Staging; readonly reader: BlockSource }

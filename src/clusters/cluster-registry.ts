@@ -3,9 +3,11 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { ClusterBackend, StagingBackend } from './cluster-backend.ts'
+import type { ClusterBackend } from './cluster-backend.ts'
 import { EmbeddedBackend } from './embedded-backend.ts'
+import { hasStaging, type StagingBackend } from './staging-backend.ts'
 
+/** Where the content of a cluster is read over HTTP. */
 export interface Gateway {
   /** Base address, ending with `/ipfs/`. */
   publicUrl: string
@@ -15,6 +17,7 @@ export interface Gateway {
   order: number
 }
 
+/** A cluster, as those see it who may use it. */
 export interface Cluster {
   id: string
   label: string
@@ -110,27 +113,13 @@ export class ClusterRegistry {
   /** The backends of clusters whose content is kept block by block in this process, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
     const homes = [...this.#definitions.keys()].map(id => [id, this.backendOf(id)] as const)
-    return new Map(homes.filter(([, { staging }]) => staging !== null).map(([id, backend]) => [id, backend.id]))
+    return new Map(homes.filter(([, backend]) => hasStaging(backend)).map(([id, backend]) => [id, backend.id]))
   }
 
   /** The backend that holds a cluster's content. */
   backendOf(clusterId: string): ClusterBackend {
     return this.#backends.get(clusterId) ?? this.#defaultBackend
   }
-}
-
-/**
- * The backend as one that takes DAGs in block by block.
- *
- * @throws HoldfastError `UNAVAILABLE` if it does not.
- */
-export function stagingOf(backend: ClusterBackend): StagingBackend {
-  if (hasStaging(backend)) return backend
-  throw new HoldfastError('UNAVAILABLE', 'the cluster does not take content in block by block')
-}
-
-function hasStaging(backend: ClusterBackend): backend is StagingBackend {
-  return backend.staging !== null && backend.reader !== null
 }
 
 /** One in this process checks by itself what it reads. */

@@ -9,7 +9,8 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BackendStatus, PinJob, Staging, StagingBackend } from './cluster-backend.ts'
+import type { BackendStatus, PinJob } from './cluster-backend.ts'
+import type { Staging, StagingBackend } from './staging-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
 const WALK_AT_ONCE = 16

@@ -5,7 +5,7 @@ import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { BlockMemory } from './block-memory.ts'
-import { type CarBlock, readCar } from './car-reader.ts'
+import { type CarBlock, readCarInto } from './car-reader.ts'
 import { memoryOf } from './chunk-pool.ts'
 import { Semaphore } from './semaphore.ts'
 import type { StagedDag } from './staged-dag.ts'
@@ -38,7 +38,7 @@ export async function stageCar(staged: StagedDag, source: ByteSource, options: S
   let failure: { error: unknown } | null = null
   const ended = (): Promise<void> => window.hold(WINDOW_BYTES, async () => undefined)
   try {
-    const { roots, blocks } = await readCar(pieces, memory)
+    const { roots, blocks } = await readCarInto(pieces, memory)
     options.onRoots(roots)
     for await (const block of blocks) {
       const weight = memoryOf(block.bytes) + BLOCK_WEIGHT

@@ -18,6 +18,7 @@ export interface CarBlock {
   bytes: Uint8Array
 }
 
+/** A CAR that is being read. */
 export interface Car {
   /** As the header names them, repeats included. */
   roots: CID[]
@@ -31,11 +32,19 @@ export interface Car {
  * Reads a CAR, version 1, or the version 1 inside of a version 2, whose index is passed over. Holds one block at a
  * time. The caller closes the source.
  *
- * @param memory gives the memory of each block, which is the reader's no longer once the block is given
  * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short, or holds too large a block; the
  * blocks throw it too.
  */
-export async function readCar(source: AsyncIterable<Uint8Array>, memory = new BlockMemory()): Promise<Car> {
+export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
+  return readCarInto(source, new BlockMemory())
+}
+
+/**
+ * As {@link readCar}.
+ *
+ * @param memory gives the memory of each block, which is the reader's no longer once the block is given
+ */
+export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: BlockMemory): Promise<Car> {
   const reader = new ByteReader(source)
   const position = (): number => reader.position
   const first = await readHeader(reader)

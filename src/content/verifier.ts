@@ -6,6 +6,7 @@ import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
 import type { BlockStore } from './block-store.ts'
 
+/** A block that cannot be read, or is not what it should be. */
 export interface DamagedBlock {
   /** The block as a raw CID; its real codec is not known to the ledger. */
   cid: string
@@ -14,6 +15,7 @@ export interface DamagedBlock {
   roots: string[]
 }
 
+/** What has been read, and what of it is damaged. */
 export interface Verified {
   blocks: number
   bytes: number
@@ -23,6 +25,7 @@ export interface Verified {
   damagedBlocks: number
 }
 
+/** How blocks are verified. */
 export interface VerifyOptions {
   signal?: AbortSignal
   /** Called with what has been read so far, and how many damaged blocks were among it. */

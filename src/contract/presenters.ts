@@ -1,7 +1,7 @@
 import type { ApiKey } from '../access/api-key.ts'
 import type { Account, Scope } from '../access/principal.ts'
-import type { Session } from '../access/session-registry.ts'
 import type { Page } from '../catalogue/page.ts'
+import type { Session } from '../catalogue/sessions.ts'
 import type { Cluster } from '../clusters/cluster-registry.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { CarOutcome, DirectoryOutcome, ListItem, ListPage, PinProgress, PinRecord, Usage } from '../pins/types.ts'

@@ -6,6 +6,7 @@ export interface GatewayDefinition {
   url?: string
 }
 
+/** A cluster as it is configured. */
 export interface ClusterDefinition {
   id: string
   label: string

@@ -51,6 +51,7 @@ export type ErrorCode =
   | 'STORAGE_FULL'
   | 'INTERNAL_ERROR'
 
+/** What an error says besides its code and message. */
 export interface HoldfastErrorOptions {
   /** The error underneath, for logs; never shown to a client. */
   cause?: unknown

@@ -125,6 +125,7 @@ export interface EngineConfig {
   network?: NetworkConfig
 }
 
+/** What an engine is made of. */
 export interface EngineOptions extends EngineConfig {
   /** Directory of all stores; created if missing, owned by one engine at a time. */
   dataDir: string

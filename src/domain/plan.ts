@@ -33,9 +33,9 @@ export interface Plan {
   accountRateLimit: RateLimit | null
 }
 
-type Optional = 'maxKeys' | 'maxQueuedPins' | 'serverImport'
 /** A plan as it is configured, its name apart; what may be left out is the default then. */
-export type PlanOptions = Omit<Plan, 'name' | Optional> & Partial<Pick<Plan, Optional>>
+export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'maxQueuedPins' | 'serverImport'> &
+  Partial<Pick<Plan, 'maxKeys' | 'maxQueuedPins' | 'serverImport'>>
 
 export const DEFAULT_MAX_KEYS = 100
 export const DEFAULT_MAX_QUEUED_PINS = 1_000

@@ -21,6 +21,7 @@ export interface Takedown {
   at: number
 }
 
+/** Content to be taken down. */
 export interface TakedownRequest {
   /** Of either version, in any multibase. */
   cid: string

@@ -22,6 +22,7 @@ export interface ApiRequest {
   readonly remoteAddress: string | undefined
 }
 
+/** An answer, for whatever serves HTTP to send. */
 export interface ApiResponse {
   readonly status: number
   /** Lower-case names. */
@@ -30,6 +31,7 @@ export interface ApiResponse {
   readonly body: string | Uint8Array | BodyStream | null
 }
 
+/** A body that is made while it is sent. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
   /**
    * Tells that a chunk has been sent and that nobody looks at it any more, so that its memory is free at once and
@@ -38,4 +40,5 @@ export interface BodyStream extends AsyncIterable<Uint8Array> {
   discard?(chunk: Uint8Array): void
 }
 
+/** Answers a request; what goes wrong becomes an answer, too. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { type ClusterRegistry, stagingOf } from '../clusters/cluster-registry.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { stagingOf } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { listContent } from '../content/content-listing.ts'
 import { HASH, identityOf, parseCid } from '../domain/cid.ts'

@@ -1,7 +1,11 @@
-import type { Census, StateCount } from '../catalogue/census.ts'
+import type { Census } from '../catalogue/census.ts'
 import type { Activity } from '../domain/activity.ts'
 
-type Count = Pick<StateCount, 'count' | 'bytes'>
+/** How many there are of something, and their bytes together. */
+export interface StoredAmount {
+  count: number
+  bytes: number
+}
 
 /** How much an engine holds. */
 export interface EngineStats {
@@ -11,9 +15,9 @@ export interface EngineStats {
   /** What counts against the quotas of all accounts together. */
   accountedBytes: number
   /** DAGs by state; `dropped` ones wait for the collector. */
-  roots: Readonly<Record<'staging' | 'complete' | 'dropped', Count>>
+  roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
   /** Distinct blocks by state. */
-  blocks: Readonly<Record<'writing' | 'durable' | 'deleting', Count>>
+  blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
   /** Blocks that the collector will take. */
   garbageBlocks: number
   /** Of the database, small blocks included. */
@@ -51,7 +55,7 @@ export class Statistics {
     const counters = new Map(
       this.#census.counters().map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]),
     )
-    const of = (kind: string, state = ''): Count => counters.get(`${kind} ${state}`) ?? { count: 0, bytes: 0 }
+    const of = (kind: string, state = ''): StoredAmount => counters.get(`${kind} ${state}`) ?? { count: 0, bytes: 0 }
     const pins = (status: string): number => of('records', status).count
     return {
       accounts: of('accounts').count,

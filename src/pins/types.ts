@@ -1,11 +1,12 @@
 import type { CID } from 'multiformats/cid'
 import type { Account } from '../access/principal.ts'
-import type { StagingBackend } from '../clusters/cluster-backend.ts'
+import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { ByteSource } from '../domain/byte-source.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 
 export type { ByteSource, PinStatus }
+/** How content came in: as a file, as a directory, or by its CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
 /** One upload or pin request of an account. Times are milliseconds since the epoch, sizes bytes. */
@@ -45,6 +46,7 @@ export interface PinTarget {
   timelock?: string | undefined
 }
 
+/** What a record is called. */
 export interface PinNames {
   /** The upload's own name: a file name or directory name. */
   name?: string | undefined
@@ -52,6 +54,7 @@ export interface PinNames {
   customName?: string | undefined
 }
 
+/** Whose an upload is, where it goes and what it is called. */
 export interface UploadOptions extends PinTarget, PinNames {
   /** Id of the account that the record belongs to. */
   account: string
@@ -77,8 +80,10 @@ export type DirectoryEntry =
   | { kind: 'directory'; path: string }
   | { kind: 'symlink'; path: string; target: string }
 
+/** The entries of a directory, in any order. */
 export type DirectoryEntries = AsyncIterable<DirectoryEntry> | Iterable<DirectoryEntry>
 
+/** The record that a request has now. */
 export interface PinOutcome {
   record: PinRecord
   /** False if an identical live record was there already. */
@@ -88,12 +93,14 @@ export interface PinOutcome {
 /** Files that one answer lists at most. */
 export const LISTED_FILES = 1_000
 
+/** The record of a directory, and files of it. */
 export interface DirectoryOutcome extends PinOutcome {
   /** The first files, at most 1,000. */
   files: DagFile[]
   totalFiles: number
 }
 
+/** How a CAR is taken in. */
 export interface CarImportOptions extends UploadOptions {
   /**
    * Keep roots that are not here whole, as `failed` records, which the network may complete. Only on plans without a
@@ -113,6 +120,7 @@ export interface CarOutcome extends PinOutcome {
   roots: CarRoot[]
 }
 
+/** Content to be pinned by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
   account: string
   cid: string
@@ -162,6 +170,7 @@ export interface PinProgress {
   announcedAt: number | null
 }
 
+/** Which records of an account are wanted. */
 export interface ListQuery {
   account: string
   /** From 1. */
@@ -182,6 +191,7 @@ export interface ListItem extends PinRecord {
   path: string | null
 }
 
+/** One page of a list. */
 export interface ListPage {
   items: ListItem[]
   /** Exactly what paging through all pages delivers. */
@@ -192,6 +202,7 @@ export interface ListPage {
   totalPages: number
 }
 
+/** What an account has. */
 export interface Usage {
   pins: number
   /** DAG bytes of each distinct root, counted once. */

@@ -7,37 +7,19 @@ import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SecondFactor } from '../access/second-factor.ts'
 import { SessionRegistry } from '../access/session-registry.ts'
+import type { AccountsHandle, AccountsOptions } from '../api.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { OWNERS_DIRECTORY } from '../content/file-system.ts'
-import { type Clock, systemClock } from '../domain/clock.ts'
+import { systemClock } from '../domain/clock.ts'
 import { parseConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { silentLogger } from '../domain/logger.ts'
-import type { EngineConfig } from '../domain/options.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { openDataKey } from './data-key.ts'
 import { makeDirectory } from './make-directory.ts'
 import { keepToOwner } from './permissions.ts'
-
-export interface AccountsOptions {
-  /** The data directory of an engine, which may be running; created if missing. */
-  dataDir: string
-  /** That of the engine: it says which plans there are. */
-  config?: EngineConfig
-  clock?: Clock
-}
-
-/** The accounts, keys, sessions and second factors of a data directory, without its engine. */
-export interface AccountsHandle {
-  accounts: AccountService
-  keys: KeyService
-  secondFactor: SecondFactor
-  sessions: SessionRegistry
-  /** To be called once everything asked for is done. */
-  close(): void
-}
 
 /**
  * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the

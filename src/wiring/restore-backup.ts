@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type RestoreOptions, type RestoreOutcome, restore } from '../backup/restore.ts'
 import { bringKeys } from './backup-keys.ts'
 
+/** What is restored, where, and how. */
 export interface RestoreBackupOptions extends RestoreOptions {
   /** What `Engine.backup` has written. */
   backup: string

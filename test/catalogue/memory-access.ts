@@ -9,7 +9,7 @@ import {
 } from '../../src/catalogue/keys.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
 import type { ClearSecret, SecondFactorRow, SecondFactorStore } from '../../src/catalogue/second-factors.ts'
-import { MOST_SESSIONS, type SessionRow, type SessionStore } from '../../src/catalogue/sessions.ts'
+import { MOST_SESSIONS, type Session, type SessionStore } from '../../src/catalogue/sessions.ts'
 
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
 
@@ -19,7 +19,7 @@ type StoredAccount = AccountRow & { passwordHash: string | null; isDeleted: bool
 interface Rows {
   accounts: StoredAccount[]
   keys: NewKeyRow[]
-  sessions: SessionRow[]
+  sessions: Session[]
   factors: Map<string, SecondFactorRow>
   codes: Map<string, Uint8Array[]>
 }

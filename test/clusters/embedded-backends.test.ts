@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
-import type { StagingBackend } from '../../src/clusters/cluster-backend.ts'
-import { stagingOf } from '../../src/clusters/cluster-registry.ts'
+import { type StagingBackend, stagingOf } from '../../src/clusters/staging-backend.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withClusters } from '../support/two-clusters.ts'
 import { type BackendUnderTest, describeBackend, describeStaging } from './backend.suite.ts'

@@ -1,8 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { ClusterBackend, StagingBackend } from '../../src/clusters/cluster-backend.ts'
+import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
 import { EmbeddedBackend } from '../../src/clusters/embedded-backend.ts'
+import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { assembleDag, type BlockHolder } from '../../src/content/dag-assembly.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
@@ -53,7 +54,6 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
       pin: async () => undefined,
       unpin: async () => undefined,
       status: async () => ({ state: 'pinned', allocations: [] }),
-      staging: null,
       reader: isReadable ? elsewhere : null,
     }
     const described = { region: '', country: null, gateways: [] }

@@ -12,7 +12,7 @@ import {
   type ListPage,
   type Logger,
   type PinRecord,
-  type Plan,
+  type PlanOptions,
   SCOPES,
 } from 'holdfast'
 import { toFetch } from 'holdfast/fetch'
@@ -20,7 +20,7 @@ import { createHandler, createServer } from 'holdfast/node-http'
 
 const clock: Clock = { now: () => Date.now(), after: () => () => {} }
 const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const plan: Omit<Plan, 'name'> = {
+const plan: PlanOptions = {
   timelock: true,
   clusters: '*',
   maxFileBytes: null,

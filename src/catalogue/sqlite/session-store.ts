@@ -2,11 +2,11 @@ import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { AccountRow } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
-import { MOST_SESSIONS, type SessionRow, type SessionStore } from '../sessions.ts'
+import { MOST_SESSIONS, type Session, type SessionStore } from '../sessions.ts'
 import type { SqliteAccounts } from './account-store.ts'
 import { pageOf, placeAfter } from './row-cursor.ts'
 
-type RawRow = SessionRow & { rowid: number }
+type RawRow = Session & { rowid: number }
 
 const COLUMNS = 'id, account_id AS accountId, created_at AS createdAt, expires_at AS expiresAt, rowid'
 /** Sessions that the beginning of one removes: more than come, so that none stay for long. */
@@ -45,7 +45,7 @@ export class SqliteSessions implements SessionStore {
   }
 
   begin(
-    { id, accountId, createdAt, expiresAt }: SessionRow,
+    { id, accountId, createdAt, expiresAt }: Session,
     { now, passwordHash }: { now: number; passwordHash: string },
   ): Promise<AccountRow | 'stale' | 'disabled'> {
     return this.#write(() => {
@@ -59,12 +59,12 @@ export class SqliteSessions implements SessionStore {
     })
   }
 
-  async get(id: string): Promise<SessionRow | null> {
+  async get(id: string): Promise<Session | null> {
     const raw = this.#get.get(id)
     return raw === undefined ? null : toRow(raw)
   }
 
-  async list(accountId: string, now: number, { after, limit }: PageRequest): Promise<Page<SessionRow>> {
+  async list(accountId: string, now: number, { after, limit }: PageRequest): Promise<Page<Session>> {
     const { createdAt, rowid } = placeAfter(after)
     return pageOf(this.#page.all(accountId, createdAt, rowid, now, limit + 1), limit, toRow)
   }
@@ -82,6 +82,6 @@ export class SqliteSessions implements SessionStore {
   }
 }
 
-function toRow({ rowid: _, ...row }: RawRow): SessionRow {
+function toRow({ rowid: _, ...row }: RawRow): Session {
   return row
 }
