@@ -27,6 +27,7 @@ export type {
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 export type { RestoreOptions, RestoreOutcome } from './backup/restore.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
+export type { RecordProblem } from './catalogue/reconciliation.ts'
 export type { Session } from './catalogue/sessions.ts'
 export type { BackendStatus, ClusterBackend, PinJob } from './clusters/cluster-backend.ts'
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'

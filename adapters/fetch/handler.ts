@@ -7,6 +7,7 @@ export interface FetchServedEngine {
   readonly gateway: ApiHandler
 }
 
+/** Where an engine is mounted. */
 export interface FetchOptions {
   /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
   prefix?: string
@@ -17,6 +18,7 @@ export interface FetchOptions {
   remoteAddress?: (request: Request) => string | undefined
 }
 
+/** Answers a request with a response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /** A path where the API has nothing. */

@@ -23,6 +23,7 @@ export type FindingKind =
   /** A file of a block that the ledger does not know. */
   | 'file-unknown'
 
+/** Something that was not as it should be. */
 export interface Finding {
   kind: FindingKind
   /** A record's or hold's id, or the CID of a root or block. */
@@ -30,6 +31,7 @@ export interface Finding {
   detail: string | null
 }
 
+/** How it is looked, and what is mended. */
 export interface ReconcileOptions {
   /** Only tell what is wrong. Default false. */
   dryRun?: boolean | undefined
@@ -40,6 +42,7 @@ export interface ReconcileOptions {
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
 }
 
+/** What was looked at, found and mended. */
 export interface Reconciled {
   dryRun: boolean
   seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'blocks' | 'files', number>
