@@ -88,6 +88,22 @@ test('an export that was cut short brings nothing', async () => {
   })
 })
 
+test('what has no name is exported without one', async () => {
+  await withServers(async (from, to, dir) => {
+    const form = new FormData()
+    form.append('file', new Blob(['nameless']), '')
+    const headers = { authorization: `Bearer ${from.key}` }
+    const made = await fetch(`${from.url}/api/v3/files`, { method: 'POST', headers, body: form })
+    const { cid, name } = (await made.json()) as { cid: string; name: string }
+    expect(name).toBe(cid)
+    const file = join(dir, 'nameless.car')
+    await run(from, 'export', cid, '--out', file)
+    // As text it is there once: as the CID of the record, not as its name as well.
+    expect((await readFile(file, 'latin1')).split(cid)).toHaveLength(2)
+    expect((await run(to, 'import', file)).code).toBe(0)
+  })
+})
+
 test('what to export has to be said', async () => {
   await withTempDir(async dir => {
     await using server = await serveEngine(join(dir, 'data'))

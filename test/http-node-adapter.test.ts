@@ -114,6 +114,31 @@ describe('translation', () => {
   })
 })
 
+test('a client that closes its side once it has asked is answered', async () => {
+  const api: ApiHandler = async ({ body }) => {
+    const read = await bodyText(body)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    return text(200, `read ${read}`)
+  }
+  const port = await serve({ api })
+  const { socket, until } = await raw(port)
+  socket.end('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody')
+  await until('read body')
+  await once(socket, 'close')
+})
+
+test('a request of HTTP/1.1 without a Host is refused in JSON, one of 1.0 is not', async () => {
+  const port = await serve({ api: async () => text(200, 'answered') })
+  const first = await raw(port)
+  first.socket.write('GET / HTTP/1.1\r\n\r\n')
+  await first.until('}')
+  expect(first.received()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+  expect(JSON.parse(first.received().split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'VALIDATION' })
+  const second = await raw(port)
+  second.socket.write('GET / HTTP/1.0\r\n\r\n')
+  await second.until('answered')
+})
+
 describe('bodies', () => {
   test('an answer that comes before the body is whole is readable, and the connection then closes', async () => {
     const port = await serve({ api: async () => text(413, 'too large') })

@@ -33,13 +33,18 @@ export function createServer(
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
+    // What Node would answer has no body; see below.
+    requireHostHeader: false,
   })
+  // A client may close its side once it has asked. That it has closed both is found when it is written to.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = maxConnections + Math.ceil(maxConnections * SURPLUS_SHARE)
   server.on('connection', socket => connections.add(socket))
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void): void => {
     connections.answering(incoming.socket, outgoing)
     if (connections.isSurplus(incoming.socket)) refuseSurplus(outgoing)
+    else if (lacksHost(incoming)) refuse(outgoing, 400, 'VALIDATION', 'a request of HTTP/1.1 needs a Host header')
     else exchange(incoming, outgoing, invite)
   }
   server.on('request', (incoming, outgoing) => answer(incoming, outgoing))
@@ -59,14 +64,21 @@ function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
 }
 
 function refuseSurplus(outgoing: ServerResponse): void {
-  const message = 'the node has as many connections as it can serve'
-  const body = JSON.stringify({ error: 'Service Unavailable', message, code: 'UNAVAILABLE' })
-  outgoing.writeHead(503, {
+  outgoing.setHeader('retry-after', String(RETRY_SECONDS))
+  refuse(outgoing, 503, 'UNAVAILABLE', 'the node has as many connections as it can serve')
+}
+
+function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && headers.host === undefined
+}
+
+function refuse(outgoing: ServerResponse, status: number, code: string, message: string): void {
+  const body = JSON.stringify({ error: http.STATUS_CODES[status], message, code })
+  outgoing.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     'access-control-allow-origin': '*',
     'x-content-type-options': 'nosniff',
     'content-length': String(Buffer.byteLength(body)),
-    'retry-after': String(RETRY_SECONDS),
     connection: 'close',
   })
   outgoing.end(body)

@@ -13,6 +13,11 @@ function iso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString()
 }
 
+/** Clients declare a name that is always there: what has none is called by its path, or its CID. */
+function shownName({ name, cid }: PinRecord, path: string | null = null): string {
+  return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
+}
+
 /** The answer to an upload; the contract's fields come first here and below. */
 export function presentUpload(record: PinRecord): object {
   return {
@@ -22,7 +27,7 @@ export function presentUpload(record: PinRecord): object {
     createdAt: iso(record.createdAt),
     status: record.status,
     uploadId: record.uploadId,
-    name: record.name,
+    name: shownName(record),
     size: record.size,
     type: record.type,
   }
@@ -45,7 +50,7 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): obj
   return {
     ...presentUpload(record),
     dagCid: record.cid,
-    filename: record.name ?? record.cid,
+    filename: shownName(record),
     files: files.map(({ cid, path, size }) => ({ cid, filename: path.slice(path.lastIndexOf('/') + 1), size, path })),
     total_files: totalFiles,
     total_size: record.size,
@@ -90,7 +95,7 @@ export function presentAllocations(progress: readonly PinProgress[]): object {
   return {
     cid: record.cid,
     clusterId: record.clusterId,
-    name: record.name,
+    name: shownName(record),
     timestamp: iso(statusAt),
     replication_factor: clusters.size,
     nodes: progress.map(presentAllocation),
@@ -110,6 +115,7 @@ export function presentList(page: ListPage): object {
 function presentItem(item: ListItem): object {
   return {
     ...presentUpload(item),
+    name: shownName(item, item.path),
     uploadedAt: iso(item.createdAt),
     originalName: item.originalName,
     customName: item.customName,

@@ -222,7 +222,7 @@ export const uploadAudits: readonly Audit[] = [
       assert.equal(made.cid, await cidOf(''))
       assert.equal(made.size, 0)
       const { json: nameless } = await expectStatus(upload(account, fileForm('nameless', {}, '')), 201)
-      assert.equal(nameless.name, null)
+      assert.equal(nameless.name, nameless.cid)
     },
   },
   {

@@ -37,11 +37,14 @@ async function recordsOf(client: ApiClient, cid: string | undefined): Promise<Ex
   return records.reverse()
 }
 
+/** What has no name is called by its CID in lists. */
 function recordOf(row: JsonObject): ExportedRecord {
   const orNull = (name: string): string | null => textOf(row, name) || null
+  const cid = textOf(row, 'cid')
+  const name = orNull('name')
   return {
-    ...{ cid: textOf(row, 'cid'), type: textOf(row, 'type'), status: textOf(row, 'status') },
-    ...{ clusterId: textOf(row, 'clusterId'), name: orNull('name') },
+    ...{ cid, type: textOf(row, 'type'), status: textOf(row, 'status') },
+    ...{ clusterId: textOf(row, 'clusterId'), name: name === cid ? null : name },
     ...{ originalName: orNull('originalName'), customName: orNull('customName') },
     ...{ expiresAt: orNull('expiresAt'), createdAt: textOf(row, 'createdAt') },
   }

@@ -18,6 +18,7 @@ function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }
 
+const shownName = Type.String({ description: 'its custom, original or own name; its CID where it has none' })
 const upload = {
   cid,
   clusterId,
@@ -25,7 +26,7 @@ const upload = {
   createdAt: instant,
   status: state,
   uploadId: Type.String({ description: 'of this record; URL-safe' }),
-  name: orNull(text),
+  name: shownName,
   size: Type.Integer({ minimum: 0, description: 'content bytes' }),
   type: Type.Enum(['file', 'directory', 'pin']),
 }
@@ -134,7 +135,7 @@ export const ANSWERS = {
   Allocations: Type.Object({
     cid,
     clusterId,
-    name: orNull(text),
+    name: shownName,
     timestamp: instant,
     replication_factor: count,
     nodes: Type.Array(allocation),
