@@ -1,6 +1,6 @@
 import { MemoryBlockstore } from 'blockstore-core'
 import { importer } from 'ipfs-unixfs-importer'
-import type { CID } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
@@ -22,7 +22,7 @@ export interface BackendUnderTest {
 }
 
 /** Somewhere outside, with a file of three chunks, of which some may be out of reach. */
-class Outside implements BlockSource {
+export class Outside implements BlockSource {
   readonly #blocks = new MemoryBlockstore()
   readonly missing = new Set<string>()
   readonly reads: string[] = []
@@ -45,81 +45,111 @@ class Outside implements BlockSource {
 
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 100_000, 'backend')
 
+/** What every backend of clusters has to keep. Each rule gets one that has nothing. */
+export interface BackendRule {
+  name: string
+  run(under: BackendUnderTest): Promise<void>
+}
+
+export const backendRules: readonly BackendRule[] = [
+  {
+    name: 'tells whether it holds a DAG for some record, and reads it',
+    async run({ backend, keep, release, collect }) {
+      const cid = await keep(CONTENT)
+      expect((await backend.status(identityOf(cid))).state).toBe('pinned')
+      const { bytes, blocks } = await dagBytes(backend, cid.toString())
+      expect(blocks.size).toBe(4)
+      expect(bytes).toBeGreaterThan(CONTENT.length)
+      await release(cid)
+      expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
+      expect(await collect()).toBe(0)
+      await expect(backend.reader?.read(cid)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+  },
+  {
+    name: 'keeps a DAG as long as a hold is on it, and repeats of either change nothing',
+    async run({ backend, collect }) {
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      const dag = identityOf(root)
+      const job = { root, source: outside, origins: [], ends: null }
+      await backend.pin({ ...job, hold: 'one' })
+      await backend.pin({ ...job, hold: 'one' })
+      await backend.pin({ ...job, hold: 'two' })
+      expect((await backend.status(dag)).state).toBe('pinned')
+      await backend.unpin('one', dag)
+      await backend.unpin('one', dag)
+      await backend.unpin('never there', dag)
+      expect((await backend.status(dag)).state).toBe('pinned')
+      expect(await collect()).toBe(4)
+      await backend.unpin('two', dag)
+      expect((await backend.status(dag)).state).toBe('unpinned')
+      expect(await collect()).toBe(0)
+    },
+  },
+  {
+    name: 'shares a DAG with the records that need it',
+    async run({ backend, keep, release, collect }) {
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      expect((await keep(CONTENT)).equals(root)).toBe(true)
+      await backend.unpin('one', identityOf(root))
+      expect(await collect()).toBe(4)
+      await backend.pin({ hold: 'two', root, source: outside, origins: [], ends: null })
+      await release(root)
+      expect(await collect()).toBe(4)
+      expect((await backend.status(identityOf(root))).state).toBe('pinned')
+      await backend.unpin('two', identityOf(root))
+      expect(await collect()).toBe(0)
+    },
+  },
+  {
+    name: 'has nothing of a pin that fails',
+    async run({ backend, collect }) {
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      await dagBytes(outside, root.toString())
+      outside.missing.add(outside.reads.at(-1) ?? '')
+      const job = { hold: 'one', root, source: outside, origins: [], ends: null }
+      await expect(backend.pin(job)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+      expect((await backend.status(identityOf(root))).state).toBe('unpinned')
+      expect(await collect()).toBe(0)
+      outside.missing.clear()
+      await backend.pin(job)
+      expect((await backend.status(identityOf(root))).state).toBe('pinned')
+      await backend.unpin('one', identityOf(root))
+      expect(await collect()).toBe(0)
+    },
+  },
+  {
+    name: 'gives blocks that hash to their CIDs, and knows only what it was given',
+    async run({ backend, collect }) {
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      const other = await outside.add(pseudoRandom(1_000, 'never pinned'))
+      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      const needed = [...new Set(outside.reads)]
+      expect(needed).toHaveLength(4)
+      for (const text of needed) {
+        const bytes = await backend.reader?.read(CID.parse(text))
+        expect(Buffer.compare(bytes ?? Buffer.of(), await outside.read(CID.parse(text))), text).toBe(0)
+      }
+      expect((await backend.status(identityOf(other))).state).toBe('unpinned')
+      await expect(backend.reader?.read(other)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await backend.unpin('one', identityOf(root))
+      expect(await collect()).toBe(0)
+    },
+  },
+]
+
 /** What holds for any backend of clusters. */
 export function describeBackend(
   name: string,
   withBackend: (run: (under: BackendUnderTest) => Promise<void>) => Promise<void>,
 ) {
   describe(`cluster backend: ${name}`, () => {
-    test('tells whether it holds a DAG for some record, and reads it', async () => {
-      await withBackend(async ({ backend, keep, release, collect }) => {
-        const cid = await keep(CONTENT)
-        expect((await backend.status(identityOf(cid))).state).toBe('pinned')
-        const { bytes, blocks } = await dagBytes(backend, cid.toString())
-        expect(blocks.size).toBe(4)
-        expect(bytes).toBeGreaterThan(CONTENT.length)
-        await release(cid)
-        expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
-        expect(await collect()).toBe(0)
-        await expect(backend.reader?.read(cid)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-      })
-    })
-
-    test('keeps a DAG as long as a hold is on it, and repeats of either change nothing', async () => {
-      await withBackend(async ({ backend, collect }) => {
-        const outside = new Outside()
-        const root = await outside.add(CONTENT)
-        const dag = identityOf(root)
-        const job = { root, source: outside, origins: [], ends: null }
-        await backend.pin({ ...job, hold: 'one' })
-        await backend.pin({ ...job, hold: 'one' })
-        await backend.pin({ ...job, hold: 'two' })
-        expect((await backend.status(dag)).state).toBe('pinned')
-        await backend.unpin('one', dag)
-        await backend.unpin('one', dag)
-        await backend.unpin('never there', dag)
-        expect((await backend.status(dag)).state).toBe('pinned')
-        expect(await collect()).toBe(4)
-        await backend.unpin('two', dag)
-        expect((await backend.status(dag)).state).toBe('unpinned')
-        expect(await collect()).toBe(0)
-      })
-    })
-
-    test('shares a DAG with the records that need it', async () => {
-      await withBackend(async ({ backend, keep, release, collect }) => {
-        const outside = new Outside()
-        const root = await outside.add(CONTENT)
-        await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
-        expect((await keep(CONTENT)).equals(root)).toBe(true)
-        await backend.unpin('one', identityOf(root))
-        expect(await collect()).toBe(4)
-        await backend.pin({ hold: 'two', root, source: outside, origins: [], ends: null })
-        await release(root)
-        expect(await collect()).toBe(4)
-        expect((await backend.status(identityOf(root))).state).toBe('pinned')
-        await backend.unpin('two', identityOf(root))
-        expect(await collect()).toBe(0)
-      })
-    })
-
-    test('has nothing of a pin that fails', async () => {
-      await withBackend(async ({ backend, collect }) => {
-        const outside = new Outside()
-        const root = await outside.add(CONTENT)
-        await dagBytes(outside, root.toString())
-        outside.missing.add(outside.reads.at(-1) ?? '')
-        const job = { hold: 'one', root, source: outside, origins: [], ends: null }
-        await expect(backend.pin(job)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-        expect((await backend.status(identityOf(root))).state).toBe('unpinned')
-        expect(await collect()).toBe(0)
-        outside.missing.clear()
-        await backend.pin(job)
-        expect((await backend.status(identityOf(root))).state).toBe('pinned')
-        await backend.unpin('one', identityOf(root))
-        expect(await collect()).toBe(0)
-      })
-    })
+    test.each(backendRules)('$name', ({ run }) => withBackend(run))
   })
 }
 

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import { backendRules, describeBackend } from './backend.suite.ts'
+import { type MemoryParts, memoryBackend } from './memory-backend.ts'
+
+describeBackend('in memory', run => run(memoryBackend()))
+
+type Broken = (right: MemoryParts) => Partial<ClusterBackend>
+
+/** Backends that are wrong in one thing each, and words of the rules that find it out. */
+const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
+  [
+    'says pinned and has nothing',
+    () => ({ pin: async () => undefined, status: async () => ({ state: 'pinned', allocations: [] }) }),
+    [/^tells whether/, /^has nothing of a pin that fails/, /^gives blocks/],
+  ],
+  [
+    'says pinned of whatever it is asked',
+    () => ({ status: async () => ({ state: 'pinned', allocations: [] }) }),
+    [/^tells whether/, /^keeps a DAG as long/, /^gives blocks/],
+  ],
+  [
+    'forgets a DAG with the first of its holds',
+    ({ backend, held }) => ({
+      unpin: async (hold, dag) => {
+        const { root } = held.get(hold) ?? {}
+        for (const [other, kept] of held) if (kept.root === root) held.delete(other)
+        await backend.unpin(hold, dag)
+      },
+    }),
+    [/^keeps a DAG as long/, /^shares a DAG/],
+  ],
+  [
+    'forgets what it has been given',
+    ({ backend, blocks }) => ({
+      pin: async job => {
+        await backend.pin(job)
+        blocks.delete([...blocks.keys()].at(-1) ?? '')
+      },
+    }),
+    [/^tells whether/, /^keeps a DAG as long/, /^gives blocks/],
+  ],
+  [
+    'takes a repeated pin for another one',
+    ({ backend, held }) => ({
+      pin: job => backend.pin(held.has(job.hold) ? { ...job, hold: `${job.hold} again` } : job),
+    }),
+    [/^keeps a DAG as long/],
+  ],
+  ['never lets go', () => ({ unpin: async () => undefined }), [/^keeps a DAG as long/, /^shares a DAG/]],
+  [
+    'keeps what has come of a pin that failed',
+    ({ backend, held, blocks }) => ({
+      pin: async job => {
+        const kept = new Map<string, Uint8Array>()
+        const source: BlockSource = {
+          read: async cid => {
+            const bytes = (await job.source?.read(cid)) ?? Buffer.of()
+            kept.set(cid.toString(), bytes)
+            return bytes
+          },
+        }
+        await backend.pin({ ...job, source }).catch((error: unknown) => {
+          for (const [key, bytes] of kept) blocks.set(key, bytes)
+          held.set(`half of ${job.root}`, { root: '', blocks: kept })
+          throw error
+        })
+      },
+    }),
+    [/^has nothing of a pin that fails/],
+  ],
+  [
+    'says that a pin has failed as if it had not',
+    ({ backend }) => ({ pin: job => backend.pin(job).catch(() => undefined) }),
+    [/^has nothing of a pin that fails/],
+  ],
+  [
+    'gives other bytes',
+    ({ backend }) => ({
+      reader: {
+        read: async cid => {
+          const bytes = Uint8Array.from((await backend.reader?.read(cid)) ?? [])
+          const last = bytes.length - 1
+          // Nodes with links are smaller.
+          if (bytes.length > 100_000) bytes[last] = (bytes[last] ?? 0) ^ 1
+          return bytes
+        },
+      },
+    }),
+    [/^gives blocks/],
+  ],
+]
+
+describe('the rules find out a backend that', () => {
+  test.each(wrong)('%s', async (_, broken, rules) => {
+    const failed: string[] = []
+    for (const { name, run } of backendRules) {
+      await run(memoryBackend(broken)).catch(() => failed.push(name))
+    }
+    for (const rule of rules) {
+      const isFound = failed.some(name => rule.test(name))
+      expect(isFound, `${rule} in ${failed.join('; ')}`).toBe(true)
+    }
+  })
+})
