@@ -22,6 +22,7 @@ import { provideFetches } from './wiring/provide-fetches.ts'
 import { provideGateway } from './wiring/provide-gateway.ts'
 import { provideHttp } from './wiring/provide-http.ts'
 import { providePins } from './wiring/provide-pins.ts'
+import { provideRemotes, startRemotes } from './wiring/provide-remotes.ts'
 import { provideUpkeep } from './wiring/provide-upkeep.ts'
 import { publicClusters } from './wiring/public-clusters.ts'
 import { openStores, type Stores } from './wiring/stores.ts'
@@ -45,6 +46,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     clock = systemClock,
     fileSystem,
     threadPoolSize,
+    environment = {},
     ...given
   } = options ?? {}
   if (typeof dataDir !== 'string' || dataDir === '') {
@@ -57,6 +59,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     clusters,
     importRoots: config.importRoots,
     logger,
+    clock,
+    environment,
     fileSystem,
   })
   let node: NetworkNode | null = null
@@ -77,6 +81,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
     provideUpkeep(parts)
+    provideRemotes(parts, stores)
     provideHttp(parts, config)
     warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
     provideGateway(parts, config, { dataDir: resolve(dataDir), ...(fileSystem && { fileSystem }) })
@@ -88,6 +93,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.network, { fetcher: node, peerCount: () => peers?.peerCount() ?? 0 })
     parts.get(T.sweeper).start()
     parts.get(T.accountRemoval).wake()
+    startRemotes(parts)
     const endUse = node === null ? () => undefined : await useNetwork(parts, node)
     for (const reserve of parts.get(T.reserves).values()) reserve.start()
     return startedEngine(parts, stores, resolve(dataDir), { node, endUse })
@@ -113,6 +119,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
     await parts.get(T.fetchScheduler).stop()
+    await parts.get(T.placementRunner).stop()
     endUse()
     await node?.stop()
     await parts.get(T.accountRemoval).stop()

@@ -159,6 +159,8 @@ class BlockCopies {
     if (has) {
       this.#copied.blocks++
       this.#copied.bytes += block.size
+    } else if (source?.isCache === true) {
+      // The node that keeps the cluster has it.
     } else if (this.#copied.missing.length < MOST_MISSING) {
       this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString())
     }

@@ -2,6 +2,9 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import type { DagIdentity } from '../domain/cid.ts'
 
+/** By what a node says that a request comes from it: what one node keeps for another goes no further. */
+export const NODE_HEADER = 'holdfast-node'
+
 /** A DAG that a backend is to keep. */
 export interface PinJob {
   /** Under what it is kept: an id that means nothing to the backend, and that it is told when it may let go. */
@@ -26,6 +29,12 @@ export interface BackendStatus {
 }
 
 /**
+ * Asked by a backend immediately before it sends what cannot be taken back: false if the content has come to be needed,
+ * and nothing is to be sent.
+ */
+export type MayUnpin = () => Promise<boolean>
+
+/**
  * What keeps the content of one or more clusters, in this process or elsewhere. Every call may be made again: what is
  * kept under a hold already is kept, and a hold that is gone is let go.
  */
@@ -35,7 +44,7 @@ export interface ClusterBackend {
   /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
   pin(job: PinJob): Promise<void>
   /** Lets go of a hold; the DAG goes, in time, with its last one. */
-  unpin(hold: string, root: DagIdentity, signal?: AbortSignal): Promise<void>
+  unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /** Null if what it keeps cannot be read through it. */
   readonly reader: BlockSource | null

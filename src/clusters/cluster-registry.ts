@@ -34,6 +34,7 @@ export class ClusterRegistry {
   readonly #defaultCluster: string
   /** By backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
+  readonly #elsewhere: ReadonlySet<string>
   #publicUrl: string
 
   /** @param backends by cluster id, for clusters that do not share the default one */
@@ -42,6 +43,8 @@ export class ClusterRegistry {
     defaultCluster: string
     defaultBackend: StagingBackend
     backends: ReadonlyMap<string, ClusterBackend>
+    /** Ids of the clusters that are kept elsewhere. */
+    elsewhere?: ReadonlySet<string> | undefined
     publicUrl: string
   }) {
     this.#definitions = new Map(options.clusters.map(cluster => [cluster.id, cluster]))
@@ -54,6 +57,7 @@ export class ClusterRegistry {
         return reader === null ? [] : [[backend.id, reader] as const]
       }),
     )
+    this.#elsewhere = options.elsewhere ?? new Set()
     this.#publicUrl = options.publicUrl
   }
 
@@ -108,6 +112,11 @@ export class ClusterRegistry {
   /** What a backend is read through, every block checked; null if it cannot be read, or is not one of these. */
   readerOf(backendId: number): BlockSource | null {
     return this.#readers.get(backendId) ?? null
+  }
+
+  /** Whether another node keeps a cluster's content. */
+  isElsewhere(clusterId: string): boolean {
+    return this.#elsewhere.has(clusterId)
   }
 
   /** The backends of clusters whose content is kept block by block in this process, by cluster id. */

@@ -77,8 +77,24 @@ export class BlockFiles {
     return dirname(path)
   }
 
+  /** Whether the bytes of a block may lie elsewhere, from where {@link read} then gets them. */
+  get isCache(): boolean {
+    return false
+  }
+
   /** The block's first `size` bytes; fewer if the file is shorter, null if there is none. */
-  async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
+  read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
+    return this.stored(multihash, size)
+  }
+
+  /** Has the bytes of a block on this disk, to stay, before a root that needs it is complete. */
+  async bring(_multihash: Uint8Array, _size: number): Promise<void> {}
+
+  /** Removes what need not be on this disk. */
+  async trim(): Promise<void> {}
+
+  /** What {@link read} tells, of this disk alone. */
+  async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {
       return await this.fileSystem.read(this.pathOf(multihash), size)
     } catch (error) {

@@ -3,7 +3,7 @@ import type { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { matches, sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { BlockRow, BlockTable, StoredBlock } from '../ledger/block-table.ts'
@@ -119,10 +119,12 @@ export class BlockStore {
       if (!claim.inline && (await this.#isDamaged(multihash, bytes))) {
         const write = this.#write(key, claim.blockId, cid, bytes)
         await write.renamed
-        this.#options.onHealed(cid)
+        if (!this.#options.files.isCache) this.#options.onHealed(cid)
         return { added, isNew: false, durable: write.durable }
       }
-      return { added, isNew: claim.outcome === 'stored', durable: Promise.resolve() }
+      // It may be there by a write that is not durable yet.
+      const durable = this.#writing.get(key)?.durable ?? Promise.resolve()
+      return { added, isNew: claim.outcome === 'stored', durable }
     }
   }
 
@@ -139,8 +141,11 @@ export class BlockStore {
   }
 
   /** Notes that a root needs a block which is here already. Null if it is not. */
-  adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
-    return this.#ledger.adopt(rootId, this.backendId, cid.multihash.bytes)
+  async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
+    const { bytes: multihash } = cid.multihash
+    const adopted = await this.#ledger.adopt(rootId, this.backendId, multihash)
+    if (adopted !== null) await this.#options.files.bring(multihash, adopted.size)
+    return adopted
   }
 
   has(cid: CID): boolean {
@@ -156,18 +161,22 @@ export class BlockStore {
   /**
    * The bytes of a block, of the length that the ledger knows, and with `verify` of the right hash.
    *
-   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong.
+   * @param options `here` if what lies elsewhere is not to be got
+   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong;
+   * what getting them from elsewhere throws
    */
-  async get(cid: CID, options: { verify?: boolean } = {}): Promise<Uint8Array> {
+  async get(cid: CID, options: { verify?: boolean; here?: boolean } = {}): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const { bytes: multihash } = cid.multihash
     const found = this.#blocks.find(this.backendId, multihash)
     if (found === undefined || found.state === 'deleting') {
       throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
     }
-    const bytes = await this.#read(multihash, found).catch((error: unknown) => {
+    const bytes = await this.#read(multihash, found, options.here === true).catch((error: unknown) => {
+      if (isHoldfastError(error)) throw error
       return this.#damaged(cid, `cannot be read: ${fileErrorCode(error) ?? 'unknown error'}`, error)
     })
+    if (bytes === null && this.#options.files.isCache) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
     if (bytes === null) return this.#damaged(cid, 'is missing')
     if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
     if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
@@ -252,14 +261,15 @@ export class BlockStore {
   }
 
   /** Null where there are no bytes. */
-  async #read(multihash: Uint8Array, block: BlockRow): Promise<Uint8Array | null> {
+  async #read(multihash: Uint8Array, block: BlockRow, here: boolean): Promise<Uint8Array | null> {
     if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
-    return this.#options.files.read(multihash, block.size)
+    const { files } = this.#options
+    return here ? files.stored(multihash, block.size) : files.read(multihash, block.size)
   }
 
   /** Whether a file is not what it should be; one that cannot be read at all is not. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
-    const stored = await this.#options.files.read(multihash, bytes.length).catch((error: unknown) => {
+    const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
       if (isShortage(error)) throw error
       return null
     })

@@ -95,7 +95,7 @@ export class Verifier {
     const store = this.#stores.get(block.backendId)
     if (store === undefined) return `block ${cid} is in a data directory that no cluster has`
     try {
-      await store.get(cid, { verify: true })
+      await store.get(cid, { verify: true, here: true })
       return null
     } catch (error) {
       // Gone is not damaged: it may have been collected since the batch was read.

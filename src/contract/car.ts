@@ -1,3 +1,4 @@
+import { NODE_HEADER } from '../clusters/cluster-backend.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { FormRequest } from '../http/multipart.ts'
@@ -27,12 +28,13 @@ export class CarRoutes {
   /** POST /files/car: the CAR as the body, or as the part `file` of a form. */
   import = async (context: AuthenticatedContext): Promise<ApiResponse> => {
     const target = new RequestTarget(context)
-    await target.check(this.#pins, context.principal.account.id)
+    const fromNode = context.request.header(NODE_HEADER) !== undefined
+    await target.check(this.#pins, context.principal.account.id, fromNode)
     const type = mediaType(context)
     if (type !== CAR_TYPE && type !== 'multipart/form-data') {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
-    const options = optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0))
+    const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), fromNode }
     return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
       const outcome = await (type === CAR_TYPE
         ? this.#pins.importCar(body, { ...options, signal })

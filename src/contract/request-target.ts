@@ -17,9 +17,9 @@ export class RequestTarget {
   }
 
   /** Refuses, before the body is read, what can be refused by then. Throws `CLUSTER_NOT_ALLOWED`. */
-  async check(pins: Pins, accountId: string): Promise<void> {
+  async check(pins: Pins, accountId: string, fromNode = false): Promise<void> {
     const cluster = this.cluster()
-    if (cluster !== undefined) await pins.checkTarget(accountId, { cluster })
+    if (cluster !== undefined) await pins.checkTarget(accountId, { cluster, fromNode })
   }
 }
 

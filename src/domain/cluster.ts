@@ -6,6 +6,23 @@ export interface GatewayDefinition {
   url?: string
 }
 
+/** A cluster that another Holdfast keeps, over its HTTP contract. One of `keyFile` and `keyEnv` is needed. */
+export interface HoldfastBackendDefinition {
+  type: 'holdfast'
+  /** The base of its contract, such as `https://pins.example.org/api/v3`. */
+  url: string
+  /** What the cluster is called there. */
+  cluster: string
+  /** A file with a key of an account there that is used for nothing else. */
+  keyFile?: string
+  /** The environment variable that has the key. */
+  keyEnv?: string
+  /** Its trustless gateway; default: that of `url`'s server. */
+  gateway?: string
+  /** Bytes of the cluster's content that stay on this disk to be read again. Default 1,073,741,824 (1 GiB). */
+  cacheBytes?: number
+}
+
 /** A cluster as it is configured. */
 export interface ClusterDefinition {
   id: string
@@ -16,6 +33,8 @@ export interface ClusterDefinition {
   gateways: readonly GatewayDefinition[]
   /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
   dataDir?: string
+  /** Who keeps the cluster's content, if not this node. What has still to get there is kept here meanwhile. */
+  backend?: HoldfastBackendDefinition
 }
 
 /** Where requests go that name no cluster. */

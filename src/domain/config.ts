@@ -1,7 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
-import { DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { type ClusterDefinition, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { clusterSchema } from './cluster-schema.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
 import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS } from './plan.ts'
@@ -32,20 +33,6 @@ const planSchema = Type.Object(
     pageLimit: Type.Optional(Type.Object({ default: count, max: count }, closed)),
     rateLimit,
     accountRateLimit: rateLimit,
-  },
-  closed,
-)
-
-const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text, url: Type.Optional(text) }, closed)
-
-const clusterSchema = Type.Object(
-  {
-    id: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
-    label: Type.Optional(Type.String()),
-    region: Type.Optional(Type.String()),
-    country: Type.Optional(orNull(Type.String())),
-    gateways: Type.Optional(Type.Array(gatewaySchema)),
-    dataDir: Type.Optional(text),
   },
   closed,
 )
@@ -211,6 +198,8 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
   }
   check('publicUrl', config.publicUrl)
   config.clusters?.forEach((cluster, i) => {
+    check(`clusters.${i}.backend.url`, cluster.backend?.url)
+    check(`clusters.${i}.backend.gateway`, cluster.backend?.gateway)
     cluster.gateways.forEach((gateway, j) => {
       check(`clusters.${i}.gateways.${j}.publicUrl`, gateway.publicUrl)
       check(`clusters.${i}.gateways.${j}.url`, gateway.url)
@@ -222,6 +211,19 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   const ids = clusterIds(config)
   ids.forEach((id, i) => {
     if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
+  })
+  config.clusters?.forEach(({ dataDir, backend }, i) => {
+    if (backend === undefined) return
+    const path = `clusters.${i}.backend`
+    if (dataDir !== undefined) fail(path, 'and dataDir exclude each other')
+    if ((backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
+      fail(path, 'needs either keyFile or keyEnv')
+    }
+    const isSame = (other: ClusterDefinition): boolean =>
+      other.backend?.cluster === backend.cluster &&
+      withoutTrailingSlashes(other.backend.url) === withoutTrailingSlashes(backend.url)
+    // Each would remove there what the other needs.
+    if (config.clusters?.findIndex(isSame) !== i) fail(path, 'names the same cluster as another one')
   })
   const fallback = config.defaultCluster ?? DEFAULT_CLUSTER
   if (ids.includes(fallback)) return

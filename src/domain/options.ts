@@ -132,6 +132,8 @@ export interface EngineOptions extends EngineConfig {
   logger?: Logger
   metrics?: Metrics
   clock?: Clock
+  /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
+  environment?: Readonly<Record<string, string | undefined>>
   /** What blocks are written and read with instead of `node:fs`. The databases keep to `node:fs`. */
   fileSystem?: FileSystem
   /**

@@ -31,7 +31,8 @@ const COLUMNS = 'b.id, b.size, b.state, b.inline'
 export class BlockTable {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
-  readonly #findLive: Statement<[Uint8Array, number], HeldBlock>
+  readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
+  readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
   readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
   readonly #putBytes: Statement<[number, Uint8Array], unknown>
@@ -58,8 +59,9 @@ export class BlockTable {
     this.#findLive = db.prepare(`
       SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil
       FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
+      WHERE b.multihash = ? AND b.backend_id = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
       LIMIT 1`)
+    this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#bytes = db.prepare('SELECT bytes FROM small_blocks WHERE block_id = ?')
     this.#insert = db.prepare('INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)')
     this.#putBytes = db.prepare('INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)')
@@ -105,9 +107,19 @@ export class BlockTable {
     return this.#get.get(blockId)
   }
 
-  /** The block as some record that is live at `now` needs it, on whichever backend. */
-  findLive(multihash: Uint8Array, now: number): HeldBlock | undefined {
-    return this.#findLive.get(multihash, now)
+  /**
+   * The block as some record that is live at `now` needs it, on whichever backend.
+   *
+   * @param last backends that are looked at after all others
+   */
+  findLive(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
+    const backends = this.#backendsOf.all(multihash)
+    const inOrder = [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
+    for (const { backendId } of inOrder) {
+      const live = this.#findLive.get(multihash, backendId, now)
+      if (live !== undefined) return live
+    }
+    return undefined
   }
 
   /** The bytes of an inline block. */

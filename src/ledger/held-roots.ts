@@ -21,7 +21,11 @@ export class HeldRoots {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
 
-  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue) {
+  readonly #elsewhere: ReadonlySet<number>
+
+  /** @param elsewhere backends that are asked only for what no other has, so that no two nodes ask each other */
+  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, elsewhere: ReadonlySet<number> = new Set()) {
+    this.#elsewhere = elsewhere
     this.#roots = roots
     this.#blocks = blocks
     this.#queue = queue
@@ -42,11 +46,11 @@ export class HeldRoots {
    * elsewhere only the roots are known here.
    */
   locate(multihash: Uint8Array, now: number): HeldPlace | null {
-    const block = this.#blocks.findLive(multihash, now)
+    const block = this.#blocks.findLive(multihash, now, this.#elsewhere)
     const place = block ?? this.#roots.findLive(multihash, now)
     if (place === undefined) return null
     const { backendId, rootId, liveUntil } = place
-    return { backendId, rootId, liveUntil, isLocal: block !== undefined }
+    return { backendId, rootId, liveUntil, isLocal: block !== undefined && !this.#elsewhere.has(backendId) }
   }
 
   /** Bytes of a block that is here; null otherwise. */

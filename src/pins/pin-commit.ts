@@ -72,6 +72,10 @@ export class PinCommit {
   /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED` */
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const clusterId = this.#clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
+    if (target.fromNode === true && this.#clusters.isElsewhere(clusterId)) {
+      const reason = 'what a node keeps for another goes no further'
+      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that is kept elsewhere: ${reason}`)
+    }
     return { clusterId, expiresAt: this.#timelock.decide(target.timelock, plan, this.#clock.now()) }
   }
 

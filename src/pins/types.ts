@@ -44,6 +44,8 @@ export interface PinTarget {
   cluster?: string | undefined
   /** RFC 3339 date-time, as clients send it. */
   timelock?: string | undefined
+  /** Sent by another node, whose cluster this one keeps: it stays here or is refused, so that it never goes round. */
+  fromNode?: boolean | undefined
 }
 
 /** What a record is called. */

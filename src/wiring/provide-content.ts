@@ -38,7 +38,10 @@ export function provideContent(
   parts.provide(T.blockTable, p => new BlockTable(p.get(T.database)))
   parts.provide(T.rootTable, p => new RootTable(p.get(T.database)))
   parts.provide(T.holds, p => new Holds(p.get(T.database), p.get(T.rootTable)))
-  parts.provide(T.heldRoots, p => new HeldRoots(p.get(T.rootTable), p.get(T.blockTable), p.get(T.writes)))
+  parts.provide(T.heldRoots, p => {
+    const elsewhere = new Set(p.get(T.remoteBackends).keys())
+    return new HeldRoots(p.get(T.rootTable), p.get(T.blockTable), p.get(T.writes), elsewhere)
+  })
   parts.provide(T.ledger, p => new Ledger(p.get(T.blockTable), p.get(T.rootTable), p.get(T.holds), p.get(T.writes)))
   parts.provide(T.leases, () => new Leases())
   parts.provide(T.reserves, p => {

@@ -36,7 +36,7 @@ export interface PinParts {
 export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
   parts.provide(T.content, p => {
     const ledger = { roots: p.get(T.rootTable), holds: p.get(T.holds), blocks: p.get(T.blockTable) }
-    return sqliteContent(p.get(T.database), p.get(T.writes), ledger)
+    return sqliteContent(p.get(T.database), p.get(T.writes), ledger, new Set(p.get(T.remoteBackends).keys()))
   })
   parts.provide(T.pinChanges, p => new PinChanges(p.get(T.events)))
   parts.provide(T.backends, p => {
@@ -50,6 +50,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
       defaultCluster: config.defaultCluster ?? defaultOf(clusters),
       defaultBackend: backendOf(p, DEFAULT_BACKEND_ID),
       backends,
+      elsewhere: new Set(clusters.flatMap(({ id, backend }) => (backend === undefined ? [] : [id]))),
       publicUrl,
     })
   })

@@ -1,11 +1,15 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Datastore } from 'interface-datastore'
+import type { CID } from 'multiformats/cid'
+import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads } from '../content/block-threads.ts'
+import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
 import { nodeFileSystem, OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { isInside } from '../content/server-directory.ts'
+import type { Clock } from '../domain/clock.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { isDiskFull } from '../domain/disk-full.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -19,6 +23,7 @@ import { clusterDirectories } from './cluster-directories.ts'
 import { ownDataDirectory } from './data-directory.ts'
 import { openDataKey } from './data-key.ts'
 import { keepToOwner } from './permissions.ts'
+import { type Environment, openRemotes, type RemoteCluster } from './remote-clusters.ts'
 import { SecretsFile } from './secrets-file.ts'
 
 /** What an engine has open on disk. */
@@ -31,6 +36,8 @@ export interface Stores {
   blockFiles: ReadonlyMap<number, BlockFiles>
   /** Backend ids of clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
+  /** Clusters that other nodes keep, by id. */
+  remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
   secrets: SecretsFile
   /** With the data directory's own key. */
@@ -43,6 +50,9 @@ export interface StoresOptions {
   clusters: readonly ClusterDefinition[]
   importRoots: readonly string[] | undefined
   logger: Logger
+  clock: Clock
+  /** Where keys of other nodes may be named. */
+  environment: Environment
   fileSystem?: FileSystem | undefined
 }
 
@@ -71,6 +81,8 @@ async function openAll(options: StoresOptions): Promise<Stores> {
   try {
     const owned = await ownDataDirectory(dataDir, options.logger)
     closers.push(() => owned.close())
+    const { clusters: remotes, close: closeRemotes } = await openRemotes(options.clusters, options)
+    closers.push(closeRemotes)
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
@@ -82,24 +94,52 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
     const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
     const ownBackends = new Map<string, number>()
-    for (const { path, backendId, clusterIds } of await clusterDirectories(database, dataDir, options.clusters)) {
+    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, options.clusters))
+    for (const { path, backendId, clusterIds } of directories) {
       for (const id of clusterIds) ownBackends.set(id, backendId)
       const clusterOwned = await ownDataDirectory(path, options.logger)
       closers.push(() => clusterOwned.close())
-      blockFiles.set(backendId, await openBlockFiles(path))
+      const remote = clusterIds.map(id => remotes.get(id)).find(found => found !== undefined)
+      const cache = remote && cacheOf(remote, { path, backendId, database, fileSystem: options.fileSystem })
+      blockFiles.set(backendId, await (cache === undefined ? openBlockFiles(path) : openFiles(cache, path)))
       keepToOwner(path, options.logger)
     }
     keepToOwner(dataDir, options.logger)
-    return { database, datastore, threads, blockFiles, ownBackends, importRoots, secrets, sealing, close }
+    const opened = { database, datastore, threads, blockFiles, ownBackends, remotes }
+    return { ...opened, importRoots, secrets, sealing, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
+/** What has still to get to a cluster elsewhere, and what was used of it, lies in a directory of its own. */
+function withCaches(dataDir: string, clusters: readonly ClusterDefinition[]): ClusterDefinition[] {
+  return clusters.map(cluster =>
+    cluster.backend === undefined ? cluster : { ...cluster, dataDir: join(dataDir, 'clusters', cluster.id) },
+  )
+}
+
+function cacheOf(
+  { reader, cacheBytes }: RemoteCluster,
+  at: { path: string; backendId: number; database: Database; fileSystem: FileSystem | undefined },
+): BlockFiles {
+  const blocks = new PlacedBlocks(at.database)
+  const elsewhere = {
+    fetch: (cid: CID) => reader.read(cid),
+    mayForget: (multihash: Uint8Array) => !blocks.isNeededHere(at.backendId, multihash),
+    sizeOf: (multihash: Uint8Array) => blocks.sizeOf(at.backendId, multihash),
+    cacheBytes,
+  }
+  return new CachedBlockFiles(at.path, elsewhere, at.fileSystem)
+}
+
 /** Threads know `node:fs` alone: with another file system they do not write. */
 async function blockFilesIn(dataDir: string, threads: BlockThreads, fileSystem?: FileSystem): Promise<BlockFiles> {
-  const files = new BlockFiles(dataDir, fileSystem === undefined ? threads : null, fileSystem)
+  return openFiles(new BlockFiles(dataDir, fileSystem === undefined ? threads : null, fileSystem), dataDir)
+}
+
+async function openFiles(files: BlockFiles, dataDir: string): Promise<BlockFiles> {
   try {
     await files.open()
   } catch (cause) {

@@ -17,6 +17,7 @@ import type { Border } from '../api.ts'
 import type { Backups } from '../backup/backups.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { BlockAudit } from '../content/block-audit.ts'
@@ -51,6 +52,7 @@ import type { PinList } from '../pins/pin-list.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { PinStatusView } from '../pins/pin-status.ts'
 import type { Pinner } from '../pins/pinner.ts'
+import type { PlacementRunner } from '../pins/placement-runner.ts'
 import type { Statistics } from '../pins/statistics.ts'
 import type { Timelock } from '../pins/timelock.ts'
 import type { EngineEvents } from '../pins/types.ts'
@@ -114,6 +116,9 @@ export const T = {
 
   backends: token<ReadonlyMap<number, StagingBackend>>('backends'),
   clusters: token<ClusterRegistry>('clusters'),
+  /** Backends that are elsewhere, by number. */
+  remoteBackends: token<ReadonlyMap<number, ClusterBackend>>('remoteBackends'),
+  placementRunner: token<PlacementRunner>('placementRunner'),
 
   pinChanges: token<PinChanges>('pinChanges'),
   timelock: token<Timelock>('timelock'),

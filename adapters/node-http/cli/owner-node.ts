@@ -163,7 +163,7 @@ async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags']
     throw new HoldfastError('NOT_FOUND', `${dataDir} is not a data directory`, { cause })
   })
   const network = { ...config.network, enabled: false }
-  return createEngine({ ...config, network, dataDir }).catch((error: unknown) => {
+  return createEngine({ ...config, network, dataDir, environment: process.env }).catch((error: unknown) => {
     if (!isHoldfastError(error, 'DATA_DIR_IN_USE')) throw error
     const advice = "leave --data-dir out and give the owner's key in HOLDFAST_API_KEY (and --api, unless it is here)"
     throw new HoldfastError('DATA_DIR_IN_USE', `${error.message}: to ask that one, ${advice}`, { cause: error })

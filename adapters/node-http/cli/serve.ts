@@ -33,7 +33,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   // A server takes part in the network unless it is told not to; an embedded engine only if it is told to.
   const network = { enabled: true, ...config.network }
   const metrics = new PrometheusMetrics()
-  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics })
+  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
   try {
     const server = createServer(engine, { metrics, ...settings.metricsReaders })
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.

@@ -1,0 +1,69 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import { varint } from 'multiformats'
+import type { CID } from 'multiformats/cid'
+import type { BlockSource } from '../../content/block-source.ts'
+import { hasLinks, newLinks } from '../../content/dag-walk.ts'
+import { dagKey, HASH } from '../../domain/cid.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+
+/** Blocks that are being read ahead of the one that is sent. */
+const AHEAD = 8
+
+export interface CarOptions {
+  signal: AbortSignal
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
+}
+
+/**
+ * A CAR, version 1, of a whole DAG, each block once.
+ *
+ * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block; what else reading throws
+ */
+export async function* carBytes(
+  root: CID,
+  source: BlockSource,
+  { signal, onProgress }: CarOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const header = dagCbor.encode({ version: 1, roots: [root] })
+  yield Buffer.concat([varintOf(header.length), header])
+  const seen = new Set([dagKey(root)])
+  // The newest first: the frontier then stays as small as the DAG is deep.
+  const frontier = [root]
+  const reads: Array<{ cid: CID; bytes: Promise<Uint8Array> }> = []
+  const progress = { blocks: 0, bytes: 0 }
+  for (;;) {
+    while (reads.length < AHEAD) {
+      const cid = frontier.pop()
+      if (cid === undefined) break
+      const bytes = readFrom(source, cid)
+      // Whoever comes to it is told.
+      bytes.catch(() => undefined)
+      reads.push({ cid, bytes })
+    }
+    const next = reads.shift()
+    if (next === undefined) return
+    const bytes = await next.bytes
+    signal.throwIfAborted()
+    if (hasLinks(next.cid)) frontier.push(...(await newLinks(next.cid, bytes, seen, signal)))
+    if (next.cid.multihash.code === HASH.identity) continue
+    progress.blocks++
+    progress.bytes += bytes.length
+    yield Buffer.concat([varintOf(next.cid.bytes.length + bytes.length), next.cid.bytes])
+    yield bytes
+    onProgress?.({ ...progress })
+  }
+}
+
+async function readFrom(source: BlockSource, cid: CID): Promise<Uint8Array> {
+  if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+  try {
+    return await source.read(cid)
+  } catch (error) {
+    if (!isHoldfastError(error, 'NOT_FOUND')) throw error
+    throw new HoldfastError('CID_NOT_FOUND', `not all is here: ${error.message}`, { cause: error })
+  }
+}
+
+function varintOf(value: number): Uint8Array {
+  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
+}

@@ -1,0 +1,203 @@
+import type { CID } from 'multiformats/cid'
+import Type from 'typebox'
+import { Value } from 'typebox/value'
+import type { BlockSource } from '../../content/block-source.ts'
+import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import type { SendHttp } from '../../network/http-client.ts'
+import { type BackendStatus, type ClusterBackend, type MayUnpin, NODE_HEADER, type PinJob } from '../cluster-backend.ts'
+import { carBytes } from './car-bytes.ts'
+
+const CAR_TYPE = 'application/vnd.ipld.car'
+const PAGE = 100
+/** Pages of records of one content that are looked through. */
+const MOST_PAGES = 10
+/** What a record is called that no hold is for any more, while another hold keeps the content. */
+const RELEASED = 'released'
+
+const uploadsSchema = Type.Object({
+  uploads: Type.Array(
+    Type.Object({
+      uploadId: Type.String(),
+      cid: Type.String(),
+      clusterId: Type.String(),
+      status: Type.Union([
+        Type.Literal('queued'),
+        Type.Literal('pinning'),
+        Type.Literal('pinned'),
+        Type.Literal('failed'),
+      ]),
+      customName: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  pagination: Type.Object({ totalPages: Type.Number() }),
+})
+const errorSchema = Type.Object({ message: Type.String() })
+
+export interface HoldfastBackendOptions {
+  /** Its number in the ledger. */
+  id: number
+  /** The base of the other node's contract: `https://…/api/v3`, without a trailing slash. */
+  url: string
+  /** A key of an account there, with the scopes `files:read`, `files:write` and `files:delete`. */
+  key: string
+  /** What the cluster is called there. */
+  cluster: string
+  /** By what this node's records are known there: unique to it, printable. */
+  mark: string
+  send: SendHttp
+  reader: BlockSource
+}
+
+interface RemoteRecord {
+  uploadId: string
+  status: 'queued' | 'pinning' | 'pinned' | 'failed'
+  /** Null if it does not carry our mark. */
+  hold: string | null
+}
+
+/**
+ * A cluster that another Holdfast keeps, over its HTTP contract. Each hold is a record there that carries our mark;
+ * what does not carry it is neither counted nor removed.
+ */
+export class HoldfastBackend implements ClusterBackend {
+  readonly id: number
+  readonly reader: BlockSource
+  readonly #options: HoldfastBackendOptions
+
+  constructor(options: HoldfastBackendOptions) {
+    this.id = options.id
+    this.reader = options.reader
+    this.#options = options
+  }
+
+  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const own = signal ?? new AbortController().signal
+    const { uploads } = await this.#recordsOf(identityOf(root), own)
+    if (uploads.some(record => record.hold === hold && record.status !== 'failed')) return
+    const { cluster, mark } = this.#options
+    const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
+    let failure: { error: unknown } | null = null
+    const body = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+      try {
+        yield* carBytes(root, source, { signal: own, onProgress })
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
+    }
+    try {
+      await this.#ask('POST', `/files/car?${query}`, { body: body(), type: CAR_TYPE, signal: own })
+    } catch (error) {
+      // Why the body ended is more than that it did.
+      throw failure === null ? error : (failure as { error: unknown }).error
+    }
+  }
+
+  async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
+    const own = signal ?? new AbortController().signal
+    const { uploads, isWhole } = await this.#recordsOf(root, own)
+    const ours = uploads.find(record => record.hold === hold)
+    if (ours === undefined) return
+    // A removal there takes all of the account's records of the content.
+    const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
+    if (mayUnpin !== undefined && !(await mayUnpin())) return
+    own.throwIfAborted()
+    if (isShared) {
+      const body = JSON.stringify({ newName: nameOf(this.#options.mark, RELEASED) })
+      await this.#ask('PUT', `/files/rename/${ours.uploadId}`, { body, type: 'application/json', signal: own })
+      return
+    }
+    const path = `/users/me/uploads/${cidOf(root)}?${new URLSearchParams({ cl: this.#options.cluster })}`
+    try {
+      await this.#ask('DELETE', path, { signal: own })
+    } catch (error) {
+      if (!isHoldfastError(error, 'NOT_FOUND')) throw error
+    }
+  }
+
+  async status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus> {
+    const { uploads } = await this.#recordsOf(root, signal ?? new AbortController().signal)
+    const ours = uploads.filter(({ hold }) => hold !== null && hold !== RELEASED)
+    const states = (['pinned', 'pinning', 'queued', 'failed'] as const).find(state =>
+      ours.some(({ status }) => status === state),
+    )
+    const peer = this.#options.cluster
+    return {
+      state: states ?? 'unpinned',
+      allocations: ours.map(({ status }) => ({ peer, state: status, error: null })),
+    }
+  }
+
+  /** The account's records of a content in the cluster; `isWhole` unless there are more than are looked through. */
+  async #recordsOf(root: DagIdentity, signal: AbortSignal): Promise<{ uploads: RemoteRecord[]; isWhole: boolean }> {
+    const cid = cidOf(root)
+    const uploads: RemoteRecord[] = []
+    for (let page = 1; page <= MOST_PAGES; page++) {
+      const query = new URLSearchParams({ cid: cid.toString(), limit: String(PAGE), page: String(page) })
+      const text = await this.#ask('GET', `/users/me/uploads?${query}`, { signal })
+      const listed = this.#parse(uploadsSchema, text)
+      for (const record of listed.uploads) {
+        if (record.clusterId !== this.#options.cluster || !isSame(record.cid, cid)) continue
+        const { uploadId, status, customName } = record
+        uploads.push({ uploadId, status, hold: holdIn(this.#options.mark, customName) })
+      }
+      if (page >= listed.pagination.totalPages) return { uploads, isWhole: true }
+    }
+    return { uploads, isWhole: false }
+  }
+
+  async #ask(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    { body, type, signal }: { body?: AsyncIterable<Uint8Array> | string; type?: string; signal: AbortSignal },
+  ): Promise<string> {
+    const { url, key, mark, send } = this.#options
+    const headers = {
+      ...{ authorization: `Bearer ${key}`, [NODE_HEADER]: mark },
+      ...(type !== undefined && { 'content-type': type }),
+    }
+    const answer = await send({ method, url: `${url}${path}`, headers, signal, ...(body !== undefined && { body }) })
+    if (answer.status >= 200 && answer.status < 300) return answer.text
+    throw refusal(answer)
+  }
+
+  #parse<T extends typeof uploadsSchema>(schema: T, text: string): Type.Static<T> {
+    try {
+      return Value.Parse(schema, JSON.parse(text))
+    } catch (cause) {
+      throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered what is no answer', { cause })
+    }
+  }
+}
+
+function nameOf(mark: string, hold: string): string {
+  return `${mark} ${hold}`
+}
+
+function holdIn(mark: string, name: string | null): string | null {
+  return name?.startsWith(`${mark} `) === true ? name.slice(mark.length + 1) : null
+}
+
+/** Versions and bases of a CID are the same content. */
+function isSame(text: string, cid: CID): boolean {
+  try {
+    const other = parseCid(text)
+    return other.code === cid.code && Buffer.compare(other.multihash.bytes, cid.multihash.bytes) === 0
+  } catch {
+    return false
+  }
+}
+
+function refusal({ status, text }: { status: number; text: string }): HoldfastError {
+  let said = ''
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Value.Check(errorSchema, value)) said = `: ${value.message.slice(0, 200)}`
+  } catch {
+    // What is not JSON says nothing that can be told.
+  }
+  const code = status === 404 ? 'NOT_FOUND' : 'UNAVAILABLE'
+  return new HoldfastError(code, `the node of the cluster answered ${status}${said}`)
+}

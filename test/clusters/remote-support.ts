@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Engine, EngineOptions } from '../../src/index.ts'
+import { createEngine } from '../../src/index.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { OtherNode } from './other-node.ts'
+
+/** A node with the clusters `near`, its own, and `far`, which another node keeps as `cl1-eu`. */
+export interface TwoNodes {
+  here: Engine
+  there: OtherNode
+  account: string
+  dir: string
+  /** Stops the node and starts it again. */
+  restart(options?: Partial<EngineOptions>): Promise<Engine>
+}
+
+export interface TwoNodesOptions {
+  cacheBytes?: number
+  options?: Partial<EngineOptions>
+}
+
+/** Looks again until something holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 3_000; looks++) {
+    if (await holds()) return
+    await wait(10)
+  }
+  throw new Error(`it never came about: ${what}`)
+}
+
+export function withTwoNodes(
+  run: (nodes: TwoNodes) => Promise<void>,
+  { cacheBytes = 0, options = {} }: TwoNodesOptions = {},
+): Promise<void> {
+  return withTempDir(async dir => {
+    await using there = await new OtherNode(join(dir, 'there')).start()
+    const cluster = { label: '', region: '', country: null, gateways: [] }
+    const backend = { type: 'holdfast' as const, url: there.url, cluster: 'cl1-eu', keyEnv: 'FAR_KEY', cacheBytes }
+    const clusters = [
+      { ...cluster, id: 'near' },
+      { ...cluster, id: 'far', backend },
+    ]
+    const open = (changed: Partial<EngineOptions> = {}): Promise<Engine> =>
+      createEngine({
+        ...{ dataDir: join(dir, 'here'), clusters, defaultCluster: 'near', environment: { FAR_KEY: there.key } },
+        ...options,
+        ...changed,
+      })
+    const nodes: TwoNodes = {
+      ...{ here: await open(), there, account: '', dir },
+      restart: async changed => {
+        await nodes.here.stop()
+        nodes.here = await open(changed)
+        return nodes.here
+      },
+    }
+    try {
+      nodes.account = (await nodes.here.accounts.create({ email: 'a@example.org', plan: 'unlimited' })).id
+      await run(nodes)
+    } finally {
+      await nodes.here.stop()
+    }
+  })
+}
+
+/** How far the newest record of a content is. */
+export async function statusOf({ here, account }: TwoNodes, cid: string): Promise<string> {
+  return (await here.pins.status({ account, cid }))[0]?.record.status ?? 'none'
+}
