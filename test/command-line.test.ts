@@ -5,6 +5,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VERSION } from '../src/domain/version.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from './server-process.ts'
 
 let directory: ReturnType<typeof temporaryDirectory>
@@ -29,6 +30,9 @@ describe('usage', () => {
   test.each<[string[], RegExp]>([
     [[], /^holdfast: a command is needed, see holdfast --help\n$/],
     [['frobnicate'], /^holdfast: unknown command frobnicate, see holdfast --help\n$/],
+    [['uplaod', 'x'], /^holdfast: unknown command uplaod, did you mean upload\?, see holdfast --help\n$/],
+    [['account', 'crate'], /unknown command account crate, did you mean account create\?, see holdfast account --help/],
+    [['help', 'nothing'], /^holdfast: unknown command nothing, see holdfast --help\n$/],
     [['account', 'destroy'], /^holdfast: unknown command account destroy, see holdfast account --help\n$/],
     [['account', 'create', '--plan', 'free'], /^holdfast: --email is needed\n$/],
     [['account', 'create', '--emial', 'x'], /^holdfast: Unknown option '--emial'\n$/],
@@ -56,6 +60,27 @@ describe('usage', () => {
       expect(finished).toMatchObject({ code: 0, stderr: '' })
       expect(finished.stdout).toMatch(new RegExp(`^Usage: holdfast ${levels[i]?.join(' ')}`))
     }
+  })
+
+  test('help explains a command as --help does, and --version tells the version, without loading the engine', async () => {
+    const refuse = `
+      import { registerHooks } from 'node:module'
+      registerHooks({ resolve(specifier, context, next) {
+        if (/src\\/(index|engine)\\.ts$|^better-sqlite3$/.test(specifier)) throw new Error('asked for ' + specifier)
+        return next(specifier, context)
+      } })`
+    const light = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(refuse)}` }
+    for (const topic of [[], ['serve'], ['account', 'create'], ['stats'], ['upload']]) {
+      const [asked, helped] = await Promise.all([
+        runHoldfast([...topic, '--help'], light),
+        runHoldfast(['help', ...topic], light),
+      ])
+      expect(asked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: holdfast/) })
+      expect(helped).toEqual(asked)
+    }
+    expect(await runHoldfast(['--version'], light)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' })
+    // What loads the engine is stopped by this.
+    expect((await runHoldfast(['account', 'list', '--data-dir', dataDir], light)).stderr).toContain('asked for')
   })
 
   test('a bad configuration is named, and holds for every command', async () => {

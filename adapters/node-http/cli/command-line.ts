@@ -1,68 +1,14 @@
-import { isHoldfastError } from '../../../src/index.ts'
-import {
-  createAccount,
-  deleteAccount,
-  disableAccount,
-  disableSecondFactor,
-  enableAccount,
-  endSessions,
-  listAccounts,
-  listSessions,
-  setAccountPassword,
-  setAccountPlan,
-} from './account-commands.ts'
+import { isHoldfastError } from '../../../src/domain/errors.ts'
+import { VERSION } from '../../../src/domain/version.ts'
 import { usageError } from './arguments.ts'
-import { backUp, reconcile, restore } from './backup-commands.ts'
-import { exportPins } from './export-command.ts'
+import { COMMANDS } from './commands.ts'
 import { HELP, type HelpTopic } from './help.ts'
-import { importCar } from './import-command.ts'
-import { createKey, listKeys, revokeKey } from './key-commands.ts'
-import { list } from './list-command.ts'
+import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
-import { accounts, collect, stats, verify } from './owner-commands.ts'
-import { pin } from './pin-command.ts'
-import { serve } from './serve.ts'
 import type { Environment } from './settings.ts'
-import { remove, status } from './status-command.ts'
-import { addTakedown, listTakedowns, removeTakedown } from './takedown-commands.ts'
-import { upload } from './upload-command.ts'
 
-/** Does one command and returns false if help was wanted instead. */
-type Command = (args: readonly string[], env: Environment) => Promise<boolean>
-
-const COMMANDS = new Map<HelpTopic, Command>([
-  ['upload', upload],
-  ['import', importCar],
-  ['export', exportPins],
-  ['ls', list],
-  ['pin', pin],
-  ['status', status],
-  ['rm', remove],
-  ['serve', serve],
-  ['stats', stats],
-  ['gc', collect],
-  ['verify', verify],
-  ['reconcile', reconcile],
-  ['backup', backUp],
-  ['restore', restore],
-  ['accounts', accounts],
-  ['takedown add', addTakedown],
-  ['takedown list', listTakedowns],
-  ['takedown remove', removeTakedown],
-  ['account create', createAccount],
-  ['account list', listAccounts],
-  ['account set-plan', setAccountPlan],
-  ['account set-password', setAccountPassword],
-  ['account disable-2fa', disableSecondFactor],
-  ['account disable', disableAccount],
-  ['account enable', enableAccount],
-  ['account delete', deleteAccount],
-  ['account sessions', listSessions],
-  ['account end-sessions', endSessions],
-  ['key create', createKey],
-  ['key list', listKeys],
-  ['key revoke', revokeKey],
-])
+/** Other names of commands. */
+const ALIASES: Readonly<Record<string, string>> = { list: 'ls' }
 
 /**
  * Runs the command that the arguments name, to its end. Results go to standard output, what went wrong as one line to
@@ -72,9 +18,14 @@ const COMMANDS = new Map<HelpTopic, Command>([
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   try {
+    if (args.length === 1 && (args[0] === '--version' || args[0] === 'version')) {
+      print(VERSION)
+      return 0
+    }
     const { topic, rest } = findTopic(args)
-    const command = COMMANDS.get(topic)
-    const done = command === undefined ? wantsHelp(topic, rest) : await command(rest, env)
+    const command = wantsHelp(rest) ? undefined : await COMMANDS.get(topic)?.()
+    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest[0])
+    const done = command !== undefined && (await command(rest, env))
     if (!done) print(HELP[topic])
     return 0
   } catch (error) {
@@ -82,20 +33,32 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
 }
 
-function findTopic(args: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
+/** `help COMMAND` is `COMMAND --help`. */
+function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
+  if (first === 'help') {
+    const { topic, rest } = findTopic(others)
+    return { topic, rest: [...rest, ...(rest.length === 0 ? ['--help'] : [])] }
+  }
+  const args = first === '' ? [] : [ALIASES[first] ?? first, ...others]
   for (const length of [2, 1]) {
     const name = args.slice(0, length).join(' ')
-    if (isTopic(name)) return { topic: name, rest: args.slice(length) }
+    if (name !== '' && isTopic(name)) return { topic: name, rest: args.slice(length) }
   }
   return { topic: '', rest: args }
 }
 
-/** For what only groups commands; its one flag is `--help`. */
-function wantsHelp(topic: HelpTopic, [first]: readonly string[]): false {
-  if (first === '--help' || first === '-h') return false
+/** Wherever it stands; behind `--` it is a name. */
+function wantsHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
+}
+
+function unknownCommand(topic: HelpTopic, typed: string | undefined): Error {
   const help = topic === '' ? 'holdfast --help' : `holdfast ${topic} --help`
-  const problem = first === undefined ? 'a command is needed' : `unknown command ${[topic, first].join(' ').trim()}`
-  throw usageError(`${problem}, see ${help}`)
+  if (typed === undefined) return usageError(`a command is needed, see ${help}`)
+  const name = `${topic} ${typed}`.trim()
+  const near = nearestName(name, [...COMMANDS.keys(), ...Object.keys(ALIASES)])
+  return usageError(`unknown command ${name}${near === undefined ? '' : `, did you mean ${near}?`}, see ${help}`)
 }
 
 function isTopic(name: string): name is HelpTopic {

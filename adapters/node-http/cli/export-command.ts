@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { varint } from 'multiformats'
-import { HoldfastError } from '../../../src/index.ts'
+import { HoldfastError } from '../../../src/domain/errors.ts'
 import type { ApiClient, JsonObject } from './api-client.ts'
 import { textOf, withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'

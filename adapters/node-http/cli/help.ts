@@ -12,7 +12,7 @@ Your content, on any server that speaks the contract (--api, --key):
   upload                 upload files and directories
   import                 bring in a CAR file, every block checked
   export                 write pins to a CAR file that import takes back
-  ls                     list what is there
+  ls, list               list what is there
   pin                    keep content that others have
   status                 tell how far a pin is
   rm                     remove a pin
@@ -47,7 +47,7 @@ Accounts and keys, on the data directory, beside a running server or without one
   key revoke             take a key away
   key list               show the keys of an account
 
-Each has its own --help. Exit codes: 0 done, 1 failed, 2 used wrongly.`,
+help [COMMAND] or --help explains each, --version tells which this is. Exit codes: 0 done, 1 failed, 2 used wrongly.`,
 
   ...CLIENT_HELP,
 

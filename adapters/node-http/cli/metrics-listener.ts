@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../../src/index.ts'
+import { HoldfastError } from '../../../src/domain/errors.ts'
 import type { PrometheusMetrics } from '../metrics.ts'
 import { createMetricsServer, type MeasuredEngine } from '../metrics-endpoint.ts'
 

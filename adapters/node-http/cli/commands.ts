@@ -1,0 +1,40 @@
+import type { HelpTopic } from './help.ts'
+import type { Environment } from './settings.ts'
+
+/** Does one command and returns false if help was wanted instead. */
+export type Command = (args: readonly string[], env: Environment) => Promise<boolean>
+
+/** Each is loaded when it is run, so that help and the commands of a client do not wait for the engine. */
+export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<HelpTopic, () => Promise<Command>>([
+  ['upload', async () => (await import('./upload-command.ts')).upload],
+  ['import', async () => (await import('./import-command.ts')).importCar],
+  ['export', async () => (await import('./export-command.ts')).exportPins],
+  ['ls', async () => (await import('./list-command.ts')).list],
+  ['pin', async () => (await import('./pin-command.ts')).pin],
+  ['status', async () => (await import('./status-command.ts')).status],
+  ['rm', async () => (await import('./status-command.ts')).remove],
+  ['serve', async () => (await import('./serve.ts')).serve],
+  ['stats', async () => (await import('./owner-commands.ts')).stats],
+  ['gc', async () => (await import('./owner-commands.ts')).collect],
+  ['verify', async () => (await import('./owner-commands.ts')).verify],
+  ['reconcile', async () => (await import('./backup-commands.ts')).reconcile],
+  ['backup', async () => (await import('./backup-commands.ts')).backUp],
+  ['restore', async () => (await import('./backup-commands.ts')).restore],
+  ['accounts', async () => (await import('./owner-commands.ts')).accounts],
+  ['takedown add', async () => (await import('./takedown-commands.ts')).addTakedown],
+  ['takedown list', async () => (await import('./takedown-commands.ts')).listTakedowns],
+  ['takedown remove', async () => (await import('./takedown-commands.ts')).removeTakedown],
+  ['account create', async () => (await import('./account-commands.ts')).createAccount],
+  ['account list', async () => (await import('./account-commands.ts')).listAccounts],
+  ['account set-plan', async () => (await import('./account-commands.ts')).setAccountPlan],
+  ['account set-password', async () => (await import('./account-commands.ts')).setAccountPassword],
+  ['account disable-2fa', async () => (await import('./account-commands.ts')).disableSecondFactor],
+  ['account disable', async () => (await import('./account-commands.ts')).disableAccount],
+  ['account enable', async () => (await import('./account-commands.ts')).enableAccount],
+  ['account delete', async () => (await import('./account-commands.ts')).deleteAccount],
+  ['account sessions', async () => (await import('./account-commands.ts')).listSessions],
+  ['account end-sessions', async () => (await import('./account-commands.ts')).endSessions],
+  ['key create', async () => (await import('./key-commands.ts')).createKey],
+  ['key list', async () => (await import('./key-commands.ts')).listKeys],
+  ['key revoke', async () => (await import('./key-commands.ts')).revokeKey],
+])

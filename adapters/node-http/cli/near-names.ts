@@ -1,0 +1,32 @@
+/** Of the names, the one that was likely meant: at most two letters off, and fewer than half of them. */
+export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  const most = Math.min(2, Math.floor((typed.length - 1) / 2))
+  const ranked = names
+    .map(name => ({ name, steps: distance(typed, name) }))
+    .filter(({ steps }) => steps <= most)
+    .sort((a, b) => a.steps - b.steps)
+  return ranked[0]?.name
+}
+
+/** Letters to add, leave out, change or swap with their neighbour. */
+function distance(from: string, to: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1] ? 0 : 1
+      const steps = [at(above, column) + 1, at(current, column - 1) + 1, at(above, column - 1) + same]
+      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      if (swapped) steps.push(at(before, column - 2) + 1)
+      current.push(Math.min(...steps))
+    }
+    before = above
+    above = current
+  }
+  return at(above, to.length)
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY
+}
