@@ -80,7 +80,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideBackups(parts, stores, resolve(dataDir), config.backupRoots ?? [])
     providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
     provideFetches(parts, config)
-    provideUpkeep(parts)
+    provideUpkeep(parts, config)
     provideRemotes(parts, stores)
     provideHttp(parts, config)
     warnOfConfiguration(config, { plans: parts.get(T.plans), importRoots, logger })
@@ -92,6 +92,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const peers = node
     parts.add(T.network, { fetcher: node, peerCount: () => peers?.peerCount() ?? 0 })
     parts.get(T.sweeper).start()
+    await parts.get(T.verification)?.start()
     parts.get(T.accountRemoval).wake()
     startRemotes(parts)
     const endUse = node === null ? () => undefined : await useNetwork(parts, node)
@@ -118,6 +119,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await parts.get(T.activity).stop()
+    await parts.get(T.verification)?.stop()
     await parts.get(T.fetchScheduler).stop()
     await parts.get(T.placementRunner).stop()
     endUse()

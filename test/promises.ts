@@ -3,6 +3,7 @@ import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { upkeepPromises } from './promises-upkeep.ts'
 
 /** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
 export interface KeptPromise {
@@ -196,6 +197,7 @@ export const promises: readonly KeptPromise[] = [
     replace: '    if (owned.size < 0) {',
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
   },
+  ...upkeepPromises,
   ...borderPromises,
   ...doorPromises,
   ...cataloguePromises,

@@ -179,5 +179,10 @@ function writeStats(out: Exposition, stats: EngineStats): void {
     'Whether new content is refused.',
     ofDisks(disk => Number(disk.isFull)),
   )
+  const { blocks, damaged, endedAt } = stats.verification
+  out.gauge('holdfast_verified_blocks', 'Checked in the round of verification under way, or the last.', [[{}, blocks]])
+  out.gauge('holdfast_damaged_blocks', 'Damaged ones among them.', [[{}, damaged]])
+  const ended = 'When the last round of verification ended, or the first start was.'
+  out.gauge('holdfast_verification_ended_seconds', ended, [[{}, (endedAt ?? 0) / 1_000]])
   out.gauge('holdfast_peers', 'Peers connected.', [[{}, stats.peers]])
 }

@@ -45,6 +45,15 @@ export class BlockAudit {
     if (whole.length > 0) await this.#ledger.markDurable(whole)
   }
 
+  /** Moves what is left of a block beside the store, unless it is whole, or enough has been put there already. */
+  async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
+    const isSound = async (bytes: Uint8Array): Promise<boolean> =>
+      bytes.length === size && (await matches(multihash, bytes))
+    if (inline === 0) return this.#files.get(backendId)?.quarantine(multihash, size, isSound)
+    const bytes = this.#blocks.bytes(id)
+    if (bytes !== undefined && !(await isSound(bytes))) await this.#files.get(backendId)?.quarantineBytes(bytes)
+  }
+
   async #isWhole({ backendId, size, multihash }: StoredBlock): Promise<boolean> {
     const files = this.#files.get(backendId)
     const bytes = await files?.read(multihash, size).catch(() => null)

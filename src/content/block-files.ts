@@ -15,6 +15,9 @@ const SHARD = /^[A-Z2-7]{2}$/
 const EXTENSION = '.data'
 /** What {@link BlockFiles} itself calls a file that is being written. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Beside `blocks/`: what was damaged, and as many of it as are kept. */
+const QUARANTINE = 'quarantine'
+const MOST_QUARANTINED = 100
 /** A rename over something that is no file. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
@@ -194,12 +197,48 @@ export class BlockFiles {
     }
   }
 
-  /** What has a block's name and is no file is none of ours to remove: it goes beside `blocks/`. */
-  async #setAside(path: string): Promise<void> {
-    const aside = join(this.dataDir, 'quarantine')
+  /**
+   * Moves a block's file beside `blocks/`, unless there are too many already: then it is left, to be written over.
+   *
+   * @param size of the block, in bytes
+   * @param isSound tells of bytes that somebody has put right in the meantime: they go back
+   */
+  async quarantine(
+    multihash: Uint8Array,
+    size: number,
+    isSound: (bytes: Uint8Array) => Promise<boolean>,
+  ): Promise<void> {
+    const path = this.pathOf(multihash)
+    const isThere = (await this.size(multihash).catch(() => 0)) !== null
+    if (!isThere || (await this.#isQuarantineFull())) return
+    const moved = await this.#setAside(path)
+    const bytes = await this.fileSystem.read(moved, size).catch(() => null)
+    if (bytes === null || !(await isSound(bytes))) return
+    await this.fileSystem.rename(moved, path)
+    await this.fileSystem.syncDirectory(dirname(path))
+  }
+
+  /** As {@link quarantine}, for bytes that are no file. */
+  async quarantineBytes(bytes: Uint8Array): Promise<void> {
+    if (await this.#isQuarantineFull()) return
+    const file = await this.fileSystem.create(join(this.dataDir, QUARANTINE, randomUUID()))
+    await file.write(bytes).finally(() => file.close())
+  }
+
+  async #isQuarantineFull(): Promise<boolean> {
+    const aside = join(this.dataDir, QUARANTINE)
     await this.#ensure(aside)
-    await this.fileSystem.rename(path, join(aside, randomUUID()))
+    return (await this.fileSystem.list(aside)).length >= MOST_QUARANTINED
+  }
+
+  /** What has a block's name and is no file is none of ours to remove: it goes beside `blocks/`. Returns where. */
+  async #setAside(path: string): Promise<string> {
+    const aside = join(this.dataDir, QUARANTINE)
+    await this.#ensure(aside)
+    const moved = join(aside, randomUUID())
+    await this.fileSystem.rename(path, moved)
     await this.fileSystem.syncDirectory(aside)
+    return moved
   }
 
   /** Returns whether the directory had to be made. */

@@ -72,7 +72,7 @@ export class Verifier {
       after = last.id
       // Rows are read and hashed at once, without a wait in which anybody else would get the loop.
       if (turnSpent()) await nextTurn()
-      const problems = await Promise.all(batch.map(block => this.#problemOf(block)))
+      const problems = await Promise.all(batch.map(block => this.problemOf(block)))
       for (const [index, block] of batch.entries()) {
         verified.blocks++
         verified.bytes += block.size
@@ -90,7 +90,8 @@ export class Verifier {
     return { cid: rawCidOf(block).toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
   }
 
-  async #problemOf(block: StoredBlock): Promise<string | null> {
+  /** Why a block is damaged; null if it is as it should be, or gone. */
+  async problemOf(block: StoredBlock): Promise<string | null> {
     const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)
     if (store === undefined) return `block ${cid} is in a data directory that no cluster has`

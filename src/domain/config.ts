@@ -105,6 +105,15 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    verify: Type.Optional(
+      Type.Object(
+        {
+          everyDays: Type.Optional(Type.Number({ minimum: 0, maximum: 3_650 })),
+          bytesPerSecond: Type.Optional(Type.Integer({ minimum: 1_024 })),
+        },
+        closed,
+      ),
+    ),
     disk: Type.Optional(Type.Object({ reserveBytes: Type.Optional(Type.Integer({ minimum: 0 })) }, closed)),
     gateway: Type.Optional(servingSchema),
     network: Type.Optional(networkSchema),

@@ -114,6 +114,13 @@ export interface EngineConfig {
     /** How often the collector looks for work by itself. Default 30. */
     intervalSeconds?: number
   }
+  /** Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again. */
+  verify?: {
+    /** From the end of one round to the beginning of the next; 0 for none. Default 30. */
+    everyDays?: number
+    /** What is read at most. Default 2,097,152, 2 MiB. */
+    bytesPerSecond?: number
+  }
   disk?: {
     /**
      * Bytes of each disk that new content leaves free, so that there is room to delete with. Default: the lesser of

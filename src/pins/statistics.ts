@@ -24,6 +24,8 @@ export interface EngineStats {
   databaseBytes: number
   /** Room where blocks are, in bytes, by backend: the data directory first, then those of clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
+  /** Of the round of verification under way or, between two, the last one; times in milliseconds since the epoch. */
+  verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
 }
@@ -32,6 +34,7 @@ export interface EngineStats {
 export interface StatisticsSources {
   peerCount: () => number
   disks: () => Promise<EngineStats['disks']>
+  verification: () => EngineStats['verification']
 }
 
 /** Tells how much there is: everything is counted as it changes, so asking costs the same however much there is. */
@@ -74,6 +77,7 @@ export class Statistics {
       garbageBlocks: of('garbage').count,
       databaseBytes: this.#census.databaseBytes(),
       disks: await this.#sources.disks(),
+      verification: this.#sources.verification(),
       peers: this.#sources.peerCount(),
     }
   }

@@ -227,4 +227,16 @@ export const migrations: readonly string[] = [
   UPDATE records SET status_code = substr(status_reason, 1, instr(status_reason, ': ') - 1)
   WHERE status_reason GLOB '[A-Z]*: *' AND substr(status_reason, 1, instr(status_reason, ': ') - 1) NOT GLOB '*[^A-Z_]*';
   `,
+  `
+  -- How far the verification that goes on by itself has come: one row.
+  CREATE TABLE verification (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- of the last block that was checked; 0 between two rounds
+    last_block INTEGER NOT NULL,
+    blocks INTEGER NOT NULL,
+    damaged INTEGER NOT NULL,
+    -- when the last round ended, or the first start was
+    ended_at INTEGER NOT NULL
+  ) STRICT;
+  `,
 ]

@@ -1,4 +1,3 @@
-import type { StatusChange } from '../catalogue/fetches.ts'
 import type { Reconciliation, RecordProblem } from '../catalogue/reconciliation.ts'
 import type { BlockAudit } from '../content/block-audit.ts'
 import type { BlockStore } from '../content/block-store.ts'
@@ -8,6 +7,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { LostBlocks } from './lost-blocks.ts'
 
 /** What may be wrong besides {@link RecordProblem}. */
 export type FindingKind =
@@ -61,7 +61,7 @@ export interface ReconcilerParts {
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   activity: Activity
-  onChanges: (changes: StatusChange[]) => void
+  lost: LostBlocks
   /** To be told of fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
 }
@@ -168,7 +168,7 @@ class Pass {
       const now = clock.now()
       const step = await reconciliation.records({ after, limit: BATCH, homes: homes(), now, mend: this.#mend })
       for (const { kind, record, cid } of step.findings) this.#found(kind, record, cid)
-      await this.#changed(step.changes)
+      await this.#parts.lost.changed(step.changes)
       after = step.last
       await this.#looked('records', step.seen)
     }
@@ -200,25 +200,9 @@ class Pass {
     }
   }
 
-  /** What needs a lost block waits until it is fetched again. */
   async #lost(block: StoredBlock, problem: string): Promise<void> {
-    const { audit, blocks, reconciliation, homes, clock } = this.#parts
-    const cid = cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString()
-    this.#found('block-lost', cid, problem)
-    if (!this.#mend) return
-    await audit.lose([block])
-    if (blocks.get(block.id)?.state !== 'writing') return
-    const reason = `block ${cid} ${problem}; it is fetched again`
-    const { backendId } = block
-    for (let after = 0; ; ) {
-      const roots = blocks.completeRootsOf(block.id, after, BATCH)
-      for (const { id: rootId } of roots) {
-        after = rootId
-        const now = clock.now()
-        await this.#changed(await reconciliation.requeue({ backendId, rootId, homes: homes(), reason, now }))
-      }
-      if (roots.length < BATCH) return
-    }
+    this.#found('block-lost', cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString(), problem)
+    if (this.#mend) await this.#parts.lost.see(block, problem, { requeue: true, signal: this.#options.signal })
   }
 
   async #files(): Promise<void> {
@@ -233,13 +217,6 @@ class Pass {
         await this.#looked('files', 1)
       }
     }
-  }
-
-  async #changed(changes: StatusChange[]): Promise<void> {
-    if (changes.length === 0) return
-    this.#parts.onChanges(changes)
-    const fetchIds = changes.flatMap(({ record }) => record.fetchId ?? [])
-    await this.#parts.fetchesChanged([...new Set(fetchIds)])
   }
 
   #found(kind: FindingKind, what: string, detail: string | null = null): void {

@@ -15,6 +15,7 @@ import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { RootTable } from '../ledger/root-table.ts'
+import { VerificationTable } from '../ledger/verification-table.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import type { Parts } from './container.ts'
 import type { Stores } from './stores.ts'
@@ -89,6 +90,7 @@ export function provideContent(
       }),
   )
   parts.provide(T.verifier, p => new Verifier(p.get(T.blockTable), p.get(T.blockStores), p.get(T.activity)))
+  parts.provide(T.verificationTable, p => new VerificationTable(p.get(T.database), p.get(T.writes)))
   parts.provide(T.blockAudit, p => new BlockAudit(stores.blockFiles, p.get(T.blockTable), p.get(T.ledger)))
   parts.provide(T.liveContent, p => {
     const readerOf = (backendId: number) => p.get(T.clusters).readerOf(backendId)

@@ -140,10 +140,14 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
       }),
   )
   parts.provide(T.statistics, p => {
+    const verification = () => {
+      const { blocks = 0, damaged = 0, lastBlock = 0, endedAt = null } = p.get(T.verificationTable).get() ?? {}
+      return { blocks, damaged, isRunning: lastBlock > 0, endedAt }
+    }
     const peerCount = (): number => p.get(T.network).peerCount()
     const disks = () =>
       Promise.all([...p.get(T.reserves)].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) })))
-    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), { peerCount, disks })
+    return new Statistics(new CensusTable(p.get(T.database)), p.get(T.activity), { peerCount, disks, verification })
   })
 }
 

@@ -40,6 +40,7 @@ import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RootTable } from '../ledger/root-table.ts'
+import type { VerificationTable } from '../ledger/verification-table.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { AccountRemoval } from '../pins/account-removal.ts'
 import type { CarImporter } from '../pins/car-importer.ts'
@@ -60,7 +61,9 @@ import type { UploadStaging } from '../pins/upload-staging.ts'
 import type { Uploader } from '../pins/uploader.ts'
 import type { Database } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import type { LostBlocks } from '../upkeep/lost-blocks.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
+import type { ScheduledVerification } from '../upkeep/scheduled-verification.ts'
 import { token } from './container.ts'
 
 /** The names of all parts, in the order of the layers. */
@@ -92,6 +95,10 @@ export const T = {
   liveContent: token<LiveContent>('liveContent'),
   verifier: token<Verifier>('verifier'),
   blockAudit: token<BlockAudit>('blockAudit'),
+  lostBlocks: token<LostBlocks>('lostBlocks'),
+  verificationTable: token<VerificationTable>('verificationTable'),
+  /** Null if none is wanted. */
+  verification: token<ScheduledVerification | null>('verification'),
   reconciler: token<Reconciler>('reconciler'),
   backups: token<Backups>('backups'),
 

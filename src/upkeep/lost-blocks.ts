@@ -1,0 +1,99 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
+import type { Reconciliation } from '../catalogue/reconciliation.ts'
+import type { BlockAudit } from '../content/block-audit.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import type { BlockStore } from '../content/block-store.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+export interface LostBlocksParts {
+  reconciliation: Reconciliation
+  blocks: BlockTable
+  ledger: Ledger
+  audit: BlockAudit
+  stores: ReadonlyMap<number, BlockStore>
+  /** What other backends are read through, every block checked. */
+  readersBeside: (backendId: number) => BlockSource[]
+  /** The backends of clusters, by cluster id; content of others is not kept here. */
+  homes: () => ReadonlyMap<string, number>
+  clock: Clock
+  onChanges: (changes: StatusChange[]) => void
+  /** To be told of fetches that records have joined or left. */
+  fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
+}
+
+/** Roots of a block that are looked at together. */
+const BATCH = 64
+
+export interface SeeOptions {
+  /** Whether pins that need it are to be fetched again. */
+  requeue: boolean
+  signal?: AbortSignal | undefined
+}
+
+/** Sees to blocks whose bytes are gone or wrong. */
+export class LostBlocks {
+  readonly #parts: LostBlocksParts
+
+  constructor(parts: LostBlocksParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Puts what is left of a block aside and has the ledger call it lost, unless somebody has put it right meanwhile;
+   * then another backend that has it heals it. If none does, the pins that need it wait for the network, if that is
+   * wanted.
+   */
+  async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
+    const { audit, blocks } = this.#parts
+    await audit.quarantine(block)
+    await audit.lose([block])
+    if (blocks.get(block.id)?.state !== 'writing') return
+    if (await this.#heal(block, options.signal)) return
+    if (options.requeue) await this.#requeue(block, problem)
+  }
+
+  async changed(changes: StatusChange[]): Promise<void> {
+    if (changes.length === 0) return
+    this.#parts.onChanges(changes)
+    const fetchIds = changes.flatMap(({ record }) => record.fetchId ?? [])
+    await this.#parts.fetchesChanged([...new Set(fetchIds)])
+  }
+
+  async #heal({ id, backendId, multihash }: StoredBlock, signal: AbortSignal | undefined): Promise<boolean> {
+    const { blocks, clock, ledger, readersBeside, stores } = this.#parts
+    const cid = cidOf({ codec: CODEC.raw, multihash })
+    const store = stores.get(backendId)
+    for (const reader of store === undefined ? [] : readersBeside(backendId)) {
+      const bytes = await reader.read(cid, { signal }).catch(() => null)
+      if (store === undefined || bytes === null) continue
+      const rootId = await ledger.stage(backendId, clock.now())
+      try {
+        const { durable } = await store.put(rootId, cid, bytes)
+        await Promise.all([durable, store.flush()])
+      } finally {
+        await ledger.abandon(rootId)
+      }
+      if (blocks.get(id)?.state === 'durable') return true
+    }
+    return false
+  }
+
+  async #requeue(block: StoredBlock, problem: string): Promise<void> {
+    const { blocks, clock, homes, reconciliation } = this.#parts
+    const { id, backendId, multihash } = block
+    const cid = cidOf({ codec: CODEC.raw, multihash })
+    const reason = `block ${cid} ${problem}; it is fetched again`
+    for (let after = 0; ; ) {
+      const roots = blocks.completeRootsOf(id, after, BATCH)
+      for (const { id: rootId } of roots) {
+        after = rootId
+        const now = clock.now()
+        await this.changed(await reconciliation.requeue({ backendId, rootId, homes: homes(), reason, now }))
+      }
+      if (roots.length < BATCH) return
+    }
+  }
+}

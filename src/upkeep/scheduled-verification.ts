@@ -1,0 +1,120 @@
+import type { Verifier } from '../content/verifier.ts'
+import { type Clock, waitFor } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import { nextTurn, turnSpent } from '../domain/turns.ts'
+import type { BlockTable } from '../ledger/block-table.ts'
+import type { VerificationState, VerificationTable } from '../ledger/verification-table.ts'
+import type { LostBlocks } from './lost-blocks.ts'
+
+export interface VerificationParts {
+  table: VerificationTable
+  blocks: BlockTable
+  verifier: Pick<Verifier, 'problemOf'>
+  lost: LostBlocks
+  /** Whether there is anybody from whom lost content may come again. */
+  hasNetwork: () => boolean
+  clock: Clock
+  logger: Logger
+}
+
+export interface VerificationOptions {
+  everyMs: number
+  bytesPerSecond: number
+}
+
+/** Blocks that one step reads. */
+const BATCH = 8
+/** What a small block counts against the rate, since finding it costs as much. */
+const LEAST_BYTES = 4_096
+const DAY_MS = 86_400_000
+/** After a step that failed. */
+const RETRY_MS = 60_000
+
+/**
+ * Reads every block and checks its hash, slowly, round after round; what is damaged is seen to at once. Where a round
+ * was when the process ended it goes on.
+ */
+export class ScheduledVerification {
+  readonly #parts: VerificationParts
+  readonly #options: VerificationOptions
+  readonly #ending = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #cancelTimer: () => void = () => undefined
+
+  constructor(parts: VerificationParts, options: VerificationOptions) {
+    this.#parts = parts
+    this.#options = options
+  }
+
+  /** The first round begins when the time between two has passed since the first start. */
+  async start(): Promise<void> {
+    const { table, clock } = this.#parts
+    if (table.get() === undefined) await table.set({ lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() })
+    this.#sleep(0)
+  }
+
+  /** Ends after the block under way. */
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    this.#cancelTimer()
+    await this.#running
+  }
+
+  #sleep(ms: number): void {
+    if (this.#ending.signal.aborted) return
+    this.#cancelTimer = this.#parts.clock.after(ms, () => {
+      this.#running = this.#step()
+        .catch((error: unknown) => {
+          if (!this.#ending.signal.aborted) this.#parts.logger.error({ err: error }, 'verification failed; it goes on')
+          return RETRY_MS
+        })
+        .then(pause => this.#sleep(pause))
+    })
+  }
+
+  /** Checks the next blocks if a round is due or under way. Returns how long to wait, in milliseconds. */
+  async #step(): Promise<number> {
+    const { table, blocks, clock, logger } = this.#parts
+    const state = table.get() ?? { lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() }
+    const due = state.endedAt + this.#options.everyMs
+    if (state.lastBlock === 0 && clock.now() < due) return waitFor(due, clock.now())
+    const batch = blocks.durableAfter(state.lastBlock, BATCH)
+    if (batch.length === 0) {
+      await table.set({ ...state, lastBlock: 0, endedAt: clock.now() })
+      logger.info({ blocks: state.blocks, damaged: state.damaged }, 'all blocks have been verified')
+      return waitFor(clock.now() + this.#options.everyMs, clock.now())
+    }
+    const counted = state.lastBlock === 0 ? { blocks: 0, damaged: 0 } : state
+    return this.#check(batch, { ...state, blocks: counted.blocks, damaged: counted.damaged })
+  }
+
+  async #check(batch: ReturnType<BlockTable['durableAfter']>, state: VerificationState): Promise<number> {
+    const { table, verifier, lost, hasNetwork } = this.#parts
+    const { signal } = this.#ending
+    const next = { ...state }
+    let bytes = 0
+    for (const block of batch) {
+      if (signal.aborted) break
+      const problem = await verifier.problemOf(block)
+      if (problem !== null) {
+        next.damaged++
+        await lost.see(block, problem.replace(/^block \S+ /, ''), { requeue: hasNetwork(), signal })
+      }
+      next.blocks++
+      next.lastBlock = block.id
+      bytes += Math.max(block.size, LEAST_BYTES)
+      if (turnSpent()) await nextTurn()
+    }
+    await table.set(next)
+    return (bytes / this.#options.bytesPerSecond) * 1_000
+  }
+}
+
+/** Null if no verification is wanted. */
+export function verificationOptions(given: {
+  everyDays?: number
+  bytesPerSecond?: number
+}): VerificationOptions | null {
+  const { everyDays = 30, bytesPerSecond = 2 * 1024 ** 2 } = given
+  return everyDays === 0 ? null : { everyMs: everyDays * DAY_MS, bytesPerSecond }
+}

@@ -1,0 +1,78 @@
+import type { KeptPromise } from './promises.ts'
+
+const reconcile = 'test/upkeep/reconcile.test.ts'
+const verification = 'test/upkeep/scheduled-verification.test.ts'
+
+/** Promises of reconciliation and of verification by itself. */
+export const upkeepPromises: readonly KeptPromise[] = [
+  {
+    promise: 'much is not let go of without asking',
+    file: 'src/upkeep/reconciler.ts',
+    find: '          checkReleases(looked.outcome)\n',
+    replace: '',
+    test: { file: reconcile, name: 'asks before it lets go of much' },
+  },
+  {
+    promise: 'holds that are no pin’s and no fetch’s are left alone',
+    file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
+    find: 'return fetchId !== undefined && this.#tables.fetches.get(Number(fetchId)) === undefined',
+    replace: 'return fetchId === undefined || this.#tables.fetches.get(Number(fetchId)) === undefined',
+    test: { file: reconcile, name: 'lets go of one in a hundred without asking' },
+  },
+  {
+    promise: 'what a record wants is held again before anything is given up',
+    file: 'src/upkeep/reconciler.ts',
+    find: '        await pass.records()\n',
+    replace: '',
+    test: { file: reconcile, name: 'holds again what a record wants' },
+  },
+  {
+    promise: 'a lost block is written anew when it comes again',
+    file: 'src/ledger/ledger.ts',
+    find: "          this.#blocks.setState(id, 'writing')\n",
+    replace: '',
+    test: { file: reconcile, name: 'comes back from the network' },
+  },
+  {
+    promise: 'a lost block is told of by verify until it is back',
+    file: 'src/ledger/block-table.ts',
+    find: "(b.state = 'durable' OR (b.state = 'writing' AND EXISTS (",
+    replace: "(b.state = 'durable' OR (b.state = 'deleting' AND EXISTS (",
+    test: { file: reconcile, name: 'finds a file that is missing' },
+  },
+  {
+    promise: 'a block whose file only has something after it is not lost',
+    file: 'src/content/block-audit.ts',
+    find: '    if (whole.length > 0) await this.#ledger.markDurable(whole)\n',
+    replace: '',
+    test: { file: reconcile, name: 'cuts off what stands after a block' },
+  },
+  {
+    promise: 'verification goes on where it was',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: '    await table.set(next)\n',
+    replace: '',
+    test: { file: verification, name: 'reads no faster than it may' },
+  },
+  {
+    promise: 'verification reads no faster than it may',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: 'return (bytes / this.#options.bytesPerSecond) * 1_000',
+    replace: 'return bytes - bytes',
+    test: { file: verification, name: 'reads no faster than it may' },
+  },
+  {
+    promise: 'the quarantine is bounded',
+    file: 'src/content/block-files.ts',
+    find: '(await this.fileSystem.list(aside)).length >= MOST_QUARANTINED',
+    replace: '(await this.fileSystem.list(aside)).length < 0',
+    test: { file: verification, name: 'keeps damaged rows aside' },
+  },
+  {
+    promise: 'damage heals from another cluster',
+    file: 'src/upkeep/lost-blocks.ts',
+    find: '    if (await this.#heal(block, options.signal)) return\n',
+    replace: '',
+    test: { file: verification, name: 'heals from another cluster' },
+  },
+]
