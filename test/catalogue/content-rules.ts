@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { OVER_QUOTA } from '../../src/catalogue/fetches.ts'
+import type { CommitIntent, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
+import type { HoldfastError } from '../../src/domain/errors.ts'
+import type { ContentCatalogue } from './memory-content.ts'
+
+/** What every catalogue of records and fetches has to keep. Each rule gets an empty one, with {@link ACCOUNTS}. */
+export interface ContentRule {
+  name: string
+  run(catalogue: ContentCatalogue): Promise<void>
+}
+
+export const ACCOUNTS = ['one', 'two'] as const
+
+const NOW = 1_000
+const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
+const SIZES = { contentSize: 10, dagSize: 20, blocks: 1, charge: 512, fileCount: 0 }
+const DAG = dagOf('a')
+const everywhere = { clusterId: null, now: NOW, limit: 100 }
+
+export const contentRules: readonly ContentRule[] = [
+  {
+    name: 'a committed record is there in every answer, and the same again is the same record',
+    async run(catalogue) {
+      const { records } = catalogue
+      const [first] = await commit(catalogue, [record('r1')])
+      assert.equal(first?.created, true)
+      const [again] = await commit(catalogue, [{ ...record('r2'), name: 'r1' }])
+      assert.deepEqual([again?.created, again?.record.id], [false, 'r1'])
+      const { rootId, ...row } = (await records.get('r1')) as RecordRow
+      assert.deepEqual({ ...record('r1'), charge: 512, dagSize: 20, fetchId: null }, plain(row))
+      assert.notEqual(rootId, null)
+      assert.deepEqual(ids(await records.ofDag({ accountId: 'one', dag: DAG, ...everywhere })), ['r1'])
+      assert.deepEqual(ids((await records.page(listOf('one'), 0, 10)).rows), ['r1'])
+      assert.equal((await records.newestOf({ accountId: 'one', dag: DAG, hasExpiration: false, now: NOW }))?.id, 'r1')
+      assert.deepEqual(plain(await records.usage('one', NOW)), { pins: 1, expiringPins: 0, storedBytes: 512 })
+      assert.deepEqual(await records.ofDag({ accountId: 'two', dag: DAG, ...everywhere }), [])
+      assert.deepEqual(plain(await records.usage('two', NOW)), { pins: 0, expiringPins: 0, storedBytes: 0 })
+    },
+  },
+  {
+    name: 'of records that are committed together all are there or none is',
+    async run(catalogue) {
+      const { records } = catalogue
+      const refused = commit(catalogue, [record('r1'), record('r2', { dag: dagOf('b') })], { maxPins: 1 })
+      await assert.rejects(refused, isCode('QUOTA_EXCEEDED'))
+      assert.equal(await records.get('r1'), undefined)
+      assert.deepEqual((await records.page(listOf('one'), 0, 10)).total, 0)
+      await commit(catalogue, [record('r1'), record('r2', { dag: dagOf('b') })], { maxPins: 2 })
+      assert.equal((await records.page(listOf('one'), 0, 10)).total, 2)
+    },
+  },
+  {
+    name: 'storage is bounded, and content that an account has already counts once',
+    async run(catalogue) {
+      const limits = { maxStorageBytes: 512 }
+      await commit(catalogue, [record('r1'), record('r2')], limits)
+      await assert.rejects(commit(catalogue, [record('r3', { dag: dagOf('b') })], limits), isCode('QUOTA_EXCEEDED'))
+      assert.equal((await catalogue.records.usage('one', NOW)).storedBytes, 512)
+      await catalogue.records.discard('r1')
+      assert.equal((await catalogue.records.usage('one', NOW)).storedBytes, 512)
+      await catalogue.records.discard('r2')
+      assert.equal((await catalogue.records.usage('one', NOW)).storedBytes, 0)
+      await commit(catalogue, [record('r3', { dag: dagOf('b') })], limits)
+    },
+  },
+  {
+    name: 'a removal takes all that it names and nothing else, and tells of each once',
+    async run(catalogue) {
+      const { records } = catalogue
+      const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, { createdAt: i }))
+      await commit(catalogue, all)
+      await commit(catalogue, [record('far', { clusterId: 'far' }), record('b', { dag: dagOf('b') })])
+      await commit(catalogue, [record('theirs', { accountId: 'two' })])
+      const removed = await records.remove({ accountId: 'one', dag: DAG, clusterId: 'near', now: NOW })
+      assert.deepEqual(ids(removed), all.map(({ id }) => id).toReversed())
+      assert.deepEqual(await records.remove({ accountId: 'one', dag: DAG, clusterId: 'near', now: NOW }), [])
+      assert.deepEqual(ids((await records.page(listOf('one'), 0, 10)).rows).toSorted(), ['b', 'far'])
+      assert.equal((await records.get('theirs'))?.id, 'theirs')
+      assert.equal(await records.discard('far'), true)
+      assert.equal(await records.discard('far'), false)
+    },
+  },
+  {
+    name: 'what has expired is nowhere, and is taken once, the earliest first',
+    async run(catalogue) {
+      const { records } = catalogue
+      const ends = [NOW + 30, NOW + 10, NOW + 20, NOW + 99]
+      await commit(
+        catalogue,
+        ends.map((expiresAt, i) => record(`r${i}`, { expiresAt, dag: dagOf(`${i}`) })),
+      )
+      assert.equal(await records.nextExpiry(), NOW + 10)
+      const later = NOW + 30
+      assert.deepEqual(ids((await records.page({ ...listOf('one'), now: later }, 0, 10)).rows), ['r3'])
+      assert.equal((await records.usage('one', later)).pins, 1)
+      assert.equal(await records.rename({ accountId: 'one', id: 'r1', name: 'late', now: later }), false)
+      assert.deepEqual(ids(await records.expire(later, 2)), ['r1', 'r2'])
+      assert.deepEqual(ids(await records.expire(later, 2)), ['r0'])
+      assert.deepEqual(await records.expire(later, 2), [])
+      assert.equal(await records.nextExpiry(), NOW + 99)
+    },
+  },
+  {
+    name: 'lists go from the newest on, in pages without gaps, and know their length',
+    async run(catalogue) {
+      const { records } = catalogue
+      const made = Array.from({ length: 7 }, (_, i) => {
+        const expiresAt = i % 2 === 0 ? NOW * 2 : null
+        return record(`r${i}`, { createdAt: Math.floor(i / 2), dag: dagOf(`${i}`), expiresAt })
+      })
+      await commit(catalogue, made)
+      const pages = [0, 3, 6].map(async offset => (await records.page(listOf('one'), offset, 3)).rows)
+      assert.deepEqual(ids((await Promise.all(pages)).flat()), ['r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0'])
+      const expiring = await records.page({ ...listOf('one'), hasExpiration: true }, 1, 2)
+      assert.deepEqual([ids(expiring.rows), expiring.total], [['r4', 'r2'], 4])
+      const one = await records.page({ ...listOf('one'), multihash: dagOf('3').multihash }, 0, 3)
+      assert.deepEqual([ids(one.rows), one.total], [['r3'], 1])
+    },
+  },
+  {
+    name: 'a name is changed by the account that has the record',
+    async run(catalogue) {
+      const { records } = catalogue
+      await commit(catalogue, [record('r1')])
+      assert.equal(await records.rename({ accountId: 'two', id: 'r1', name: 'theirs', now: NOW }), false)
+      assert.equal((await records.get('r1'))?.name, 'r1')
+      assert.equal(await records.rename({ accountId: 'one', id: 'r1', name: 'mine', now: NOW }), true)
+      assert.equal((await records.get('r1'))?.name, 'mine')
+    },
+  },
+  {
+    name: 'records of one content wait for one fetch, and each gets it once',
+    async run(catalogue) {
+      const { records, fetches } = catalogue
+      const first = await request(catalogue, record('r1'))
+      const second = await request(catalogue, record('r2', { accountId: 'two' }))
+      assert.equal(first.fetchId, second.fetchId)
+      const id = first.fetchId ?? 0
+      assert.deepEqual((await fetches.waitingAccounts(id)).toSorted(), ['one', 'two'])
+      const due = { now: NOW, after: '', accounts: 10, each: 10 }
+      assert.deepEqual(
+        (await fetches.due(due)).fetches.map(fetch => fetch.id),
+        [id],
+      )
+      const started = await fetches.start(id, NOW)
+      assert.deepEqual([started?.fetch.attempts, started?.changes.length], [1, 2])
+      assert.deepEqual((await fetches.due(due)).fetches, [])
+      assert.equal(await fetches.nextDue(), null)
+      assert.equal((await records.get('r1'))?.status, 'pinning')
+      await fetches.complete(id, { ...DAG, ...SIZES })
+      const { changes, isDone } = await deliver(catalogue, id)
+      assert.deepEqual(changes.map(({ record: row, from }) => [row.id, row.status, from]).toSorted(), [
+        ['r1', 'pinned', 'pinning'],
+        ['r2', 'pinned', 'pinning'],
+      ])
+      assert.equal(isDone, true)
+      assert.equal(await fetches.get(id), undefined)
+      assert.deepEqual(await deliver(catalogue, id), { changes: [], isDone: true })
+      assert.deepEqual(
+        [(await records.get('r1'))?.size, (await records.usage('two', NOW)).storedBytes],
+        [SIZES.contentSize, SIZES.charge],
+      )
+    },
+  },
+  {
+    name: 'who cannot have content that has come is told why, and the others get it',
+    async run(catalogue) {
+      const { records, fetches } = catalogue
+      const { fetchId } = await request(catalogue, record('r1'))
+      await request(catalogue, record('r2', { accountId: 'two' }))
+      const id = fetchId ?? 0
+      await fetches.start(id, NOW)
+      await fetches.complete(id, { ...DAG, ...SIZES })
+      const limits = new Map([['one', { ...NO_LIMITS, maxStorageBytes: 511 }]])
+      const { isDone } = await fetches.deliver(id, limits, NOW)
+      assert.equal(isDone, false)
+      const { status, statusCode, statusReason } = (await records.get('r1')) as RecordRow
+      assert.deepEqual([status, statusCode, statusReason], ['failed', OVER_QUOTA.code, OVER_QUOTA.text])
+      assert.equal((await deliver(catalogue, id)).isDone, true)
+      assert.deepEqual(
+        [(await records.get('r2'))?.status, (await records.usage('one', NOW)).storedBytes],
+        ['pinned', 0],
+      )
+    },
+  },
+  {
+    name: 'an attempt that fails is told and repeated when it is due, and an identical request is the same record',
+    async run(catalogue) {
+      const { records, fetches } = catalogue
+      const { fetchId } = await request(catalogue, record('r1'))
+      const id = fetchId ?? 0
+      await fetches.start(id, NOW)
+      const reason = { code: 'CID_NOT_FOUND' as const, text: 'CID_NOT_FOUND: nobody has it' }
+      await fetches.fail(id, { reason, retryAt: NOW + 50, blocks: 1, bytes: 2, charge: 512 }, NOW)
+      const failed = (await records.get('r1')) as RecordRow
+      assert.deepEqual([failed.status, failed.statusCode, failed.statusReason], ['failed', reason.code, reason.text])
+      assert.equal(await fetches.nextDue(), NOW + 50)
+      assert.deepEqual(plain(await fetches.heldFor('one')), [{ id, charge: 512 }])
+      const again = await request(catalogue, { ...record('r2'), name: 'r1' })
+      assert.deepEqual([again.created, again.record.id, again.record.status], [false, 'r1', 'queued'])
+      const started = await fetches.start(id, NOW)
+      assert.equal(started?.fetch.bytes, 2)
+      assert.deepEqual([(await records.get('r1'))?.statusCode, (await fetches.resume(NOW)).length], [null, 1])
+      assert.equal((await records.get('r1'))?.status, 'queued')
+    },
+  },
+  {
+    name: 'a fetch goes with the last who waits, and not before',
+    async run(catalogue) {
+      const { records, fetches } = catalogue
+      const { fetchId } = await request(catalogue, record('r1'))
+      await request(catalogue, record('r2', { accountId: 'two' }))
+      const id = fetchId ?? 0
+      await records.discard('r1')
+      assert.equal(await fetches.dropIfUnneeded(id), false)
+      await fetches.refuse(['r2'], { code: null, text: 'refused' }, NOW)
+      assert.equal(await fetches.isWanted(id), false)
+      assert.equal(await fetches.dropIfUnneeded(id), true)
+      assert.equal(await fetches.find(0, DAG), undefined)
+    },
+  },
+  {
+    name: 'so many records may wait as the plan says',
+    async run(catalogue) {
+      const limits = { ...NO_LIMITS, maxQueuedPins: 1 }
+      await request(catalogue, record('r1'), limits)
+      await assert.rejects(request(catalogue, record('r2', { dag: dagOf('b') }), limits), isCode('QUOTA_EXCEEDED'))
+      assert.equal(await catalogue.records.get('r2'), undefined)
+      await request(catalogue, record('r3', { accountId: 'two' }), limits)
+    },
+  },
+  {
+    name: 'content that comes otherwise ends the wait of the same record',
+    async run(catalogue) {
+      const { fetchId } = await request(catalogue, record('r1'))
+      const [made] = await commit(catalogue, [{ ...record('r2'), name: 'r1' }])
+      assert.deepEqual([made?.created, made?.record.id, made?.record.status], [false, 'r1', 'pinned'])
+      assert.deepEqual([made?.waited?.status, made?.waited?.fetchId], ['queued', fetchId])
+      assert.equal(await catalogue.fetches.dropIfUnneeded(fetchId ?? 0), true)
+    },
+  },
+]
+
+function dagOf(name: string) {
+  return { codec: 0x55, multihash: new Uint8Array(Buffer.concat([Buffer.from([0x12, 0x20]), Buffer.alloc(32, name)])) }
+}
+
+function record(id: string, more: Partial<NewRecord> & { dag?: typeof DAG } = {}): NewRecord {
+  const { dag = DAG, ...fields } = more
+  return {
+    ...{ id, accountId: 'one', clusterId: 'near', cid: 'cid', ...dag, type: 'file', status: 'pinned', statusAt: NOW },
+    ...{ statusCode: null, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
+    ...{ expiresAt: null, createdAt: NOW, ...fields },
+  }
+}
+
+async function commit({ records, stage }: ContentCatalogue, made: NewRecord[], limits: Partial<PinLimits> = {}) {
+  const intents: CommitIntent[] = []
+  for (const one of made) {
+    const { codec, multihash } = one
+    const dag = { codec, multihash, ...SIZES }
+    const stagedRootId = await stage(0)
+    const told = { record: one, backendId: 0, limits: { ...NO_LIMITS, ...limits }, now: NOW }
+    intents.push({ kind: 'whole', ...told, stagedRootId, dag })
+  }
+  return records.commit(intents)
+}
+
+function request({ fetches }: ContentCatalogue, made: NewRecord, limits: PinLimits = NO_LIMITS) {
+  return fetches.request({ record: { ...made, status: 'queued' }, backendId: 0, origins: [], limits, now: NOW })
+}
+
+function deliver({ fetches }: ContentCatalogue, fetchId: number) {
+  return fetches.deliver(fetchId, new Map(ACCOUNTS.map(id => [id, NO_LIMITS])), NOW)
+}
+
+function listOf(accountId: string) {
+  return { accountId, multihash: null, hasExpiration: false, now: NOW }
+}
+
+function ids(rows: readonly RecordRow[]): string[] {
+  return rows.map(({ id }) => id)
+}
+
+/** By its values alone: buffers and rows of a database are of classes of their own. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return new Uint8Array(value)
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]))
+}
+
+function isCode(code: string): (error: unknown) => boolean {
+  return error => (error as HoldfastError).code === code
+}

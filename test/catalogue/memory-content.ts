@@ -1,0 +1,330 @@
+import { type Fetches, type FetchRow, OVER_QUOTA, type StatusChange } from '../../src/catalogue/fetches.ts'
+import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow, Records } from '../../src/catalogue/records.ts'
+import type { DagIdentity } from '../../src/domain/cid.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { checkTransition, type PinStatus, type StatusReason } from '../../src/domain/pin-status.ts'
+import type { WholeDag } from '../../src/ledger/root-table.ts'
+
+/** The part of the catalogue that the rules of content are about, and what they need of the ledger. */
+export interface ContentCatalogue {
+  records: Records
+  fetches: Fetches
+  /** Starts a staged root. Returns its id. */
+  stage(backendId: number): Promise<number>
+}
+
+type Root = WholeDag & { id: number; backendId: number }
+
+/** Records and fetches in memory: as small as the ports allow, with a list looked through for each question. */
+class MemoryContent {
+  rows = new Map<string, RecordRow>()
+  waiting = new Map<number, FetchRow & { isRunning: boolean }>()
+  roots = new Map<number, Root>()
+  made = 0
+
+  live(now: number, isWanted: (row: RecordRow) => boolean): RecordRow[] {
+    return this.newest([...this.rows.values()].filter(row => isLive(row, now) && isWanted(row)))
+  }
+
+  newest(rows: RecordRow[]): RecordRow[] {
+    return rows.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+  }
+
+  usage(accountId: string, now: number) {
+    const own = [...this.rows.values()].filter(row => row.accountId === accountId)
+    const live = own.filter(row => isLive(row, now))
+    const charges = new Map(own.filter(row => row.rootId !== null).map(row => [keyOf(row), row.charge]))
+    const storedBytes = [...charges.values()].reduce((sum, charge) => sum + charge, 0)
+    return { pins: live.length, expiringPins: live.filter(row => row.expiresAt !== null).length, storedBytes }
+  }
+
+  has(accountId: string, dag: DagIdentity): boolean {
+    const isHere = (row: RecordRow) => row.accountId === accountId && row.rootId !== null && keyOf(row) === keyOf(dag)
+    return [...this.rows.values()].some(isHere)
+  }
+
+  fits(accountId: string, dag: WholeDag, { maxStorageBytes }: PinLimits, now: number): boolean {
+    if (maxStorageBytes === null || this.has(accountId, dag)) return true
+    return this.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
+  }
+
+  checkCount({ accountId }: NewRecord, { maxPins }: PinLimits, now: number): void {
+    if (maxPins !== null && this.usage(accountId, now).pins >= maxPins)
+      throw new HoldfastError('QUOTA_EXCEEDED', 'pins')
+  }
+
+  identical(record: NewRecord, now: number): RecordRow | undefined {
+    const told = ({ accountId, clusterId, expiresAt, name, originalName, customName, ...dag }: NewRecord): string =>
+      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, keyOf(dag)])
+    return this.live(now, row => told(row) === told(record))[0]
+  }
+
+  rootOf(backendId: number, dag: DagIdentity): Root | undefined {
+    return [...this.roots.values()].find(root => root.backendId === backendId && keyOf(root) === keyOf(dag))
+  }
+
+  completed(backendId: number, stagedRootId: number | null, dag: WholeDag): Root {
+    const known = this.rootOf(backendId, dag)
+    if (known !== undefined) return known
+    if (stagedRootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    const root = { ...dag, id: stagedRootId, backendId }
+    this.roots.set(root.id, root)
+    return root
+  }
+
+  write(row: RecordRow): RecordRow {
+    this.rows.set(row.id, row)
+    return { ...row }
+  }
+
+  fulfil(row: RecordRow, root: Root, now: number): RecordRow {
+    const { contentSize: size, dagSize, charge } = root
+    const told = { status: 'pinned' as const, statusAt: now, statusCode: null, statusReason: null }
+    return this.write({ ...row, ...told, rootId: root.id, fetchId: null, size, dagSize, charge })
+  }
+
+  change(row: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): StatusChange {
+    checkTransition(row.status, to)
+    const told = { statusCode: reason?.code ?? null, statusReason: reason?.text ?? null }
+    return { record: this.write({ ...row, status: to, statusAt: now, ...told }), from: row.status }
+  }
+
+  changeAll(fetchId: number, from: PinStatus, to: PinStatus, now: number, reason: StatusReason | null) {
+    return this.waitersOf(fetchId)
+      .filter(row => row.status === from)
+      .map(row => this.change(row, to, now, reason))
+  }
+
+  waitersOf(fetchId: number): RecordRow[] {
+    return [...this.rows.values()].filter(row => row.fetchId === fetchId)
+  }
+
+  dropIfUnneeded(fetchId: number): boolean {
+    if (this.waitersOf(fetchId).length > 0) return false
+    this.waiting.delete(fetchId)
+    return true
+  }
+
+  commit(intent: CommitIntent): Committed {
+    const { record, backendId, limits, now } = intent
+    const existing = this.identical(record, now)
+    if (intent.kind === 'partial') {
+      if (existing !== undefined || this.fetchOf(backendId, record) !== undefined) {
+        throw new HoldfastError('CONFLICT', 'there in part, or being fetched, already')
+      }
+      this.checkCount(record, limits, now)
+      const fetch = this.addFetch(backendId, record, [], intent.stagedRootId, now)
+      Object.assign(fetch, intent.brought)
+      const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }
+      return { record: this.write(row), created: true, waited: null }
+    }
+    if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
+    if (existing === undefined) this.checkCount(record, limits, now)
+    if (!this.fits(record.accountId, intent.dag, limits, now)) throw new HoldfastError('QUOTA_EXCEEDED', 'storage')
+    const root = this.completed(backendId, intent.stagedRootId, intent.dag)
+    if (existing !== undefined) return { record: this.fulfil(existing, root, now), created: false, waited: existing }
+    const { dagSize, charge } = root
+    const row = { ...record, status: 'pinned' as const, rootId: root.id, dagSize, charge, fetchId: null }
+    return { record: this.write(row), created: true, waited: null }
+  }
+
+  fetchOf(backendId: number, dag: DagIdentity) {
+    return [...this.waiting.values()].find(fetch => fetch.backendId === backendId && keyOf(fetch) === keyOf(dag))
+  }
+
+  addFetch(backendId: number, record: NewRecord, origins: readonly string[], rootId: number, now: number) {
+    const { accountId, codec, multihash } = record
+    const fetch = {
+      ...{ id: ++this.made, accountId, backendId, codec, multihash, rootId, origins: [...origins] },
+      ...{ attempts: 0, nextAttemptAt: now, lastError: null, isWhole: false, isRunning: false },
+      ...{ blocks: 0, bytes: 0, charge: 0 },
+    }
+    this.waiting.set(fetch.id, fetch)
+    return fetch
+  }
+}
+
+export function memoryContent(): ContentCatalogue {
+  const all = new MemoryContent()
+  return { records: recordsOf(all), fetches: fetchesOf(all), stage: async () => ++all.made }
+}
+
+function recordsOf(all: MemoryContent): Records {
+  const taken = (rows: RecordRow[]): RecordRow[] => {
+    for (const { id } of rows) all.rows.delete(id)
+    const needed = new Set([...all.rows.values()].map(({ rootId }) => rootId))
+    for (const id of all.roots.keys()) if (!needed.has(id)) all.roots.delete(id)
+    return rows
+  }
+  const ofDag: Records['ofDag'] = async ({ accountId, dag, clusterId, now, limit }) =>
+    all
+      .live(now, row => row.accountId === accountId && keyOf(row) === keyOf(dag))
+      .filter(row => clusterId === null || row.clusterId === clusterId)
+      .slice(0, limit)
+  return {
+    ofDag,
+    async commit(intents) {
+      const before = { rows: new Map(all.rows), waiting: new Map(all.waiting), roots: new Map(all.roots) }
+      try {
+        return intents.map(intent => all.commit(intent))
+      } catch (error) {
+        throw Object.assign(all, before) && error
+      }
+    },
+    remove: async request => taken(await ofDag({ ...request, limit: Number.POSITIVE_INFINITY })),
+    discard: async id => taken([...all.rows.values()].filter(row => row.id === id)).length > 0,
+    expire: async (now, limit) =>
+      taken(
+        [...all.rows.values()]
+          .filter(row => !isLive(row, now))
+          .toSorted((a, b) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0))
+          .slice(0, limit),
+      ),
+    finishRemovals: async () => undefined,
+    async rename({ accountId, id, name, now }) {
+      const row = all.rows.get(id)
+      if (row === undefined || row.accountId !== accountId || !isLive(row, now)) return false
+      all.write({ ...row, name, customName: name })
+      return true
+    },
+    get: async id => all.rows.get(id),
+    newestOf: async ({ hasExpiration, ...query }) =>
+      (await ofDag({ ...query, clusterId: null, limit: Number.POSITIVE_INFINITY })).find(
+        row => !hasExpiration || row.expiresAt !== null,
+      ),
+    usage: async (accountId, now) => all.usage(accountId, now),
+    async page({ accountId, multihash, hasExpiration, now }, offset, limit) {
+      const rows = all.live(
+        now,
+        row =>
+          row.accountId === accountId &&
+          (multihash === null || Buffer.compare(row.multihash, multihash) === 0) &&
+          (!hasExpiration || row.expiresAt !== null),
+      )
+      return { rows: rows.slice(offset, offset + limit), total: rows.length }
+    },
+    async nextExpiry() {
+      const ends = [...all.rows.values()].flatMap(({ expiresAt }) => expiresAt ?? [])
+      return ends.length === 0 ? null : Math.min(...ends)
+    },
+  }
+}
+
+function fetchesOf(all: MemoryContent): Fetches {
+  const told = (fetch: FetchRow | undefined): FetchRow | undefined => (fetch === undefined ? undefined : { ...fetch })
+  return {
+    async request({ record, backendId, origins, limits, now }) {
+      const existing = all.identical(record, now)
+      if (existing !== undefined && existing.status !== 'failed') {
+        return { record: existing, created: false, fetchId: existing.fetchId, changes: [] }
+      }
+      if (existing === undefined) all.checkCount(record, limits, now)
+      const unfinished = [...all.rows.values()].filter(
+        row => row.accountId === record.accountId && ['queued', 'pinning'].includes(row.status),
+      )
+      if (limits.maxQueuedPins !== null && unfinished.length >= limits.maxQueuedPins) {
+        throw new HoldfastError('QUOTA_EXCEEDED', 'pins that wait')
+      }
+      const known = all.fetchOf(backendId, record)
+      const fetch = known ?? all.addFetch(backendId, record, origins, ++all.made, now)
+      const isQueued = all.waitersOf(fetch.id).some(row => row.status === 'queued')
+      if (known !== undefined && !known.isRunning && !isQueued) {
+        Object.assign(known, { nextAttemptAt: now, attempts: 0, origins: [...new Set([...origins, ...known.origins])] })
+      }
+      const changes: StatusChange[] = []
+      if (existing === undefined) all.write({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id })
+      else changes.push(all.change({ ...existing, fetchId: fetch.id }, 'queued', now, null))
+      const made = all.rows.get(existing?.id ?? record.id) as RecordRow
+      if (fetch.isRunning) changes.push(all.change(made, 'pinning', now, null))
+      return { record: made, created: existing === undefined, fetchId: fetch.id, changes }
+    },
+    async start(id, now) {
+      const fetch = all.waiting.get(id)
+      if (fetch === undefined || all.dropIfUnneeded(id)) return undefined
+      Object.assign(fetch, { attempts: fetch.attempts + 1, nextAttemptAt: null, isRunning: true })
+      const again = all.changeAll(id, 'failed', 'queued', now, { code: null, text: 'tried again' })
+      return { fetch: { ...fetch }, changes: [...again, ...all.changeAll(id, 'queued', 'pinning', now, null)] }
+    },
+    async fail(id, { reason, retryAt, blocks, bytes, charge }, now) {
+      const fetch = all.waiting.get(id)
+      if (fetch === undefined || all.dropIfUnneeded(id)) return []
+      const brought = { blocks, bytes, charge }
+      Object.assign(fetch, { ...brought, lastError: reason.text, nextAttemptAt: retryAt, isRunning: false })
+      return [
+        ...all.changeAll(id, 'queued', 'failed', now, reason),
+        ...all.changeAll(id, 'pinning', 'failed', now, reason),
+      ]
+    },
+    async refuse(ids, reason, now) {
+      return ids.flatMap(id => {
+        const row = all.rows.get(id)
+        return row === undefined || row.fetchId === null
+          ? []
+          : [all.change({ ...row, fetchId: null }, 'failed', now, reason)]
+      })
+    },
+    async complete(id, dag) {
+      const fetch = all.waiting.get(id)
+      if (fetch === undefined || fetch.isWhole) return
+      const root = all.completed(fetch.backendId, fetch.rootId, dag)
+      Object.assign(fetch, { rootId: root.id, isWhole: true })
+    },
+    async deliver(id, limits, now) {
+      const fetch = all.waiting.get(id)
+      const root = fetch === undefined ? undefined : all.roots.get(fetch.rootId)
+      if (root === undefined) return { changes: [], isDone: true }
+      const changes = all.waitersOf(id).flatMap(row => {
+        const limit = limits.get(row.accountId)
+        if (limit === undefined) return []
+        if (!all.fits(row.accountId, root, limit, now)) {
+          return [all.change({ ...row, fetchId: null }, 'failed', now, OVER_QUOTA)]
+        }
+        return [{ record: all.fulfil(row, root, now), from: row.status }]
+      })
+      return { changes, isDone: all.dropIfUnneeded(id) }
+    },
+    async dropOrRepeat(id, now) {
+      const fetch = all.waiting.get(id)
+      if (fetch !== undefined && !all.dropIfUnneeded(id)) Object.assign(fetch, { nextAttemptAt: now, isRunning: false })
+    },
+    dropIfUnneeded: async id => all.dropIfUnneeded(id),
+    async resume(now) {
+      const running = [...all.waiting.values()].filter(fetch => fetch.isRunning)
+      for (const fetch of running) Object.assign(fetch, { nextAttemptAt: now, isRunning: false })
+      const restarted = { code: null, text: 'the node was restarted' }
+      return running.flatMap(({ id }) => all.changeAll(id, 'pinning', 'queued', now, restarted))
+    },
+    get: async id => told(all.waiting.get(id)),
+    find: async (backendId, dag) => told(all.fetchOf(backendId, dag)),
+    isWanted: async id => all.waitersOf(id).length > 0,
+    waitingAccounts: async id => [...new Set(all.waitersOf(id).map(({ accountId }) => accountId))],
+    waitersOf: async (id, accountId) => all.waitersOf(id).flatMap(row => (row.accountId === accountId ? row.id : [])),
+    heldFor: async accountId =>
+      [...all.waiting.values()]
+        .filter(({ id }) => all.waitersOf(id).some(row => row.accountId === accountId))
+        .map(({ id, charge }) => ({ id, charge })),
+    async due({ now, after, accounts, each }) {
+      const scheduled = [...all.waiting.values()].filter(fetch => fetch.nextAttemptAt !== null)
+      const names = [...new Set(scheduled.map(({ accountId }) => accountId))].filter(name => name > after).sort()
+      const asked = names.slice(0, accounts)
+      const dueOf = (name: string) =>
+        scheduled
+          .filter(({ accountId, nextAttemptAt }) => accountId === name && (nextAttemptAt ?? now + 1) <= now)
+          .toSorted((a, b) => (a.nextAttemptAt ?? 0) - (b.nextAttemptAt ?? 0))
+          .slice(0, each)
+      return { fetches: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
+    },
+    async nextDue() {
+      const times = [...all.waiting.values()].flatMap(({ nextAttemptAt }) => nextAttemptAt ?? [])
+      return times.length === 0 ? null : Math.min(...times)
+    },
+  }
+}
+
+function isLive({ expiresAt }: NewRecord, now: number): boolean {
+  return expiresAt === null || expiresAt > now
+}
+
+function keyOf({ codec, multihash }: DagIdentity): string {
+  return `${codec} ${Buffer.from(multihash).toString('hex')}`
+}
