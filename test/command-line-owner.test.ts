@@ -110,7 +110,7 @@ test(
 test('what is asked of neither a server nor a directory is told in one line', async () => {
   const nowhere = join(directory.path, 'nowhere')
   const wrong: [number, string[], RegExp][] = [
-    [1, ['stats', '--data-dir', nowhere], /nowhere is not a data directory\n$/],
+    [1, ['stats', '--data-dir', nowhere], /nowhere is not a data directory, which holdfast serve makes\n$/],
     [2, ['stats', '--data-dir', dataDir, '--api', 'http://127.0.0.1:1/api/v3'], /--data-dir goes without --api/],
     [2, ['stats', '--config', 'x.json'], /--config goes with --data-dir\n$/],
     [2, ['stats', '--api', 'http://127.0.0.1:1/elsewhere'], /--api must end in \/api\/v3 for this/],

@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VERSION } from '../src/domain/version.ts'
+import { openAccounts } from '../src/index.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from './server-process.ts'
 
 let directory: ReturnType<typeof temporaryDirectory>
@@ -49,6 +50,7 @@ describe('usage', () => {
       /^holdfast: config file \/nowhere\/config.json cannot be read.*\n$/,
     ],
   ])('%j is one line and exit code 2', async (args, message) => {
+    openAccounts({ dataDir }).close()
     const finished = await runHoldfast(args, { HOLDFAST_DATA_DIR: dataDir })
     expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
@@ -89,9 +91,23 @@ describe('usage', () => {
     const bad = await runHoldfast(['account', 'list', '--config', file, '--data-dir', dataDir])
     expect(bad).toMatchObject({ code: 2, stderr: `holdfast: config file ${file}: plans.team: unknown key maxPinz\n` })
     writeFileSync(file, '{"plans": {"team": {"timelock": true, "clusters": "*", "maxPins": 5}}}')
+    openAccounts({ dataDir }).close()
     const create = ['account', 'create', '--email', 'a@example.org', '--plan', 'team']
     const good = await runHoldfast(create, { HOLDFAST_CONFIG: file, HOLDFAST_DATA_DIR: dataDir })
     expect(JSON.parse(good.stdout)).toMatchObject({ account: { plan: 'team' } })
+  })
+
+  test.each([
+    ['account', 'list'],
+    ['account', 'create', '--email', 'a@example.org', '--plan', 'free'],
+    ['key', 'list', '--account', 'a@example.org'],
+    ['verify'],
+    ['backup', '/nowhere'],
+    ['takedown', 'list'],
+  ])('%s %s makes no data directory of a mistyped name', async (...args) => {
+    const finished = await runHoldfast([...args, '--data-dir', dataDir])
+    expect(finished).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is not a data directory') })
+    expect(existsSync(dataDir)).toBe(false)
   })
 
   test('a data directory that cannot be one is a failure, exit code 1', async () => {
@@ -110,6 +126,7 @@ describe('usage', () => {
 test('a password from standard input is what its account signs in with', async () => {
   const file = join(directory.path, 'config.json')
   writeFileSync(file, '{"passwordCost": 1024}')
+  openAccounts({ dataDir }).close()
   const flags = ['--data-dir', dataDir, '--config', file]
   await runHoldfast(['account', 'create', '--email', 'a@example.org', '--plan', 'free', ...flags])
   const setPassword = ['account', 'set-password', '--account', 'a@example.org', ...flags]
@@ -133,6 +150,7 @@ test('a password from standard input is what its account signs in with', async (
 })
 
 test('accounts and keys are made, changed and listed', async () => {
+  openAccounts({ dataDir }).close()
   const run = async (...args: string[]) => {
     const { stdout, stderr, code } = await runHoldfast([...args, '--data-dir', dataDir])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -48,7 +48,7 @@ async function answerOf(socket: Socket & { received: string }): Promise<string> 
   return socket.received
 }
 
-const GET = 'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'
+const GET = 'GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'
 
 /** Asks on a connection of its own. Returns the head of the answer, empty if the connection was dropped. */
 async function ask(port: number, localAddress?: string): Promise<string> {

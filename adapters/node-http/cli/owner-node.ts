@@ -1,5 +1,3 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../../src/index.ts'
 import { ApiClient, type JsonObject, jsonBody } from './api-client.ts'
 import { listOf, numberOf } from './api-command.ts'
@@ -7,7 +5,7 @@ import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-setti
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
 import type { RequestBody } from './http-exchange.ts'
 import { endWithReader, isoTime } from './output.ts'
-import { type Environment, readSettings } from './settings.ts'
+import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** What the owner of a node may have done and see, wherever the node is. Answers have the shapes of `/admin/v1`. */
 export interface OwnerNode {
@@ -158,10 +156,7 @@ function localNode(engine: Engine): OwnerNode {
 
 /** @throws HoldfastError `NOT_FOUND` where there is no data directory; `DATA_DIR_IN_USE`, saying what to do then. */
 async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
-  const { dataDir, config } = readSettings(flags, env)
-  await access(join(dataDir, 'holdfast.db')).catch(cause => {
-    throw new HoldfastError('NOT_FOUND', `${dataDir} is not a data directory`, { cause })
-  })
+  const { dataDir, config } = readDirectorySettings(flags, env)
   const network = { ...config.network, enabled: false }
   return createEngine({ ...config, network, dataDir, environment: process.env }).catch((error: unknown) => {
     if (!isHoldfastError(error, 'DATA_DIR_IN_USE')) throw error

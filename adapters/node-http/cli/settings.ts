@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { type EngineConfig, HoldfastError, parseConfig } from '../../../src/index.ts'
 import type { MetricsReaders } from '../metrics-endpoint.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
@@ -35,12 +35,25 @@ const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 /** Flags win over the environment. @throws HoldfastError `CONFIG_INVALID`. */
-export function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
+function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const file = flags.config ?? given(env.HOLDFAST_CONFIG)
   return {
     dataDir: resolve(flags['data-dir'] ?? given(env.HOLDFAST_DATA_DIR) ?? DEFAULT_DATA_DIR),
     config: file === undefined ? {} : readConfigFile(resolve(file)),
   }
+}
+
+/**
+ * Of a data directory that is there: a name that is mistyped must not make one.
+ *
+ * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` where there is none.
+ */
+export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
+  const settings = readSettings(flags, env)
+  if (!existsSync(join(settings.dataDir, 'holdfast.db'))) {
+    throw new HoldfastError('NOT_FOUND', `${settings.dataDir} is not a data directory, which holdfast serve makes`)
+  }
+  return settings
 }
 
 /** @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */

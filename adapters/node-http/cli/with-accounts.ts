@@ -1,6 +1,6 @@
 import { type Account, HoldfastError, openAccounts } from '../../../src/index.ts'
 import type { CommonFlag, Flags } from './arguments.ts'
-import { type Environment, readSettings } from './settings.ts'
+import { type Environment, readDirectorySettings } from './settings.ts'
 
 export type Accounts = ReturnType<typeof openAccounts>
 
@@ -10,7 +10,7 @@ export async function withAccounts(
   env: Environment,
   work: (handle: Accounts) => Promise<void>,
 ): Promise<true> {
-  const handle = openAccounts(readSettings(flags, env))
+  const handle = openAccounts(readDirectorySettings(flags, env))
   try {
     await work(handle)
     return true
