@@ -12,6 +12,9 @@ import type { Cluster } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
 import type { Verified, VerifyOptions } from './content/verifier.ts'
 import type { Clock } from './domain/clock.ts'
+import type { FileSystem } from './domain/file-system.ts'
+import type { Logger } from './domain/logger.ts'
+import type { Metrics } from './domain/metrics.ts'
 import type { EngineConfig } from './domain/options.ts'
 import type { Takedown, TakedownRequest } from './gateway/takedowns.ts'
 import type { ApiHandler } from './http/types.ts'
@@ -159,6 +162,30 @@ export interface Border {
   readonly trustedProxies: number
   /** Whether a request, known by its headers, is for content on a host name of its own, where nothing else answers. */
   isContentHost(header: (name: string) => string | undefined): boolean
+}
+
+/** What an engine is made of. */
+export interface EngineOptions extends EngineConfig {
+  /** Directory of all stores; created if missing, owned by one engine at a time. */
+  dataDir: string
+  logger?: Logger
+  metrics?: Metrics
+  clock?: Clock
+  /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
+  environment?: Readonly<Record<string, string | undefined>>
+  /**
+   * Who keeps the content of clusters in place of this node, by cluster id. What has still to get there is kept here
+   * meanwhile, and its records are `pinning`; the caller ends a backend once the engine has stopped.
+   */
+  backends?: Readonly<Record<string, ClusterBackend>>
+  /** What blocks are written and read with instead of `node:fs`. The databases keep to `node:fs`. */
+  fileSystem?: FileSystem
+  /**
+   * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take
+   * at most half of them, so that reads and hashes are not held up. Only the process can set the pool's size, by
+   * `UV_THREADPOOL_SIZE` before its first use.
+   */
+  threadPoolSize?: number
 }
 
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Engine } from './api.ts'
+import type { Engine, EngineOptions } from './api.ts'
 import { Activity } from './domain/activity.ts'
 import { systemClock } from './domain/clock.ts'
 import { knownClusters } from './domain/cluster.ts'
@@ -8,7 +8,7 @@ import { Emitter } from './domain/emitter.ts'
 import { HoldfastError } from './domain/errors.ts'
 import { silentLogger } from './domain/logger.ts'
 import { silentMetrics } from './domain/metrics.ts'
-import type { EngineConfig, EngineOptions } from './domain/options.ts'
+import type { EngineConfig } from './domain/options.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { NetworkNode } from './network/network-node.ts'
@@ -47,6 +47,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     fileSystem,
     threadPoolSize,
     environment = {},
+    backends = {},
     ...given
   } = options ?? {}
   if (typeof dataDir !== 'string' || dataDir === '') {
@@ -61,6 +62,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     logger,
     clock,
     environment,
+    backends,
     fileSystem,
   })
   let node: NetworkNode | null = null
@@ -78,7 +80,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     provideAccess(parts, config, stores.secrets)
     provideContent(parts, options, stores)
     provideBackups(parts, stores, resolve(dataDir), config.backupRoots ?? [])
-    providePins(parts, { config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends })
+    providePins(parts, {
+      ...{ config, clusters, importRoots, publicUrl: config.publicUrl ?? LOCAL_URL, ownBackends },
+      elsewhere: new Set(stores.remotes.keys()),
+    })
     provideFetches(parts, config)
     provideUpkeep(parts, config)
     provideRemotes(parts, stores)

@@ -17,6 +17,7 @@ export type {
   Border,
   ClusterRegistry,
   Engine,
+  EngineOptions,
   Events,
   HeliaNode,
   PinService,
@@ -46,7 +47,7 @@ export { HoldfastError, isHoldfastError } from './domain/errors.ts'
 export type { DiskSpace, FileSystem, NewFile } from './domain/file-system.ts'
 export type { Logger } from './domain/logger.ts'
 export type { Metrics, RequestObservation } from './domain/metrics.ts'
-export type { EngineConfig, EngineOptions, GatewayConfig, NetworkConfig } from './domain/options.ts'
+export type { EngineConfig, GatewayConfig, NetworkConfig } from './domain/options.ts'
 export type { PinStatus } from './domain/pin-status.ts'
 export type { Plan, PlanOptions, RateLimit } from './domain/plan.ts'
 export { VERSION } from './domain/version.ts'

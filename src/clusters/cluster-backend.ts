@@ -39,8 +39,6 @@ export type MayUnpin = () => Promise<boolean>
  * kept under a hold already is kept, and a hold that is gone is let go.
  */
 export interface ClusterBackend {
-  /** Stable number of the backend in the ledger. */
-  readonly id: number
   /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
   pin(job: PinJob): Promise<void>
   /** Lets go of a hold; the DAG goes, in time, with its last one. */

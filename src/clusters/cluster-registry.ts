@@ -3,9 +3,8 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { ClusterBackend } from './cluster-backend.ts'
 import { EmbeddedBackend } from './embedded-backend.ts'
-import { hasStaging, type StagingBackend } from './staging-backend.ts'
+import { hasStaging, type LedgerBackend, type StagingBackend } from './staging-backend.ts'
 
 /** Where the content of a cluster is read over HTTP. */
 export interface Gateway {
@@ -29,7 +28,7 @@ export interface Cluster {
 /** The clusters of an engine in configured order: what each is called, who may use it, which backend holds it. */
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
-  readonly #backends: ReadonlyMap<string, ClusterBackend>
+  readonly #backends: ReadonlyMap<string, LedgerBackend>
   readonly #defaultBackend: StagingBackend
   readonly #defaultCluster: string
   /** By backend id. */
@@ -42,7 +41,7 @@ export class ClusterRegistry {
     clusters: readonly ClusterDefinition[]
     defaultCluster: string
     defaultBackend: StagingBackend
-    backends: ReadonlyMap<string, ClusterBackend>
+    backends: ReadonlyMap<string, LedgerBackend>
     /** Ids of the clusters that are kept elsewhere. */
     elsewhere?: ReadonlySet<string> | undefined
     publicUrl: string
@@ -67,7 +66,7 @@ export class ClusterRegistry {
   }
 
   /** Every backend once, the default one first. */
-  get backends(): ClusterBackend[] {
+  get backends(): LedgerBackend[] {
     return [...new Set([this.#defaultBackend, ...this.#backends.values()])]
   }
 
@@ -126,13 +125,13 @@ export class ClusterRegistry {
   }
 
   /** The backend that holds a cluster's content. */
-  backendOf(clusterId: string): ClusterBackend {
+  backendOf(clusterId: string): LedgerBackend {
     return this.#backends.get(clusterId) ?? this.#defaultBackend
   }
 }
 
 /** One in this process checks by itself what it reads. */
-function checkedReader(backend: ClusterBackend): BlockSource | null {
+function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof EmbeddedBackend ? reader : new CheckedSource(reader)
 }

@@ -19,8 +19,13 @@ export interface Staging {
   take(cid: CID, source: BlockSource, options?: { signal?: AbortSignal | undefined }): Promise<StagedDag>
 }
 
+/** A backend by its number in the ledger, where what it keeps is counted. */
+export interface LedgerBackend extends ClusterBackend {
+  readonly id: number
+}
+
 /** A backend on the engine's own ledger, on which uploads can be staged before their cluster is known. */
-export interface StagingBackend extends ClusterBackend {
+export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource
 }

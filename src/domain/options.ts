@@ -1,8 +1,4 @@
-import type { Clock } from './clock.ts'
 import type { ClusterDefinition } from './cluster.ts'
-import type { FileSystem } from './file-system.ts'
-import type { Logger } from './logger.ts'
-import type { Metrics } from './metrics.ts'
 import type { PlanOptions } from './plan.ts'
 
 /** How a node meets others. What is left out is decided by the preset. */
@@ -130,23 +126,4 @@ export interface EngineConfig {
   }
   gateway?: GatewayConfig
   network?: NetworkConfig
-}
-
-/** What an engine is made of. */
-export interface EngineOptions extends EngineConfig {
-  /** Directory of all stores; created if missing, owned by one engine at a time. */
-  dataDir: string
-  logger?: Logger
-  metrics?: Metrics
-  clock?: Clock
-  /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
-  environment?: Readonly<Record<string, string | undefined>>
-  /** What blocks are written and read with instead of `node:fs`. The databases keep to `node:fs`. */
-  fileSystem?: FileSystem
-  /**
-   * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take
-   * at most half of them, so that reads and hashes are not held up. Only the process can set the pool's size, by
-   * `UV_THREADPOOL_SIZE` before its first use.
-   */
-  threadPoolSize?: number
 }

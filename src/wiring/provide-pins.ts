@@ -30,10 +30,13 @@ export interface PinParts {
   publicUrl: string
   /** Backend ids of clusters that have one of their own. */
   ownBackends: ReadonlyMap<string, number>
+  /** Ids of the clusters that are kept elsewhere. */
+  elsewhere: ReadonlySet<string>
 }
 
 /** Clusters and pins. Needs what access and content provide. */
-export function providePins(parts: Parts, { config, clusters, importRoots, publicUrl, ownBackends }: PinParts): void {
+export function providePins(parts: Parts, given: PinParts): void {
+  const { config, clusters, importRoots, publicUrl, ownBackends, elsewhere } = given
   parts.provide(T.content, p => {
     const ledger = { roots: p.get(T.rootTable), holds: p.get(T.holds), blocks: p.get(T.blockTable) }
     return sqliteContent(p.get(T.database), p.get(T.writes), ledger, new Set(p.get(T.remoteBackends).keys()))
@@ -50,7 +53,7 @@ export function providePins(parts: Parts, { config, clusters, importRoots, publi
       defaultCluster: config.defaultCluster ?? defaultOf(clusters),
       defaultBackend: backendOf(p, DEFAULT_BACKEND_ID),
       backends,
-      elsewhere: new Set(clusters.flatMap(({ id, backend }) => (backend === undefined ? [] : [id]))),
+      elsewhere,
       publicUrl,
     })
   })

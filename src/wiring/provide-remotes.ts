@@ -1,5 +1,4 @@
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
-import { HoldfastBackend } from '../clusters/holdfast/holdfast-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { backends } from '../ledger/backend-table.ts'
@@ -8,7 +7,7 @@ import type { Parts } from './container.ts'
 import type { Stores } from './stores.ts'
 import { T } from './tokens.ts'
 
-/** Clusters that other nodes keep, and who tells these what to keep. Needs pins and content. */
+/** Clusters that are kept elsewhere, and who tells these what to keep. Needs pins and content. */
 export function provideRemotes(
   parts: Parts,
   { database, ownBackends, blockFiles, remotes }: Pick<Stores, 'database' | 'ownBackends' | 'blockFiles' | 'remotes'>,
@@ -16,13 +15,13 @@ export function provideRemotes(
   parts.provide(T.remoteBackends, () => {
     const identities = new Map(backends(database).map(({ id, identity }) => [id, identity]))
     const made = new Map<number, ClusterBackend>()
-    for (const [cluster, { url, key, cluster: name, send, reader }] of remotes) {
+    for (const [cluster, { connect }] of remotes) {
       const id = ownBackends.get(cluster)
       const identity = id === undefined ? undefined : identities.get(id)
       if (id === undefined || identity === undefined) {
         throw new HoldfastError('INTERNAL_ERROR', `the cluster ${cluster} has no backend`)
       }
-      made.set(id, new HoldfastBackend({ id, url, key, cluster: name, mark: `holdfast:${identity}`, send, reader }))
+      made.set(id, connect(`holdfast:${identity}`))
     }
     return made
   })

@@ -10,10 +10,10 @@ export function publicClusters(parts: Parts): ClusterRegistry {
   return {
     list: async ({ account } = {}) =>
       registry.allowed(account === undefined ? { clusters: '*' } : await planOf(account)),
-    backendOf: async cluster => {
-      if (cluster === undefined) return registry.backendOf(registry.defaultCluster)
+    backendOf: async (cluster = registry.defaultCluster) => {
       if (!registry.has(cluster)) throw new HoldfastError('NOT_FOUND', `there is no cluster ${cluster}`)
-      return registry.backendOf(cluster)
+      const here = registry.backendOf(cluster)
+      return parts.get(T.remoteBackends).get(here.id) ?? here
     },
   }
 }

@@ -1,24 +1,22 @@
 import { readFile } from 'node:fs/promises'
-import type { BlockSource } from '../content/block-source.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ClusterDefinition, HoldfastBackendDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { SendHttp } from '../network/http-client.ts'
 
-/** How to reach the node that keeps a cluster. */
+/** What keeps a cluster elsewhere. */
 export interface RemoteCluster {
-  url: string
-  key: string
-  /** What the cluster is called there. */
-  cluster: string
-  send: SendHttp
-  reader: BlockSource
+  /** @param mark by what this node's records are known there: unique to it, printable */
+  connect(mark: string): ClusterBackend
+  /** Every block checked; null if it cannot be read there, so that all of it stays here. */
+  reader: BlockSource | null
   /** Bytes of its content that stay on this disk. */
   cacheBytes: number
 }
 
-/** The clusters that other nodes keep, by id. The caller closes them. */
+/** The clusters that are kept elsewhere, by id. The caller closes them. */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>
   close(): Promise<void>
@@ -26,31 +24,38 @@ export interface RemoteClusters {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** By cluster id. */
+export type GivenBackends = Readonly<Record<string, ClusterBackend>>
+
 const CACHE_BYTES = 1024 ** 3
 
 /** @throws HoldfastError `CONFIG_INVALID` for a key that is not to be had */
 export async function openRemotes(
   definitions: readonly ClusterDefinition[],
-  { clock, environment }: { clock: Clock; environment: Environment },
+  { clock, environment, backends }: { clock: Clock; environment: Environment; backends: GivenBackends },
 ): Promise<RemoteClusters> {
+  const given = givenClusters(definitions, backends)
   const remote = definitions.flatMap(({ id, backend }) => (backend === undefined ? [] : [{ id, backend }]))
-  if (remote.length === 0) return { clusters: new Map(), close: async () => undefined }
+  if (remote.length === 0) return { clusters: given, close: async () => undefined }
   const keys = new Map<string, string>()
   for (const { id, backend } of remote) keys.set(id, await keyOf(id, backend, environment))
   // Without such a cluster nothing of this is loaded.
   const { openHttpClient } = await import('../network/http-client.ts')
   const { GatewayClient } = await import('../network/sources/gateway-client.ts')
   const { GatewayReader } = await import('../clusters/holdfast/gateway-reader.ts')
+  const { HoldfastBackend } = await import('../clusters/holdfast/holdfast-backend.ts')
   const http = openHttpClient()
   // The owner has named these places: they may be anywhere.
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })
-  const clusters = new Map<string, RemoteCluster>()
+  const clusters = new Map(given)
   for (const { id, backend } of remote) {
     const url = withoutTrailingSlashes(backend.url)
     const base = backend.gateway ?? url.replace(/\/api\/v3$/, '')
+    const reader = new GatewayReader(new URL(withoutTrailingSlashes(base).replace(/\/ipfs$/, '')), gateway, clock)
+    const there = { url, key: keys.get(id) ?? '', cluster: backend.cluster, send: http.send, reader }
     clusters.set(id, {
-      ...{ url, key: keys.get(id) ?? '', cluster: backend.cluster, send: http.send },
-      reader: new GatewayReader(new URL(withoutTrailingSlashes(base).replace(/\/ipfs$/, '')), gateway, clock),
+      connect: mark => new HoldfastBackend({ ...there, mark }),
+      reader,
       cacheBytes: backend.cacheBytes ?? CACHE_BYTES,
     })
   }
@@ -58,6 +63,24 @@ export async function openRemotes(
     await Promise.all([http.close(), gateway.close()])
   }
   return { clusters, close }
+}
+
+/** Those that the host program keeps. */
+function givenClusters(definitions: readonly ClusterDefinition[], backends: GivenBackends): Map<string, RemoteCluster> {
+  const fail = (id: string, problem: string): never => {
+    throw new HoldfastError('CONFIG_INVALID', `backends: ${id} ${problem}`)
+  }
+  const clusters = new Map<string, RemoteCluster>()
+  for (const [id, backend] of Object.entries(backends)) {
+    const definition = definitions.find(cluster => cluster.id === id) ?? fail(id, 'is none of the clusters')
+    if (definition.backend !== undefined) fail(id, 'is a cluster that has a backend by its configuration')
+    if (definition.dataDir !== undefined) fail(id, 'is a cluster that has a dataDir by its configuration')
+    const isOne = (['pin', 'unpin', 'status'] as const).every(name => typeof backend?.[name] === 'function')
+    if (!isOne) fail(id, 'is no ClusterBackend: it needs pin, unpin and status')
+    const reader = backend.reader ? new CheckedSource(backend.reader) : null
+    clusters.set(id, { connect: () => backend, reader, cacheBytes: CACHE_BYTES })
+  }
+  return clusters
 }
 
 /** The message names where the key was looked for, never what was found. */

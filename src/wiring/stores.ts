@@ -23,7 +23,7 @@ import { clusterDirectories } from './cluster-directories.ts'
 import { ownDataDirectory } from './data-directory.ts'
 import { openDataKey } from './data-key.ts'
 import { keepToOwner } from './permissions.ts'
-import { type Environment, openRemotes, type RemoteCluster } from './remote-clusters.ts'
+import { type Environment, type GivenBackends, openRemotes, type RemoteCluster } from './remote-clusters.ts'
 import { SecretsFile } from './secrets-file.ts'
 
 /** What an engine has open on disk. */
@@ -36,7 +36,7 @@ export interface Stores {
   blockFiles: ReadonlyMap<number, BlockFiles>
   /** Backend ids of clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
-  /** Clusters that other nodes keep, by id. */
+  /** Clusters that are kept elsewhere, by id. */
   remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
   secrets: SecretsFile
@@ -53,6 +53,8 @@ export interface StoresOptions {
   clock: Clock
   /** Where keys of other nodes may be named. */
   environment: Environment
+  /** Of clusters that the host program keeps, by cluster id. */
+  backends: GivenBackends
   fileSystem?: FileSystem | undefined
 }
 
@@ -94,7 +96,7 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
     const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
     const ownBackends = new Map<string, number>()
-    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, options.clusters))
+    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, options.clusters, remotes))
     for (const { path, backendId, clusterIds } of directories) {
       for (const id of clusterIds) ownBackends.set(id, backendId)
       const clusterOwned = await ownDataDirectory(path, options.logger)
@@ -114,9 +116,13 @@ async function openAll(options: StoresOptions): Promise<Stores> {
 }
 
 /** What has still to get to a cluster elsewhere, and what was used of it, lies in a directory of its own. */
-function withCaches(dataDir: string, clusters: readonly ClusterDefinition[]): ClusterDefinition[] {
+function withCaches(
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  remotes: Stores['remotes'],
+): ClusterDefinition[] {
   return clusters.map(cluster =>
-    cluster.backend === undefined ? cluster : { ...cluster, dataDir: join(dataDir, 'clusters', cluster.id) },
+    !remotes.has(cluster.id) ? cluster : { ...cluster, dataDir: join(dataDir, 'clusters', cluster.id) },
   )
 }
 
@@ -126,8 +132,11 @@ function cacheOf(
 ): BlockFiles {
   const blocks = new PlacedBlocks(at.database)
   const elsewhere = {
-    fetch: (cid: CID) => reader.read(cid),
-    mayForget: (multihash: Uint8Array) => !blocks.isNeededHere(at.backendId, multihash),
+    fetch: async (cid: CID) => {
+      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+      return reader.read(cid)
+    },
+    mayForget: (multihash: Uint8Array) => reader !== null && !blocks.isNeededHere(at.backendId, multihash),
     sizeOf: (multihash: Uint8Array) => blocks.sizeOf(at.backendId, multihash),
     cacheBytes,
   }

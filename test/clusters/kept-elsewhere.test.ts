@@ -1,9 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
 import { EmbeddedBackend } from '../../src/clusters/embedded-backend.ts'
-import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
+import type { LedgerBackend, StagingBackend } from '../../src/clusters/staging-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { assembleDag, type BlockHolder } from '../../src/content/dag-assembly.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
@@ -49,7 +48,7 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
     const { ledger, store, held, leases, clock } = parts
     const elsewhere = new Elsewhere()
     const home: StagingBackend = new EmbeddedBackend(store, ledger, held, clock)
-    const away: ClusterBackend = {
+    const away: LedgerBackend = {
       id: ELSEWHERE,
       pin: async () => undefined,
       unpin: async () => undefined,

@@ -35,8 +35,6 @@ const uploadsSchema = Type.Object({
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
-  /** Its number in the ledger. */
-  id: number
   /** The base of the other node's contract: `https://…/api/v3`, without a trailing slash. */
   url: string
   /** A key of an account there, with the scopes `files:read`, `files:write` and `files:delete`. */
@@ -61,12 +59,10 @@ interface RemoteRecord {
  * what does not carry it is neither counted nor removed.
  */
 export class HoldfastBackend implements ClusterBackend {
-  readonly id: number
   readonly reader: BlockSource
   readonly #options: HoldfastBackendOptions
 
   constructor(options: HoldfastBackendOptions) {
-    this.id = options.id
     this.reader = options.reader
     this.#options = options
   }

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { identityOf } from '../../src/domain/cid.ts'
+import { createEngine, type Engine, type EngineOptions, HoldfastError, type PinRecord } from '../../src/index.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { viaGateway } from '../support/read-back.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { withEngine } from '../support/test-engine.ts'
+import { describeBackend, Outside } from './backend.suite.ts'
+import { MemoryCluster } from './memory-cluster.ts'
+
+const CONTENT = pseudoRandom(1_500_000, 'given')
+const cluster = { region: '', country: null, gateways: [] }
+const clusters: EngineOptions['clusters'] = [
+  { ...cluster, id: 'near', label: 'Near' },
+  { ...cluster, id: 'far', label: 'Far' },
+]
+
+describeBackend('one of the host program, by the types of the package alone', async run => {
+  const backend = new MemoryCluster()
+  await run({
+    backend,
+    keep: async content => {
+      const source = new Outside()
+      const root = await source.add(content)
+      await backend.pin({ hold: 'record', root, source, origins: [], ends: null })
+      return root
+    },
+    release: root => backend.unpin('record', identityOf(root)),
+    collect: async () => backend.blockCount,
+  })
+})
+
+/** Resolves with the record once it is `pinned`. */
+function pinned(engine: Engine, cid: string): Promise<PinRecord> {
+  return new Promise(resolve => {
+    engine.events.on('pin:status', ({ record }) => {
+      if (record.cid === cid && record.status === 'pinned') resolve(record)
+    })
+  })
+}
+
+describe('an engine with a backend of the host program', () => {
+  test('has it keep what is in its cluster, and let go of what is removed', async () => {
+    const far = new MemoryCluster()
+    await withEngine(
+      async ({ engine, account }) => {
+        const { cid } = (await engine.pins.upload(CONTENT, { account, cluster: 'near' })).record
+        expect(far.blockCount).toBe(0)
+        const placed = pinned(engine, cid)
+        const { record } = await engine.pins.upload(CONTENT, { account, cluster: 'far' })
+        expect(record).toMatchObject({ cid, clusterId: 'far', status: 'pinning' })
+        expect((await placed).uploadId).toBe(record.uploadId)
+        expect(far.blockCount).toBe(3)
+        const backend = await engine.clusters.backendOf('far')
+        expect(await backend.status(identityOf(CID.parse(cid)))).toMatchObject({ state: 'pinned' })
+        await engine.pins.remove({ account, cid, cluster: 'near' })
+        expect((await viaGateway(engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+        await engine.pins.remove({ account, cid })
+        await expect.poll(() => far.blockCount).toBe(0)
+      },
+      { clusters, defaultCluster: 'near', backends: { far } },
+    )
+  })
+
+  test('keeps what the backend refuses, and has it there after a restart', async () => {
+    const far = new MemoryCluster()
+    const asked = new EventTarget()
+    far.beforePin = () => {
+      asked.dispatchEvent(new Event('pin'))
+      throw new HoldfastError('UNAVAILABLE', 'not now')
+    }
+    await withEngine(
+      async test => {
+        const { account } = test
+        const first = once(asked, 'pin')
+        const { record } = await test.engine.pins.upload(CONTENT, { account, cluster: 'far' })
+        await first
+        const [progress] = await test.engine.pins.status({ account, cid: record.cid })
+        expect(progress?.record.status).toBe('pinning')
+        expect((await viaGateway(test.engine, `/ipfs/${record.cid}`)).bytes.equals(CONTENT)).toBe(true)
+        far.beforePin = () => undefined
+        test.clock.advance(3_600_000)
+        await test.restart()
+        await expect.poll(() => far.blockCount).toBe(3)
+        await expect
+          .poll(async () => {
+            const [{ record: now } = { record }] = await test.engine.pins.status({ account, cid: record.cid })
+            return now.status
+          })
+          .toBe('pinned')
+      },
+      { clusters, defaultCluster: 'near', backends: { far } },
+    )
+  })
+
+  test.each<[string, Partial<EngineOptions>, string]>([
+    ['of no cluster', { backends: { elsewhere: new MemoryCluster() } }, 'backends: elsewhere is none of the clusters'],
+    ['that is none', { backends: { far: {} as MemoryCluster } }, 'backends: far is no ClusterBackend'],
+    [
+      'of a cluster with a directory',
+      {
+        clusters: [...clusters, { ...cluster, id: 'own', label: 'Own', dataDir: 'own' }],
+        backends: { own: new MemoryCluster() },
+      },
+      'backends: own is a cluster that has a dataDir',
+    ],
+  ])('refuses one %s', (_, options, message) =>
+    withTempDir(async dataDir => {
+      const started = createEngine({ clusters, defaultCluster: 'near', ...options, dataDir })
+      await expect(started).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(message),
+      })
+    }),
+  )
+})

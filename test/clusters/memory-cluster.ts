@@ -1,0 +1,79 @@
+import * as dagPb from '@ipld/dag-pb'
+import type { CID } from 'multiformats/cid'
+import {
+  type BackendStatus,
+  type BlockSource,
+  type ClusterBackend,
+  type DagIdentity,
+  HoldfastError,
+  isHoldfastError,
+  type PinJob,
+} from '../../src/index.ts'
+
+/** A cluster in the memory of the host program, as somebody writes it who has the package alone. */
+export class MemoryCluster implements ClusterBackend, BlockSource {
+  /** By hold. */
+  readonly #held = new Map<string, { root: string; blocks: ReadonlyMap<string, Uint8Array> }>()
+  /** Called before anything is taken in; what it throws is the backend's failure. */
+  beforePin: () => void | Promise<void> = () => undefined
+
+  get reader(): BlockSource {
+    return this
+  }
+
+  /** Distinct blocks. */
+  get blockCount(): number {
+    return new Set([...this.#held.values()].flatMap(({ blocks }) => [...blocks.keys()])).size
+  }
+
+  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+    await this.beforePin()
+    const key = `${hold} ${keyOf(root.multihash.bytes)}`
+    if (this.#held.has(key)) return
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const blocks = new Map<string, Uint8Array>()
+    let size = 0
+    for (const waiting = [root]; ; ) {
+      const cid = waiting.pop()
+      if (cid === undefined) break
+      signal?.throwIfAborted()
+      if (blocks.has(keyOf(cid.multihash.bytes))) continue
+      const bytes = await readFrom(source, cid)
+      blocks.set(keyOf(cid.multihash.bytes), bytes)
+      size += bytes.length
+      onProgress?.({ blocks: blocks.size, bytes: size })
+      if (cid.code === dagPb.code) waiting.push(...dagPb.decode(bytes).Links.map(link => link.Hash))
+    }
+    this.#held.set(key, { root: keyOf(root.multihash.bytes), blocks })
+  }
+
+  async unpin(hold: string, root: DagIdentity): Promise<void> {
+    this.#held.delete(`${hold} ${keyOf(root.multihash)}`)
+  }
+
+  async status(root: DagIdentity): Promise<BackendStatus> {
+    const isHeld = [...this.#held.values()].some(held => held.root === keyOf(root.multihash))
+    return { state: isHeld ? 'pinned' : 'unpinned', allocations: [] }
+  }
+
+  async read(cid: CID): Promise<Uint8Array> {
+    for (const { blocks } of this.#held.values()) {
+      const bytes = blocks.get(keyOf(cid.multihash.bytes))
+      if (bytes !== undefined) return bytes
+    }
+    throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+  }
+}
+
+async function readFrom(source: BlockSource, cid: CID): Promise<Uint8Array> {
+  try {
+    return await source.read(cid)
+  } catch (error) {
+    if (isHoldfastError(error, 'NOT_FOUND')) throw new HoldfastError('CID_NOT_FOUND', error.message, { cause: error })
+    throw error
+  }
+}
+
+function keyOf(multihash: Uint8Array): string {
+  return Buffer.from(multihash).toString('hex')
+}
