@@ -18,4 +18,14 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'WHERE multihash = ? AND ? > 0 LIMIT 1',
     test: { file: elsewhere, name: 'is leased by its root' },
   },
+  {
+    promise: 'what has come to be needed is not let go of by the worker that comes late',
+    file: 'src/catalogue/sqlite/sqlite-placements.ts',
+    find: '      const row = this.#current(key)\n      if (row === undefined || row.isWanted) return false',
+    replace: '      const row = this.#placements.get(key.id)\n      if (row === undefined) return false',
+    test: {
+      file: 'test/clusters/placement-runner.test.ts',
+      name: 'what has come to be needed before the backend is asked to let go stays there',
+    },
+  },
 ]

@@ -9,7 +9,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BackendStatus, PinJob } from './cluster-backend.ts'
+import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend } from './staging-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
@@ -82,8 +82,8 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
   }
 
   /** Freeing is the collector's work, which finds the dropped root by itself. */
-  unpin(hold: string): Promise<void> {
-    return this.#ledger.letGo(hold)
+  async unpin(hold: string, _root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
+    if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.letGo(hold)
   }
 
   async status(root: DagIdentity): Promise<BackendStatus> {

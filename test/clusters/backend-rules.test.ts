@@ -48,6 +48,11 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
     }),
     [/^keeps a DAG as long/],
   ],
+  [
+    'lets go without asking',
+    ({ backend }) => ({ unpin: (hold, dag, signal) => backend.unpin(hold, dag, signal) }),
+    [/^asks before it lets go/],
+  ],
   ['never lets go', () => ({ unpin: async () => undefined }), [/^keeps a DAG as long/, /^shares a DAG/]],
   [
     'keeps what has come of a pin that failed',

@@ -123,6 +123,20 @@ export const backendRules: readonly BackendRule[] = [
     },
   },
   {
+    name: 'asks before it lets go, and keeps what has come to be needed',
+    async run({ backend, collect }) {
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      await backend.unpin('one', identityOf(root), undefined, async () => false)
+      expect((await backend.status(identityOf(root))).state).toBe('pinned')
+      expect(await collect()).toBe(4)
+      await backend.unpin('one', identityOf(root), undefined, async () => true)
+      expect((await backend.status(identityOf(root))).state).toBe('unpinned')
+      expect(await collect()).toBe(0)
+    },
+  },
+  {
     name: 'gives blocks that hash to their CIDs, and knows only what it was given',
     async run({ backend, collect }) {
       const outside = new Outside()

@@ -34,8 +34,8 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
       for (const [key, bytes] of taken) blocks.set(key, bytes)
       held.set(hold, { root: dagKey(root), blocks: taken })
     },
-    async unpin(hold) {
-      held.delete(hold)
+    async unpin(hold, _root, _signal, mayUnpin) {
+      if (mayUnpin === undefined || (await mayUnpin())) held.delete(hold)
     },
     status: async dag => ({
       state: isHeld(dagKey(cidOf(dag))) ? 'pinned' : 'unpinned',

@@ -1,0 +1,233 @@
+import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
+import { expect, test } from 'vitest'
+import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
+import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
+import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
+import { identityOf } from '../../src/domain/cid.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Holds } from '../../src/ledger/holds.ts'
+import { RootTable } from '../../src/ledger/root-table.ts'
+import { PlacementRunner } from '../../src/pins/placement-runner.ts'
+import { Database } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { turns } from '../support/content-parts.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { Outside } from './backend.suite.ts'
+import { type MemoryParts, memoryBackend } from './memory-backend.ts'
+
+const AWAY = 1
+const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
+const SIZES = { contentSize: 10, dagSize: 20, blocks: 4, charge: 600, fileCount: 0 }
+const MOST_TURNS = 3_000
+
+interface World {
+  clock: ManualClock
+  content: ReturnType<typeof sqliteContent>
+  runner: PlacementRunner
+  backend: ClusterBackend
+  root: CID
+  /** What the backend was asked, in order. */
+  asked: string[]
+  record(id: string, more?: Partial<NewRecord>): NewRecord
+  /** Writes a record whose content is staged here. */
+  commit(record: NewRecord): Promise<void>
+  stateThere(): Promise<string>
+  blocksThere(): Promise<number>
+  until(isSo: () => Promise<boolean>): Promise<void>
+}
+
+type Broken = (right: MemoryParts) => Partial<ClusterBackend>
+
+function withRunner(run: (world: World) => Promise<void>, broken: Broken = () => ({})): Promise<void> {
+  return withTempDir(async dir => {
+    const db = new Database(join(dir, 'holdfast.db'))
+    const queue = new WriteQueue(db)
+    const roots = new RootTable(db)
+    const account = db.prepare<[string, string]>(
+      "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)",
+    )
+    for (const id of ['one', 'two']) account.run(id, `${id}@test`)
+    const tables = { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) }
+    const content = sqliteContent(db, queue, tables, new Set([AWAY]))
+    const clock = new ManualClock()
+    const outside = new Outside()
+    const root = await outside.add(pseudoRandom(2 * 1024 ** 2 + 5, 'placed'))
+    const asked: string[] = []
+    const under = memoryBackend(parts => {
+      const backend = { ...parts.backend, ...broken(parts) }
+      const pin: ClusterBackend['pin'] = job => {
+        asked.push('pin')
+        return backend.pin(job)
+      }
+      const unpin: ClusterBackend['unpin'] = (...request) => {
+        asked.push('unpin')
+        return backend.unpin(...request)
+      }
+      return { ...backend, pin, unpin }
+    })
+    const runner = new PlacementRunner({
+      ...{ backends: new Map([[AWAY, under.backend]]), sourceOf: () => outside, placements: content.placements },
+      ...{ clock, logger: silentLogger, onChanges: () => undefined, onPlaced: () => undefined },
+    })
+    const record: World['record'] = (id, more = {}) => ({
+      ...{ id, accountId: 'one', clusterId: 'away', cid: root.toString(), ...identityOf(root), type: 'file' },
+      ...{ status: 'pinned', statusAt: clock.now(), statusCode: null, statusReason: null, name: id },
+      ...{ originalName: null, customName: null, size: 10, expiresAt: null, createdAt: clock.now(), ...more },
+    })
+    const commit: World['commit'] = async made => {
+      const stagedRootId = await queue.run(() => roots.stage(AWAY, clock.now()), { durable: false })
+      const dag = { ...identityOf(root), ...SIZES }
+      const told = { record: made, backendId: AWAY, limits: NO_LIMITS, now: clock.now() }
+      await content.records.commit([{ kind: 'whole', ...told, stagedRootId, dag }])
+      runner.wake()
+    }
+    const until: World['until'] = async isSo => {
+      for (let i = 0; i < MOST_TURNS; i++) {
+        if (await isSo()) return
+        clock.advance(1_000)
+        await turns(1)
+      }
+      throw new Error(`it did not become so; the backend was asked: ${asked.join(', ')}`)
+    }
+    const stateThere = async (): Promise<string> => (await under.backend.status(identityOf(root))).state
+    try {
+      const parts = { clock, content, runner, root, asked, record, commit, until, stateThere }
+      await run({ ...parts, backend: under.backend, blocksThere: under.collect })
+    } finally {
+      await runner.stop()
+      await queue.settled()
+      db.close()
+    }
+  })
+}
+
+/** Until the record has its content there. */
+function pinned({ content, until }: World, id: string): Promise<void> {
+  return until(async () => (await content.records.get(id))?.status === 'pinned')
+}
+
+function gone({ until, stateThere, content, root }: World): Promise<void> {
+  return until(async () => {
+    const isForgotten = (await content.placements.find(AWAY, identityOf(root))) === undefined
+    return isForgotten && (await stateThere()) === 'unpinned'
+  })
+}
+
+test('a backend keeps what a record needs, and lets go of it with the last one that is deleted', async () => {
+  await withRunner(async world => {
+    const { content, runner, record, commit, asked } = world
+    await commit(record('r1'))
+    expect((await content.records.get('r1'))?.status).toBe('pinning')
+    await pinned(world, 'r1')
+    await commit(record('r2', { accountId: 'two' }))
+    expect((await content.records.get('r2'))?.status).toBe('pinned')
+    await content.records.discard('r1')
+    runner.wake()
+    await turns(50)
+    expect([await world.stateThere(), asked]).toEqual(['pinned', ['pin']])
+    await content.records.discard('r2')
+    runner.wake()
+    await gone(world)
+    expect([await world.blocksThere(), asked]).toEqual([0, ['pin', 'unpin']])
+  })
+})
+
+test('a backend lets go of what has expired', async () => {
+  await withRunner(async world => {
+    const { content, runner, clock, record, commit } = world
+    const expiresAt = clock.now() + 1_000_000_000
+    await commit(record('r1', { expiresAt }))
+    await pinned(world, 'r1')
+    clock.advance(expiresAt - clock.now())
+    expect(await content.records.expire(clock.now(), 10)).toHaveLength(1)
+    runner.wake()
+    await gone(world)
+    expect(await world.blocksThere()).toBe(0)
+  })
+})
+
+test('a backend is never told of what is refused, and lets go where nobody else has it', async () => {
+  await withRunner(async world => {
+    const { content, runner, clock, record, asked } = world
+    const { fetches } = content
+    const request = async (id: string, accountId: string): Promise<number> => {
+      const told = { backendId: AWAY, origins: [], limits: NO_LIMITS, now: clock.now() }
+      const made = await fetches.request({ record: record(id, { accountId, status: 'queued' }), ...told })
+      return made.fetchId ?? 0
+    }
+    const dag = { ...identityOf(world.root), ...SIZES }
+    const tooSmall = { ...NO_LIMITS, maxStorageBytes: SIZES.charge - 1 }
+
+    const alone = await request('r1', 'one')
+    await fetches.start(alone, clock.now())
+    await fetches.complete(alone, dag)
+    await fetches.deliver(alone, new Map([['one', tooSmall]]), clock.now())
+    expect((await content.records.get('r1'))?.statusCode).toBe('QUOTA_EXCEEDED')
+    runner.wake()
+    await turns(50)
+    expect([await world.stateThere(), asked]).toEqual(['unpinned', []])
+
+    const shared = await request('r2', 'one')
+    expect(await request('r3', 'two')).toBe(shared)
+    await fetches.start(shared, clock.now())
+    await fetches.complete(shared, dag)
+    const limits = new Map([
+      ['one', tooSmall],
+      ['two', NO_LIMITS],
+    ])
+    await fetches.deliver(shared, limits, clock.now())
+    runner.wake()
+    await pinned(world, 'r3')
+    expect((await content.records.get('r2'))?.status).toBe('failed')
+    await content.records.discard('r3')
+    runner.wake()
+    await gone(world)
+    expect([await world.blocksThere(), asked]).toEqual([0, ['pin', 'unpin']])
+  })
+})
+
+test('a backend that cannot be reached is told again until it has let go', async () => {
+  let failures = 3
+  const broken: Broken = ({ backend }) => ({
+    unpin: async (...request) => {
+      if (failures-- > 0) throw new Error('not reached')
+      await backend.unpin(...request)
+    },
+  })
+  await withRunner(async world => {
+    await world.commit(world.record('r1'))
+    await pinned(world, 'r1')
+    await world.content.records.discard('r1')
+    world.runner.wake()
+    await gone(world)
+    expect(world.asked).toEqual(['pin', 'unpin', 'unpin', 'unpin', 'unpin'])
+  }, broken)
+})
+
+test('what has come to be needed before the backend is asked to let go stays there', async () => {
+  let beforeUnpin = async (): Promise<void> => undefined
+  const heldAfter: number[] = []
+  const broken: Broken = ({ backend, held }) => ({
+    unpin: async (...request) => {
+      await beforeUnpin()
+      await backend.unpin(...request)
+      heldAfter.push(held.size)
+    },
+  })
+  await withRunner(async world => {
+    const { content, runner, record, commit } = world
+    await commit(record('r1'))
+    await pinned(world, 'r1')
+    beforeUnpin = () => commit(record('r2'))
+    await content.records.discard('r1')
+    runner.wake()
+    await world.until(async () => world.asked.includes('unpin'))
+    await pinned(world, 'r2')
+    expect([await world.stateThere(), heldAfter]).toEqual(['pinned', [1]])
+    expect(await world.blocksThere()).toBe(4)
+  }, broken)
+})
