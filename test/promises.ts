@@ -150,8 +150,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'content that cannot be read is damage',
     file: 'src/content/block-store.ts',
-    find: 'await this.#read(multihash, found).catch((error: unknown) => {',
-    replace: 'await this.#read(multihash, found).catch((error: unknown) => {\n      throw error',
+    find: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {',
+    replace: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {\n      throw error',
     test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is told of' },
   },
   {
