@@ -1,5 +1,5 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const ENTRIES = {
   '.': 'src/index.ts',
   './node-http': 'adapters/node-http/index.ts',
+  './fetch': 'adapters/fetch/index.ts',
   './fastify': 'adapters/fastify/index.ts',
 }
 
@@ -27,6 +28,7 @@ export async function linkPackage(dir: string, others: readonly string[] = []): 
   await writeFile(join(installed, 'package.json'), JSON.stringify({ name: 'holdfast', type: 'module', exports }))
   await writeFile(join(dir, 'package.json'), JSON.stringify({ type: 'module' }))
   for (const name of others) {
+    await mkdir(dirname(join(dir, 'node_modules', name)), { recursive: true })
     await symlink(join(ROOT, 'node_modules', name), join(dir, 'node_modules', name), 'junction')
   }
 }
