@@ -75,7 +75,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     parts.add(T.events, new Emitter<EngineEvents>(logger))
     parts.add(T.sealing, stores.sealing)
     parts.add(T.database, stores.database)
-    provideWrites(parts)
+    provideWrites(parts, stores.checkpoints)
     const { importRoots, ownBackends } = stores
     provideAccess(parts, config, stores.secrets)
     provideContent(parts, options, stores)

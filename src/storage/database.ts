@@ -15,6 +15,9 @@ export interface Statement<Params extends SqlValue[], Row> {
 
 /** How long a statement waits for another process that is writing, such as the account commands. */
 const BUSY_TIMEOUT_MS = 5_000
+/** Pages of the log from which on a commit moves them into the database, if nobody else does that. */
+const CHECKPOINT_PAGES = 1_000
+const LATE_CHECKPOINT_PAGES = 32_000
 /** Pages that a copy takes before it gives the loop back. */
 const COPIED_AT_ONCE = 200
 
@@ -79,6 +82,19 @@ export class Database {
     this.#durable = durable
   }
 
+  /** Leaves checkpoints to somebody else: commits make them only once the log is far longer than it should get. */
+  leaveCheckpoints(): void {
+    this.#checkOpen()
+    this.#sqlite.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`)
+  }
+
+  /** Pages that the log has, and how many of them are in the database already. */
+  logPages(): { pages: number; moved: number } {
+    this.#checkOpen()
+    const [state] = this.#sqlite.pragma('wal_checkpoint(NOOP)') as Array<{ log: number; checkpointed: number }>
+    return { pages: state?.log ?? 0, moved: state?.checkpointed ?? 0 }
+  }
+
   /**
    * Moves what the log holds into the database, so that the log is written from its start again and needs no more
    * room. Returns whether it could.
@@ -140,7 +156,7 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void 
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('cache_size = -65536')
   sqlite.pragma('mmap_size = 0')
-  sqlite.pragma('wal_autocheckpoint = 1000')
+  sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   migrate(sqlite, file)
 }
 

@@ -24,10 +24,15 @@ export interface WriteQueueOptions {
    * made any. What is in the batch is done again from the start.
    */
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
+  /** Moves the log into the database, elsewhere. Without it commits do that themselves. */
+  checkpoints?: { run(): Promise<void> }
 }
 
 /** A batch ends when it has taken this long, so that no transaction holds up the event loop. */
 const BATCH_MS = 3
+/** Pages of the log that are worth a checkpoint; and from where on writes wait for it, so that the log ends somewhere. */
+const CHECKPOINT_PAGES = 1_000
+const LONGEST_LOG_PAGES = 8_000
 
 /**
  * The write side of the store, with group commit: what arrives together shares one transaction and, if any of it
@@ -38,14 +43,16 @@ export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** While room is being made. */
+  /** While room is being made, or a log that has grown too long is moved. */
   #paused: Promise<void> | null = null
+  #checkpoint: Promise<void> | null = null
   #scheduled = false
   #broken: HoldfastError | null = null
 
   constructor(db: Database, options: WriteQueueOptions = {}) {
     this.#db = db
     this.#options = options
+    if (options.checkpoints !== undefined) db.leaveCheckpoints()
   }
 
   /** Whether the disk has failed a commit. Nothing more is written then, until the database is opened anew. */
@@ -73,6 +80,7 @@ export class WriteQueue {
   async settled(): Promise<void> {
     await this.#paused
     while (this.#waiting.length > 0) await this.run(() => undefined, { durable: false })
+    await this.#checkpoint
   }
 
   #schedule(): void {
@@ -81,7 +89,8 @@ export class WriteQueue {
     setImmediate(() => {
       this.#scheduled = false
       const failed = this.#commitBatch()
-      if (failed !== null) this.#handle(failed)
+      if (failed === null) this.#moveLog()
+      else this.#handle(failed)
       if (this.#waiting.length > 0) this.#schedule()
     })
   }
@@ -108,12 +117,34 @@ export class WriteQueue {
     return null
   }
 
+  /** Has a log that has grown moved into the database while writes go on; they wait where it has grown too long. */
+  #moveLog(): void {
+    const { checkpoints } = this.#options
+    if (checkpoints === undefined) return
+    const { pages, moved } = this.#db.logPages()
+    if (pages - moved < CHECKPOINT_PAGES) return
+    this.#checkpoint ??= checkpoints
+      .run()
+      .catch((error: unknown) => {
+        // The others leave the log as it is.
+        if (isDiskFailure(error)) this.#break(error)
+      })
+      .finally(() => {
+        this.#checkpoint = null
+      })
+    if (pages >= LONGEST_LOG_PAGES) this.#pauseFor(this.#checkpoint)
+  }
+
+  #pauseFor(ended: Promise<void>): void {
+    this.#paused = ended.finally(() => {
+      this.#paused = null
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+  }
+
   #handle(failed: FailedBatch): void {
     if (isDiskFull(failed.error) && this.#options.makeRoom !== undefined) {
-      this.#paused = this.#retry(failed, this.#options.makeRoom).finally(() => {
-        this.#paused = null
-        if (this.#waiting.length > 0) this.#schedule()
-      })
+      this.#pauseFor(this.#retry(failed, this.#options.makeRoom))
     } else {
       this.#fail(failed)
     }

@@ -16,6 +16,7 @@ import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { VerificationTable } from '../ledger/verification-table.ts'
+import type { Checkpoints } from '../storage/checkpoints.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import type { Parts } from './container.ts'
 import type { Stores } from './stores.ts'
@@ -102,11 +103,12 @@ export function provideContent(
  * The queue of all writes to the database. On a full disk its log is first written from the start again, which needs no
  * room, and then the ballast given up: so what frees room finds some.
  */
-export function provideWrites(parts: Parts): void {
+export function provideWrites(parts: Parts, checkpoints: Checkpoints): void {
   parts.provide(T.writes, p => {
     const database = p.get(T.database)
     const logger = p.get(T.logger)
     return new WriteQueue(database, {
+      checkpoints,
       onBroken: err => logger.error({ err }, 'the disk has failed a write: nothing more is written'),
       makeRoom: [
         () => database.restartLog(),

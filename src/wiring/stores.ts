@@ -18,6 +18,7 @@ import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/backend-table.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
+import { Checkpoints } from '../storage/checkpoints.ts'
 import { Database } from '../storage/database.ts'
 import { clusterDirectories } from './cluster-directories.ts'
 import { ownDataDirectory } from './data-directory.ts'
@@ -29,6 +30,7 @@ import { SecretsFile } from './secrets-file.ts'
 /** What an engine has open on disk. */
 export interface Stores {
   database: Database
+  checkpoints: Checkpoints
   /** Of the engine's own data directory; private keys in it are sealed. */
   datastore: Datastore
   threads: BlockThreads
@@ -88,6 +90,8 @@ async function openAll(options: StoresOptions): Promise<Stores> {
     const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
     const database = new Database(join(dataDir, 'holdfast.db'))
     closers.push(() => database.close())
+    const checkpoints = new Checkpoints(join(dataDir, 'holdfast.db'))
+    closers.push(() => checkpoints.stop())
     const sealing = openDataKey(database, dataDir)
     const datastore = await sealedDatastore(owned.datastore, sealing)
     const threads = new BlockThreads()
@@ -107,7 +111,7 @@ async function openAll(options: StoresOptions): Promise<Stores> {
       keepToOwner(path, options.logger)
     }
     keepToOwner(dataDir, options.logger)
-    const opened = { database, datastore, threads, blockFiles, ownBackends, remotes }
+    const opened = { database, checkpoints, datastore, threads, blockFiles, ownBackends, remotes }
     return { ...opened, importRoots, secrets, sealing, close }
   } catch (error) {
     await close()

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -194,6 +195,63 @@ describe('write queue', () => {
       for (let id = 0; id < 5; id++) void queue.run(() => keep(db, id), { durable: false })
       await queue.settled()
       expect(kept(db)).toEqual([0, 1, 2, 3, 4])
+    })
+  })
+
+  test('a log that has grown is moved elsewhere while writes go on, and writes wait for it once it is long', async () => {
+    await withTempDir(async dir => {
+      const file = join(dir, 'holdfast.db')
+      const db = new Database(file)
+      const thread = new Checkpoints(file)
+      const held = Promise.withResolvers<void>()
+      let runs = 0
+      const checkpoints = { run: () => held.promise.then(() => thread.run()).finally(() => runs++) }
+      const queue = new WriteQueue(db, { checkpoints })
+      try {
+        db.prepare('CREATE TABLE large (bytes BLOB)').run()
+        let written = 0
+        const write = async (): Promise<void> => {
+          // A hundred pages.
+          await queue.run(() => db.prepare('INSERT INTO large VALUES (zeroblob(400000))').run(), { durable: false })
+          written++
+        }
+        for (let turn = 0; turn < 50; turn++) await write()
+        // Nobody has moved anything yet, commits neither.
+        expect(db.logPages()).toEqual({ pages: expect.any(Number), moved: 0 })
+        expect(db.logPages().pages).toBeGreaterThan(4_000)
+        const rest = Promise.all(Array.from({ length: 100 }, write))
+        let seen = 0
+        for (; seen !== written; await new Promise(resolve => setTimeout(resolve, 50))) seen = written
+        expect(written).toBeLessThan(150)
+        expect(db.logPages().pages).toBeLessThan(10_000)
+        held.resolve()
+        await rest
+        await queue.settled()
+        expect(runs).toBeGreaterThan(1)
+        // The log began anew.
+        expect(db.logPages().pages).toBeLessThan(10_000)
+      } finally {
+        held.resolve()
+        await thread.stop()
+        db.close()
+      }
+    })
+  })
+
+  test('after a checkpoint that the disk has failed nothing more is written', async () => {
+    await withTempDir(async dir => {
+      const db = new Database(join(dir, 'holdfast.db'))
+      const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
+      const queue = new WriteQueue(db, { checkpoints: { run: () => Promise.reject(failure) } })
+      try {
+        db.prepare('CREATE TABLE large (bytes BLOB)').run()
+        await queue.run(() => db.prepare('INSERT INTO large VALUES (zeroblob(8000000))').run(), { durable: false })
+        await queue.settled()
+        expect(queue.isBroken).toBe(true)
+        await expect(queue.run(() => 1, { durable: false })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      } finally {
+        db.close()
+      }
     })
   })
 })

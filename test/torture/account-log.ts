@@ -30,11 +30,11 @@ export type Fate = 'kept' | 'gone' | 'open'
 export class AccountLog {
   readonly #entries = new Map<string, Entry>()
 
-  /** Notes a request for storing. Call what is returned when it is acknowledged. */
-  storing(content: Content): () => void {
+  /** Notes a request for storing, which may have begun before its CID was known. Call what is returned when it is acknowledged. */
+  storing(content: Content, began = now()): () => void {
     const entry = this.#entries.get(content.cid) ?? { ...content, steps: [] }
     this.#entries.set(content.cid, entry)
-    return this.#begin(entry, 'store')
+    return this.#begin(entry, 'store', began)
   }
 
   removing(cid: string): () => void {
@@ -43,8 +43,8 @@ export class AccountLog {
     return this.#begin(entry, 'remove')
   }
 
-  #begin(entry: Entry, kind: Step['kind']): () => void {
-    const step: Step = { kind, began: now(), acknowledged: null }
+  #begin(entry: Entry, kind: Step['kind'], began = now()): () => void {
+    const step: Step = { kind, began, acknowledged: null }
     entry.steps.push(step)
     return () => {
       // The clock counts whole milliseconds: by the end of this one the answer had certainly come.

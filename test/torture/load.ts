@@ -104,6 +104,7 @@ export class Load {
       filename: `tree/d${i % 3}/f${i}`,
       content: i === 0 ? contentOf(draws, label) : pseudoRandom(1 + draws.below(3_000), `${label} ${i}`),
     }))
+    const began = now()
     const answer = await this.#expect([201], this.#upload('/files/directory-dag', files))
     if (answer === null) return
     const made = JSON.parse(answer.body.toString()) as Made
@@ -115,7 +116,7 @@ export class Load {
     }
     if (made.files.length !== files.length) throw new Error('files are missing in the answer')
     const content = { cid: made.cid, hashes, expiresAt: null }
-    this.#log.storing(content)()
+    this.#log.storing(content, began)()
     mine.push(content)
     const [one] = made.files.slice(-1)
     if (one === undefined || draws.below(2) === 0) return
