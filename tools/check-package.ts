@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
+/** A backend of clusters by the package alone, which the tests try. */
+const BACKEND = 'test/clusters/memory-cluster.ts'
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
 const NODE = process.execPath
 const BIN = join(ROOT, 'node_modules')
@@ -51,6 +53,8 @@ function emptyProject(): string {
   for (const file of ['plain.js', 'common.cjs', 'typed.ts', 'typed-fastify.ts']) {
     copyFileSync(join(CONSUMER, file), join(project, file))
   }
+  const backend = readFileSync(join(ROOT, BACKEND), 'utf8').replace("'../../src/index.ts'", "'holdfast'")
+  writeFileSync(join(project, 'typed-backend.ts'), backend)
   return project
 }
 
@@ -84,6 +88,7 @@ function use(project: string): void {
   const help = step('command line', [join('node_modules/holdfast', bin.holdfast), '--help'], project)
   if (!help.includes('serve')) throw new Error(`the command line does not explain itself: ${help}`)
   checkTypes(project, 'typed.ts')
+  checkTypes(project, 'typed-backend.ts')
 }
 
 try {

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, expectTypeOf, test } from 'vitest'
+import type {
+  Accounts,
+  ClusterBackend,
+  ClusterRegistry,
+  Engine,
+  Keys,
+  PinService,
+  SecondFactors,
+  Sessions,
+  TakedownList,
+} from '../src/index.ts'
+
+/** The methods that answer at once; the compiler evaluates it. */
+type SyncMethods<T> = {
+  [Name in keyof T]: T[Name] extends (...args: never[]) => infer Result
+    ? Result extends PromiseLike<unknown> | AsyncIterable<unknown>
+      ? never
+      : Name
+    : never
+}[keyof T]
+
+test('every method of the public surface may wait', () => {
+  expectTypeOf<SyncMethods<PinService>>().toBeNever()
+  expectTypeOf<SyncMethods<ClusterRegistry>>().toBeNever()
+  expectTypeOf<SyncMethods<ClusterBackend>>().toBeNever()
+  expectTypeOf<SyncMethods<Accounts>>().toBeNever()
+  expectTypeOf<SyncMethods<Keys>>().toBeNever()
+  expectTypeOf<SyncMethods<Sessions>>().toBeNever()
+  expectTypeOf<SyncMethods<SecondFactors>>().toBeNever()
+  expectTypeOf<SyncMethods<TakedownList>>().toBeNever()
+  // It reads headers by the configuration alone, before anything of a request is decided.
+  expectTypeOf<SyncMethods<Engine>>().toEqualTypeOf<'isContentHost'>()
+})
+
+test('the classes that are exported need nothing of an engine to be made', () => {
+  const report = readFileSync(join(import.meta.dirname, '../docs/api/holdfast.api.md'), 'utf8')
+  const classes = [...report.matchAll(/^export (?:abstract )?class (\w+)/gm)].map(([, name]) => name)
+  expect(classes).toEqual(['HoldfastError', 'RateLimiter', 'ScopePolicy', 'Timelock'])
+})
+
+test('what the reports name comes from few packages, and none of them of libp2p', () => {
+  const report = readFileSync(join(import.meta.dirname, '../docs/api/holdfast.api.md'), 'utf8')
+  const packages = [...report.matchAll(/^import .* from '([^']+)'/gm)].map(([, name]) => name)
+  expect(packages.toSorted()).toEqual(['interface-blockstore', 'interface-datastore', 'multiformats/cid'])
+})
