@@ -140,7 +140,7 @@ class BlockCopies {
       const end = batch.at(-1)
       if (end === undefined) break
       last = end.id
-      for (const block of batch) if (block.inline === 0) await this.#take(block)
+      for (const block of batch) if (block.inline === 0) await this.#take(block, ledger)
       onProgress?.({ blocks: this.#copied.blocks, bytes: this.#copied.bytes })
       signal?.throwIfAborted()
       if (turnSpent()) await nextTurn(signal)
@@ -151,7 +151,7 @@ class BlockCopies {
     return this.#copied
   }
 
-  async #take(block: StoredBlock): Promise<void> {
+  async #take(block: StoredBlock, ledger: CopiedLedger): Promise<void> {
     const target = await this.#targetOf(block.backendId)
     const source = this.#source.blockFiles.get(block.backendId)
     const to = target.pathOf(block.multihash)
@@ -159,9 +159,7 @@ class BlockCopies {
     if (has) {
       this.#copied.blocks++
       this.#copied.bytes += block.size
-    } else if (source?.isCache === true) {
-      // The node that keeps the cluster has it.
-    } else if (this.#copied.missing.length < MOST_MISSING) {
+    } else if (this.#copied.missing.length < MOST_MISSING && !ledger.isKeptElsewhere(block.id)) {
       this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString())
     }
   }

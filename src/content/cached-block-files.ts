@@ -62,6 +62,14 @@ export class CachedBlockFiles extends BlockFiles {
     return super.stored(multihash, size)
   }
 
+  /** What need not be here is taken to be whole where it is. */
+  override async size(multihash: Uint8Array): Promise<number | null> {
+    await this.#leaving.get(keyOf(multihash))
+    const here = await super.size(multihash)
+    if (here !== null || !this.#elsewhere.mayForget(multihash)) return here
+    return this.#elsewhere.sizeOf(multihash)
+  }
+
   /** From the disk, else from elsewhere. */
   override async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     const stored = await this.stored(multihash, size)

@@ -221,10 +221,9 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   ids.forEach((id, i) => {
     if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
   })
-  config.clusters?.forEach(({ dataDir, backend }, i) => {
+  config.clusters?.forEach(({ backend }, i) => {
     if (backend === undefined) return
     const path = `clusters.${i}.backend`
-    if (dataDir !== undefined) fail(path, 'and dataDir exclude each other')
     if ((backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
       fail(path, 'needs either keyFile or keyEnv')
     }

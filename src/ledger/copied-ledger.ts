@@ -1,4 +1,4 @@
-import { Database } from '../storage/database.ts'
+import { Database, type Statement } from '../storage/database.ts'
 import { type BackendRow, backends, updateBackend } from './backend-table.ts'
 import { BlockTable, type StoredBlock } from './block-table.ts'
 
@@ -6,6 +6,7 @@ import { BlockTable, type StoredBlock } from './block-table.ts'
 export class CopiedLedger {
   readonly database: Database
   readonly #blocks: BlockTable
+  #keptElsewhere: Statement<[number], unknown> | null = null
 
   /**
    * @param readonly leaves the copy as it is; otherwise it is brought up to the newest schema
@@ -30,6 +31,18 @@ export class CopiedLedger {
   hasFile(backendId: number, multihash: Uint8Array): boolean {
     const row = this.#blocks.find(backendId, multihash)
     return row?.state === 'durable' && row.inline === 0
+  }
+
+  /** Whether everything that needs a block has it on a backend elsewhere as well. */
+  isKeptElsewhere(blockId: number): boolean {
+    const placed = `SELECT 1 FROM placements p
+      WHERE p.multihash = r.multihash AND p.codec = r.codec AND p.backend_id = r.backend_id AND p.placed = 1`
+    this.#keptElsewhere ??= this.database.prepare(`
+      SELECT 1 FROM blocks b
+      WHERE b.id = ? AND EXISTS (SELECT 1 FROM placements WHERE backend_id = b.backend_id) AND NOT EXISTS (
+        SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+        WHERE rb.block_id = b.id AND r.state <> 'dropped' AND NOT (r.state = 'complete' AND EXISTS (${placed})))`)
+    return this.#keptElsewhere.get(blockId) !== undefined
   }
 
   /** Those of clusters with a data directory of their own. */

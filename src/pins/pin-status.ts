@@ -1,5 +1,6 @@
 import type { Fetches, FetchRow } from '../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../catalogue/files.ts'
+import type { Placements } from '../catalogue/placements.ts'
 import type { RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
@@ -17,12 +18,17 @@ export class PinStatusView {
   readonly #fetches: Fetches
   readonly #scheduler: FetchScheduler
   readonly #now: () => number
+  readonly #placements: Placements
+  readonly #backendOf: (clusterId: string) => number
 
   constructor(
-    catalogue: { records: Records; files: Files; fetches: Fetches },
+    catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     now: () => number,
+    backendOf: (clusterId: string) => number,
   ) {
+    this.#placements = catalogue.placements
+    this.#backendOf = backendOf
     this.#records = catalogue.records
     this.#files = catalogue.files
     this.#fetches = catalogue.fetches
@@ -56,17 +62,25 @@ export class PinStatusView {
     const content = record.rootId === null ? undefined : await this.#files.content(record.rootId)
     const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
     const { blocks, bytes } = this.#soFar(content, fetch)
+    const job = fetch ?? (await this.#placementOf(record))
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
       reason: record.statusReason,
       blocks,
       bytes,
-      attempts: fetch?.attempts ?? 0,
-      nextAttemptAt: fetch?.nextAttemptAt ?? null,
-      lastError: fetch?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
+      attempts: job?.attempts ?? 0,
+      nextAttemptAt: job?.nextAttemptAt ?? null,
+      lastError: job?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
       announcedAt: content?.announcedAt ?? null,
     }
+  }
+
+  /** What is under way to have its backend elsewhere keep the content that is here. */
+  async #placementOf(record: RecordRow) {
+    if (record.rootId === null || record.status !== 'pinning') return undefined
+    const placement = await this.#placements.find(this.#backendOf(record.clusterId), record)
+    return placement && { ...placement, nextAttemptAt: placement.dueAt }
   }
 
   #soFar(content: ListedContent | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {

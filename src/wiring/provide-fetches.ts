@@ -50,6 +50,7 @@ export function provideFetches(parts: Parts, { pin = {} }: EngineConfig): void {
   )
   parts.provide(T.pinStatus, p => {
     const clock = p.get(T.clock)
-    return new PinStatusView(p.get(T.content), p.get(T.fetchScheduler), () => clock.now())
+    const backendOf = (clusterId: string) => p.get(T.clusters).backendOf(clusterId).id
+    return new PinStatusView(p.get(T.content), p.get(T.fetchScheduler), () => clock.now(), backendOf)
   })
 }

@@ -106,6 +106,9 @@ async function openAll(options: StoresOptions): Promise<Stores> {
       const clusterOwned = await ownDataDirectory(path, options.logger)
       closers.push(() => clusterOwned.close())
       const remote = clusterIds.map(id => remotes.get(id)).find(found => found !== undefined)
+      if (remote !== undefined && clusterIds.length > 1) {
+        throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterIds.join(' and ')} have the same dataDir`)
+      }
       const cache = remote && cacheOf(remote, { path, backendId, database, fileSystem: options.fileSystem })
       blockFiles.set(backendId, await (cache === undefined ? openBlockFiles(path) : openFiles(cache, path)))
       keepToOwner(path, options.logger)
@@ -126,7 +129,7 @@ function withCaches(
   remotes: Stores['remotes'],
 ): ClusterDefinition[] {
   return clusters.map(cluster =>
-    !remotes.has(cluster.id) ? cluster : { ...cluster, dataDir: join(dataDir, 'clusters', cluster.id) },
+    !remotes.has(cluster.id) ? cluster : { dataDir: join(dataDir, 'clusters', cluster.id), ...cluster },
   )
 }
 

@@ -105,7 +105,8 @@ export class SqliteReconciliation implements Reconciliation {
         const held = holds.ofRoot(rootId, from, STEP)
         for (const { id } of held) {
           const record = records.get(id)
-          if (record?.status === 'pinned' && homes.get(record.clusterId) === backendId)
+          const hasContent = record !== undefined && record.rootId !== null
+          if (hasContent && homes.get(record.clusterId) === backendId)
             changes.push(this.#wait(record, backendId, reason, now))
         }
         return held.at(-1)
@@ -129,6 +130,8 @@ export class SqliteReconciliation implements Reconciliation {
       if (root === undefined) return 'record-lost'
       return isHeld ? null : 'record-unheld'
     }
+    // It waits for a backend elsewhere to have what is held here meanwhile.
+    if (record.rootId !== null) return isHeld ? null : 'record-lost'
     if (isHeld && !blocks.isLostFrom(root.id)) return 'record-whole'
     const waits = record.status === 'queued' || record.status === 'pinning'
     const isFetched = record.fetchId !== null && fetches.get(record.fetchId) !== undefined
