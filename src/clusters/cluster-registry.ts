@@ -4,7 +4,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { EmbeddedBackend } from './embedded-backend.ts'
-import { hasStaging, type LedgerBackend, type StagingBackend } from './staging-backend.ts'
+import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 
 /** Where the content of a cluster is read over HTTP. */
 export interface Gateway {
@@ -118,10 +118,10 @@ export class ClusterRegistry {
     return this.#elsewhere.has(clusterId)
   }
 
-  /** The backends of clusters whose content is kept block by block in this process, by cluster id. */
+  /** The backends of clusters that this node keeps, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
-    const homes = [...this.#definitions.keys()].map(id => [id, this.backendOf(id)] as const)
-    return new Map(homes.filter(([, backend]) => hasStaging(backend)).map(([id, backend]) => [id, backend.id]))
+    const here = [...this.#definitions.keys()].filter(id => !this.isElsewhere(id))
+    return new Map(here.map(id => [id, this.backendOf(id).id]))
   }
 
   /** The backend that holds a cluster's content. */

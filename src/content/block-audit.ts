@@ -29,9 +29,14 @@ export class BlockAudit {
     const state = this.#blocks.get(id)?.state
     if (state === undefined || state === 'deleting') return null
     if (typeof found === 'string') return found
-    if (found === null) return 'is missing'
+    if (found === null) return this.isCached(block) ? null : 'is missing'
     if (found !== size) return `has ${found} of ${size} bytes`
     return state === 'writing' ? 'was found lost' : null
+  }
+
+  /** Whether a block that is not here is got from the node that keeps it. */
+  isCached({ backendId }: StoredBlock): boolean {
+    return this.#files.get(backendId)?.isCache === true
   }
 
   /**
@@ -56,7 +61,7 @@ export class BlockAudit {
 
   async #isWhole({ backendId, size, multihash }: StoredBlock): Promise<boolean> {
     const files = this.#files.get(backendId)
-    const bytes = await files?.read(multihash, size).catch(() => null)
+    const bytes = await files?.stored(multihash, size).catch(() => null)
     if (files === undefined || bytes?.length !== size || !(await matches(multihash, bytes))) return false
     if ((await files.size(multihash)) === size) return true
     const unsynced = await files.sync(new Set([await files.write(multihash, bytes)]))

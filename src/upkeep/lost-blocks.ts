@@ -49,6 +49,7 @@ export class LostBlocks {
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
     const { audit, blocks } = this.#parts
     await audit.quarantine(block)
+    if (audit.isCached(block)) return
     await audit.lose([block])
     if (blocks.get(block.id)?.state !== 'writing') return
     if (await this.#heal(block, options.signal)) return

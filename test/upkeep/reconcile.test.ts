@@ -2,6 +2,7 @@ import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type Reconciled, restoreBackup } from '../../src/index.ts'
+import { statusOf as remoteStatus, until, withTwoNodes } from '../clusters/remote-support.ts'
 import { randomFile } from '../fetch/support/dags.ts'
 import { withNet } from '../fetch/support/net.ts'
 import { blockFileOf } from '../support/block-place.ts'
@@ -216,6 +217,24 @@ describe('a reconciliation', () => {
       const onProgress = () => stop.abort(new Error('enough'))
       await expect(test.engine.reconcile({ signal: stop.signal, onProgress })).rejects.toThrow('enough')
       await test.engine.reconcile()
+    })
+  })
+})
+
+describe('what another node keeps', () => {
+  test('is left alone, also where nothing of it is here, and while it is on its way', async () => {
+    await withTwoNodes(async nodes => {
+      const { account, there } = nodes
+      const { record } = await nodes.here.pins.upload(pseudoRandom(LARGE, 'elsewhere'), { account, cluster: 'far' })
+      expect((await nodes.here.reconcile()).found).toEqual({})
+      await until('it is pinned', async () => (await remoteStatus(nodes, record.cid)) === 'pinned')
+      const blocks = join(nodes.dir, 'here', 'clusters', 'far', 'blocks')
+      await until('nothing of it is on this disk', async () => (await filesIn(blocks)).length === 0)
+      const { found, seen } = await nodes.here.reconcile()
+      expect(found).toEqual({})
+      expect(seen.blocks).toBeGreaterThanOrEqual(4)
+      expect(await remoteStatus(nodes, record.cid)).toBe('pinned')
+      expect((await there.engine.pins.list({ account: there.account })).total).toBe(1)
     })
   })
 })
