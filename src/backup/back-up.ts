@@ -12,7 +12,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { VERSION } from '../domain/version.ts'
-import type { StoredBlock } from '../ledger/block-table.ts'
+import type { StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 

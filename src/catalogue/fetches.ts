@@ -1,6 +1,6 @@
 import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusReason } from '../domain/pin-status.ts'
-import type { WholeDag } from '../ledger/root-table.ts'
+import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 
 /** A DAG that is to be fetched; see the schema for what each field means. */

@@ -1,6 +1,6 @@
 import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
-import type { WholeDag } from '../ledger/root-table.ts'
+import type { WholeDag } from '../ledger/whole-dag.ts'
 
 /** A record as it is kept; see `PinRecord` for the meaning of each field. */
 export interface RecordRow {

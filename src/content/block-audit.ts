@@ -1,18 +1,18 @@
 import { matches } from '../domain/block-hash.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 
 /** Looks whether what the ledger calls durable is there, and has it call lost what is not. */
 export class BlockAudit {
   readonly #files: ReadonlyMap<number, BlockFiles>
-  readonly #blocks: BlockTable
+  readonly #blocks: Blocks
   readonly #ledger: Ledger
 
   /** @param files by backend id */
-  constructor(files: ReadonlyMap<number, BlockFiles>, blocks: BlockTable, ledger: Ledger) {
+  constructor(files: ReadonlyMap<number, BlockFiles>, blocks: Blocks, ledger: Ledger) {
     this.#files = files
     this.#blocks = blocks
     this.#ledger = ledger

@@ -6,7 +6,7 @@ import { HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
-import type { BlockRow, BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
@@ -62,14 +62,14 @@ interface FileWrite {
 export class BlockStore {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
-  readonly #blocks: BlockTable
+  readonly #blocks: Blocks
   readonly #durability: Durability
   /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
   readonly #writing = new Map<string, FileWrite>()
   /** Files being deleted: by multihash, resolved when the ledger has forgotten them. */
   readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
-  constructor(ledger: Ledger, blocks: BlockTable, options: BlockStoreOptions) {
+  constructor(ledger: Ledger, blocks: Blocks, options: BlockStoreOptions) {
     this.#ledger = ledger
     this.#blocks = blocks
     this.#options = options

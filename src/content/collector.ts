@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import { underName } from '../domain/work.ts'
-import type { StoredBlock } from '../ledger/block-table.ts'
+import type { StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore, FailedDeletion } from './block-store.ts'
 import type { Leases } from './leases.ts'

@@ -1,4 +1,4 @@
-import type { StoredBlock } from '../ledger/block-table.ts'
+import type { StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
 /** Directories that one look goes through. */

@@ -3,7 +3,7 @@ import type { Activity } from '../domain/activity.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
-import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
 /** A block that cannot be read, or is not what it should be. */
@@ -40,11 +40,11 @@ const MOST_ROOTS = 100
 
 /** Reads every durable block and checks its hash, while everything else goes on. */
 export class Verifier {
-  readonly #blocks: BlockTable
+  readonly #blocks: Blocks
   readonly #stores: ReadonlyMap<number, BlockStore>
   readonly #activity: Activity
 
-  constructor(blocks: BlockTable, stores: ReadonlyMap<number, BlockStore>, activity: Activity) {
+  constructor(blocks: Blocks, stores: ReadonlyMap<number, BlockStore>, activity: Activity) {
     this.#blocks = blocks
     this.#stores = stores
     this.#activity = activity

@@ -1,8 +1,5 @@
 import type { Database } from '../storage/database.ts'
 
-/** The backend of the engine's own data directory. */
-export const DEFAULT_BACKEND_ID = 0
-
 /** A data directory that belongs to a cluster. */
 export interface BackendRow {
   id: number

@@ -1,34 +1,10 @@
 import type { Database, Statement } from '../storage/database.ts'
-
-export type BlockState = 'writing' | 'durable' | 'deleting'
-
-export interface BlockRow {
-  id: number
-  /** Bytes. */
-  size: number
-  state: BlockState
-  /** 1 if the bytes are a row of the database, 0 if they are a file. */
-  inline: 0 | 1
-}
-
-/** A block that is held for someone: where it is, and until when. */
-export interface HeldBlock extends BlockRow {
-  backendId: number
-  rootId: number
-  /** When the root's last record expires, in milliseconds since the epoch; null for never. */
-  liveUntil: number | null
-}
-
-/** A block with what it is known by. */
-export interface StoredBlock extends BlockRow {
-  backendId: number
-  multihash: Uint8Array
-}
+import type { BlockRow, BlockState, Blocks, HeldBlock, StoredBlock } from './blocks.ts'
 
 const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 /** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
-export class BlockTable {
+export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
   readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
@@ -122,7 +98,6 @@ export class BlockTable {
     return undefined
   }
 
-  /** The bytes of an inline block. */
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
   }
@@ -190,10 +165,6 @@ export class BlockTable {
     return this.#deleting.all()
   }
 
-  /**
-   * The next durable blocks by id, to go through all of them; those that were found lost, which complete roots need and
-   * are `writing`, among them.
-   */
   durableAfter(id: number, limit: number): StoredBlock[] {
     return this.#durableAfter.all(id, limit)
   }
@@ -208,7 +179,6 @@ export class BlockTable {
     this.#deleteBytes.run(blockId)
   }
 
-  /** What is broken while this block is: the next complete roots by id, at most `limit`. */
   completeRootsOf(
     blockId: number,
     after: number,

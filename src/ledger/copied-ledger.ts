@@ -1,6 +1,7 @@
 import { Database, type Statement } from '../storage/database.ts'
 import { type BackendRow, backends, updateBackend } from './backend-table.ts'
-import { BlockTable, type StoredBlock } from './block-table.ts'
+import { BlockTable } from './block-table.ts'
+import type { StoredBlock } from './blocks.ts'
 
 /** The ledger in a copy of a database, which no engine has open. The caller closes it. */
 export class CopiedLedger {

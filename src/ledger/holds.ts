@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../storage/database.ts'
-import type { RootTable, WholeDag } from './root-table.ts'
+import type { RootTable } from './root-table.ts'
+import type { WholeDag } from './whole-dag.ts'
 
 /** How an end that never comes is stored, so that the latest end is one look into an index. */
 const NEVER = Number.MAX_SAFE_INTEGER

@@ -1,7 +1,9 @@
 import type { WriteQueue } from '../storage/write-queue.ts'
-import type { BlockRow, BlockTable, StoredBlock } from './block-table.ts'
+import type { BlockTable } from './block-table.ts'
+import type { BlockRow, StoredBlock } from './blocks.ts'
 import type { Holds } from './holds.ts'
-import type { RootFile, RootTable, WholeDag } from './root-table.ts'
+import type { RootTable } from './root-table.ts'
+import type { RootFile, WholeDag } from './whole-dag.ts'
 
 /**
  * The answer to a claim:

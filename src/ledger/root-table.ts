@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Database, Statement } from '../storage/database.ts'
+import type { RootFile, WholeDag } from './whole-dag.ts'
 
 /** A DAG that is held whole. */
 export interface RootRow {
@@ -23,30 +24,6 @@ export interface RootRow {
   /** When the network was last told; null for never. */
   announcedAt: number | null
 }
-
-export interface RootFile {
-  path: string
-  codec: number
-  multihash: Uint8Array
-  size: number
-}
-
-/** How much a DAG is. */
-export interface DagSizes {
-  /** Bytes of the files in it. */
-  contentSize: number
-  /** Bytes of its distinct blocks. */
-  dagSize: number
-  /** Distinct blocks. */
-  blocks: number
-  /** What they count against a quota, in bytes. */
-  charge: number
-  /** Files that are listed below it. */
-  fileCount: number
-}
-
-/** What is known of a DAG once all of it is stored. */
-export interface WholeDag extends DagIdentity, DagSizes {}
 
 /** A root that is held, and until when. */
 export interface LiveRoot {

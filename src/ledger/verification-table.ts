@@ -1,19 +1,9 @@
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
-
-/** How far a round of verification has come. */
-export interface VerificationState {
-  /** Id of the last block that was checked; 0 between two rounds. */
-  lastBlock: number
-  /** Checked in this round, or in all of the last one. */
-  blocks: number
-  damaged: number
-  /** When the last round ended, or the first start was, in milliseconds since the epoch. */
-  endedAt: number
-}
+import type { VerificationProgress, VerificationState } from './verification-progress.ts'
 
 /** The row of `verification`. */
-export class VerificationTable {
+export class VerificationTable implements VerificationProgress {
   readonly #get: Statement<[], VerificationState>
   readonly #set: Statement<[number, number, number, number], unknown>
   readonly #queue: WriteQueue
@@ -28,12 +18,11 @@ export class VerificationTable {
     this.#queue = queue
   }
 
-  /** Undefined before the first start. */
   get(): VerificationState | undefined {
     return this.#get.get()
   }
 
-  set({ lastBlock, blocks, damaged, endedAt }: VerificationState): Promise<unknown> {
-    return this.#queue.run(() => this.#set.run(lastBlock, blocks, damaged, endedAt), { durable: false })
+  async set({ lastBlock, blocks, damaged, endedAt }: VerificationState): Promise<void> {
+    await this.#queue.run(() => this.#set.run(lastBlock, blocks, damaged, endedAt), { durable: false })
   }
 }

@@ -5,12 +5,12 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 export interface LostBlocksParts {
   reconciliation: Reconciliation
-  blocks: BlockTable
+  blocks: Blocks
   ledger: Ledger
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>

@@ -6,7 +6,7 @@ import { CODEC, cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
-import type { BlockTable, StoredBlock } from '../ledger/block-table.ts'
+import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { LostBlocks } from './lost-blocks.ts'
 
 /** What may be wrong besides {@link RecordProblem}. */
@@ -54,7 +54,7 @@ export interface Reconciled {
 
 export interface ReconcilerParts {
   reconciliation: Reconciliation
-  blocks: BlockTable
+  blocks: Blocks
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
   /** The backends of clusters, by cluster id; content of others is not kept here. */

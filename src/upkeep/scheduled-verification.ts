@@ -2,13 +2,13 @@ import type { Verifier } from '../content/verifier.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import { nextTurn, turnSpent } from '../domain/turns.ts'
-import type { BlockTable } from '../ledger/block-table.ts'
-import type { VerificationState, VerificationTable } from '../ledger/verification-table.ts'
+import type { Blocks } from '../ledger/blocks.ts'
+import type { VerificationProgress, VerificationState } from '../ledger/verification-progress.ts'
 import type { LostBlocks } from './lost-blocks.ts'
 
 export interface VerificationParts {
-  table: VerificationTable
-  blocks: BlockTable
+  table: VerificationProgress
+  blocks: Blocks
   verifier: Pick<Verifier, 'problemOf'>
   lost: LostBlocks
   /** Whether there is anybody from whom lost content may come again. */
@@ -88,7 +88,7 @@ export class ScheduledVerification {
     return this.#check(batch, { ...state, blocks: counted.blocks, damaged: counted.damaged })
   }
 
-  async #check(batch: ReturnType<BlockTable['durableAfter']>, state: VerificationState): Promise<number> {
+  async #check(batch: ReturnType<Blocks['durableAfter']>, state: VerificationState): Promise<number> {
     const { table, verifier, lost, hasNetwork } = this.#parts
     const { signal } = this.#ending
     const next = { ...state }

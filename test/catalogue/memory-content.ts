@@ -3,7 +3,7 @@ import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow, Records 
 import type { DagIdentity } from '../../src/domain/cid.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition, type PinStatus, type StatusReason } from '../../src/domain/pin-status.ts'
-import type { WholeDag } from '../../src/ledger/root-table.ts'
+import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 
 /** The part of the catalogue that the rules of content are about, and what they need of the ledger. */
 export interface ContentCatalogue {

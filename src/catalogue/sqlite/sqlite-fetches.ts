@@ -2,7 +2,8 @@ import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition, type PinStatus, type StatusReason } from '../../domain/pin-status.ts'
 import type { Holds } from '../../ledger/holds.ts'
-import type { RootTable, WholeDag } from '../../ledger/root-table.ts'
+import type { RootTable } from '../../ledger/root-table.ts'
+import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import {
   type Fetches,
