@@ -1,4 +1,5 @@
-import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HELP } from '../adapters/node-http/cli/help.ts'
@@ -212,4 +213,32 @@ describe('usage', () => {
     }
     expect(await runHoldfast(['upload', '--help'])).toEqual({ code: 0, stdout: `${HELP.upload}\n`, stderr: '' })
   })
+})
+
+test('files are got and printed, directories got as TAR', async () => {
+  const large = pseudoRandom(300_000, 'get')
+  const root = await makeFiles('got', { 'a b.txt': 'text\n', 'sub/large.bin': large })
+  const [{ cid }] = await json('upload', root)
+  expect((await run('cat', `${cid}/a b.txt`)).stdout).toBe('text\n')
+  expect((await run('cat', `ipfs://${cid}/a b.txt`)).stdout).toBe('text\n')
+  const out = join(directory.path, 'out.bin')
+  expect(await json('get', `/ipfs/${cid}/sub/large.bin`, '--out', out)).toEqual([{ file: out, bytes: 300_000 }])
+  expect((await readFile(out)).equals(large)).toBe(true)
+  const tar = join(directory.path, 'out.tar')
+  await json('get', cid, '--tar', '--out', tar)
+  expect((await readFile(tar)).includes(large)).toBe(true)
+
+  for (const asked of [
+    ['cat', cid],
+    ['get', cid, '--out', join(directory.path, 'none')],
+  ]) {
+    expect(await run(...asked)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('is a directory'),
+    })
+  }
+  expect(await run('get', `${cid}/missing`, '--out', join(directory.path, 'none'))).toMatchObject({ code: 1 })
+  expect(existsSync(join(directory.path, 'none'))).toBe(false)
+  expect(await run('get', `${cid}/..`)).toMatchObject({ code: 2, stderr: expect.stringContaining('--out is needed') })
 })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../../src/domain/errors.ts'
 import type { ApiSettings } from './api-settings.ts'
 import { exchange, type RequestBody } from './http-exchange.ts'
 
@@ -79,10 +79,31 @@ export class ApiClient {
    * @throws HoldfastError as {@link request}
    */
   async car(cid: string): Promise<AsyncIterable<Uint8Array>> {
+    return this.#fromGateway([cid], { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }, CAR_TYPE)
+  }
+
+  /**
+   * What lies at a CID and the names below it, from the gateway beside the API, as {@link car}.
+   *
+   * @throws HoldfastError as {@link request}; `VALIDATION` for a directory that is asked for as a file
+   */
+  async content(names: readonly string[], form: 'file' | 'tar'): Promise<AsyncIterable<Uint8Array>> {
+    if (form === 'tar') return this.#fromGateway(names, { format: 'tar' }, 'application/x-tar')
+    return this.#fromGateway(names, {}, '*/*').catch((error: unknown) => {
+      if (!isHoldfastError(error) || error.details.status !== 301) throw error
+      const advice = 'name a file of it (holdfast ls CID shows them), or get it with --tar'
+      throw new HoldfastError('VALIDATION', `${names.join('/')} is a directory: ${advice}`, { cause: error })
+    })
+  }
+
+  async #fromGateway(
+    names: readonly string[],
+    query: Readonly<Record<string, string>>,
+    accept: string,
+  ): Promise<AsyncIterable<Uint8Array>> {
     const base = this.#settings.base.replace(BASE_PATH, '')
-    const query = { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
-    const url = withQuery(`${base}/ipfs/${encodeURIComponent(cid)}`, query)
-    const headers = { accept: CAR_TYPE, 'user-agent': 'holdfast' }
+    const url = withQuery(`${base}/ipfs/${names.map(encodeURIComponent).join('/')}`, query)
+    const headers = { accept, 'user-agent': 'holdfast' }
     const response = await this.#accepted('GET', () => exchange({ method: 'GET', url, headers, idleMs: IDLE_MS }))
     return wholeBody(response)
   }
@@ -193,7 +214,13 @@ function parseObject(text: string): JsonObject {
 /** What the server said, as an error of the command. */
 function refusalOf({ statusCode = 0, headers }: IncomingMessage, text: string): HoldfastError {
   if (statusCode >= 300 && statusCode < 400) {
-    return new HoldfastError('UNAVAILABLE', `the server redirects to ${headers.location ?? 'another place'}: set --api`)
+    return new HoldfastError(
+      'UNAVAILABLE',
+      `the server redirects to ${headers.location ?? 'another place'}: set --api`,
+      {
+        details: { status: statusCode },
+      },
+    )
   }
   let body: JsonObject
   try {

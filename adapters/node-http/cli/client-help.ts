@@ -63,6 +63,24 @@ Lists all uploads, the newest first; with the CID of a directory, all files in i
   --expiring       only uploads that will end
 ${SERVER}`,
 
+  get: `Usage: holdfast get CID[/PATH] [flags]
+
+Writes a file that is kept to a file here, which is there only once it is whole; with --tar a directory, as a TAR.
+
+  holdfast get bafybeif.../img/logo.png --out logo.png
+
+  --out FILE       where to (default: the last name of the path, or the CID)
+  --tar            as a TAR, directories with everything below them
+${SERVER}`,
+
+  cat: `Usage: holdfast cat CID[/PATH] [flags]
+
+Writes a file that is kept to standard output.
+
+  holdfast cat bafybeif.../README.md | less
+
+${SERVER}`,
+
   pin: `Usage: holdfast pin CID [flags]
 
 Keeps content that others have, and prints how far that is. The server asks the network; where it is known who has the

@@ -9,6 +9,8 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['upload', async () => (await import('./upload-command.ts')).upload],
   ['import', async () => (await import('./import-command.ts')).importCar],
   ['export', async () => (await import('./export-command.ts')).exportPins],
+  ['get', async () => (await import('./get-command.ts')).get],
+  ['cat', async () => (await import('./get-command.ts')).cat],
   ['ls', async () => (await import('./list-command.ts')).list],
   ['pin', async () => (await import('./pin-command.ts')).pin],
   ['status', async () => (await import('./status-command.ts')).status],

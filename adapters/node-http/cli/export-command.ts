@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
 import { varint } from 'multiformats'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import type { ApiClient, JsonObject } from './api-client.ts'
@@ -7,10 +6,10 @@ import { textOf, withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
 import { print, printJson } from './output.ts'
-import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 import { countOf, formatBytes } from './text.ts'
 import { uploadPages } from './upload-pages.ts'
+import { writeWhole } from './whole-file.ts'
 
 /** `export`: writes pins, with their content, names and timelocks, to a CAR that `import` takes back. */
 export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
@@ -88,30 +87,5 @@ function headerEnd(head: Uint8Array): number | null {
     return bytes + length
   } catch {
     return null
-  }
-}
-
-/** Writes a file that is there whole, and on the disk, or not at all. Returns its bytes. */
-async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  const unfinished = `${path}.part`
-  const file = await open(unfinished, 'w', 0o600)
-  const bar = new ProgressBar(path, null)
-  let bytes = 0
-  try {
-    for await (const piece of pieces) {
-      await file.writeFile(piece)
-      bytes += piece.length
-      bar.update(bytes)
-    }
-    await file.sync()
-    await file.close()
-    await rename(unfinished, path)
-    return bytes
-  } catch (error) {
-    await file.close().catch(() => undefined)
-    await rm(unfinished, { force: true })
-    throw error
-  } finally {
-    bar.end()
   }
 }

@@ -13,6 +13,8 @@ Your content, on any server that speaks the contract (--api, --key):
   import                 bring in a CAR file, every block checked
   export                 write pins to a CAR file that import takes back
   ls, list               list what is there
+  get                    write a file that is kept, or a directory as TAR, to a file here
+  cat                    write a file that is kept to standard output
   pin                    keep content that others have
   status                 tell how far a pin is
   rm                     remove a pin

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { withApi } from './api-command.ts'
+import { usageError } from './arguments.ts'
+import { print, printJson } from './output.ts'
+import type { Environment } from './settings.ts'
+import { formatBytes } from './text.ts'
+import { writeWhole } from './whole-file.ts'
+
+const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }
+
+/** `get`: writes a file that is kept, or a directory as TAR, to a file here. */
+export function get(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
+  return withApi(args, env, grammar, async ({ client, flags, switches, words: [place = ''], json }) => {
+    const names = namesOf(place)
+    const asTar = switches.has('tar')
+    const last = names.at(-1) ?? ''
+    if (flags.out === undefined && /^\.{0,2}$/.test(last)) throw usageError('--out is needed: the path has no name')
+    const path = flags.out ?? (asTar ? `${last}.tar` : last)
+    const bytes = await writeWhole(path, await client.content(names, asTar ? 'tar' : 'file'))
+    if (json) printJson({ file: path, bytes })
+    else print(`${path}  ${formatBytes(bytes)}`)
+  })
+}
+
+/** `cat`: writes a file that is kept to standard output. */
+export function cat(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [place = ''] }) => {
+    await pipeline(Readable.from(await client.content(namesOf(place), 'file')), process.stdout, { end: false })
+  })
+}
+
+/** The CID and the names below it, of an address or path of the gateway, too. */
+function namesOf(place: string): string[] {
+  const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
+  return names.filter(name => name !== '')
+}
