@@ -171,8 +171,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'after a commit that the disk has failed nothing is acknowledged',
     file: 'src/storage/write-queue.ts',
-    find: '    if (isDiskFailure(error)) this.#break(error)\n',
-    replace: '',
+    find: 'write.reject(error)\n    if (isDiskFailure(error)) this.#break(error)\n',
+    replace: 'write.reject(error)\n',
     test: { file: queue, name: 'after a commit that the disk has failed nothing is written any more' },
   },
   {
