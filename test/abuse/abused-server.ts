@@ -48,7 +48,7 @@ export class AbusedServer {
   }
 
   /** @param longestMs how long the process may run */
-  static async start(longestMs = 120_000): Promise<AbusedServer> {
+  static async start(longestMs = 300_000): Promise<AbusedServer> {
     const directory = temporaryDirectory()
     const config = join(directory.path, 'config.json')
     writeFileSync(config, JSON.stringify(CONFIG))
