@@ -7,7 +7,10 @@ export const NODE_HEADER = 'holdfast-node'
 
 /** A DAG that a backend is to keep. */
 export interface PinJob {
-  /** Under what it is kept: an id that means nothing to the backend, and that it is told when it may let go. */
+  /**
+   * Under what it is kept: an id that means nothing to the backend, and that it is told when it may let go. The same id
+   * of another root is another hold.
+   */
   hold: string
   root: CID
   /** Who has all of it; null if the backend has to find it by itself. */

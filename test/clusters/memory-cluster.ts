@@ -7,6 +7,7 @@ import {
   type DagIdentity,
   HoldfastError,
   isHoldfastError,
+  type MayUnpin,
   type PinJob,
 } from '../../src/index.ts'
 
@@ -47,7 +48,8 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
     this.#held.set(key, { root: keyOf(root.multihash.bytes), blocks })
   }
 
-  async unpin(hold: string, root: DagIdentity): Promise<void> {
+  async unpin(hold: string, root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
+    if (mayUnpin !== undefined && !(await mayUnpin())) return
     this.#held.delete(`${hold} ${keyOf(root.multihash)}`)
   }
 
