@@ -29,7 +29,7 @@ const OUTSIDE = '//'
  * everything else below the prefix the API, what lies outside a 404. It answers every request; bodies stream both ways.
  */
 export function toFetch(engine: FetchServedEngine, { prefix = '', remoteAddress }: FetchOptions = {}): FetchHandler {
-  const mount = prefix.replace(/\/+$/, '')
+  const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
