@@ -17,6 +17,8 @@ export interface Collected {
 export interface CollectorOptions {
   graceMs: number
   intervalMs: number
+  /** Gives some free pages of the database back to the disk. Returns how many are left. */
+  giveBackPages: () => Promise<number>
   /** Called at the end of every collection. */
   onCollected?: (freed: Collected) => void
 }
@@ -121,8 +123,18 @@ export class Collector {
       more = batch.more
     }
     if (!this.#ends) await this.#removeStrays()
+    await this.#giveBackPages()
     this.#options.onCollected?.(collected)
     return collected
+  }
+
+  /** As long as there are fewer each time. */
+  async #giveBackPages(): Promise<void> {
+    for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
+      const now = await this.#options.giveBackPages()
+      more = now > 0 && now < left
+      left = now
+    }
   }
 
   async #removeStrays(): Promise<void> {

@@ -18,6 +18,8 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Pages of the log from which on a commit moves them into the database, if nobody else does that. */
 const CHECKPOINT_PAGES = 1_000
 const LATE_CHECKPOINT_PAGES = 32_000
+/** What SQLite calls `auto_vacuum = INCREMENTAL`. */
+const INCREMENTAL = 2
 /** Pages that a copy takes before it gives the loop back. */
 const COPIED_AT_ONCE = 200
 
@@ -108,6 +110,17 @@ export class Database {
     }
   }
 
+  /**
+   * Gives free pages back to the file system, at most so many. Part of a transaction. Returns how many are left; a database
+   * of an earlier version keeps its free pages, to use them again, and has none to give.
+   */
+  giveBack(pages: number): number {
+    this.#checkOpen()
+    if (this.#sqlite.pragma('auto_vacuum', { simple: true }) !== INCREMENTAL) return 0
+    this.#sqlite.pragma(`incremental_vacuum(${pages})`)
+    return this.#sqlite.pragma('freelist_count', { simple: true }) as number
+  }
+
   /** False inside a transaction that SQLite itself has rolled back, as it does when the disk is full. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction
@@ -152,6 +165,8 @@ export class Database {
 }
 
 function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void {
+  // Only a database that has no page yet takes this: it can give free pages back a few at a time.
+  sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('cache_size = -65536')

@@ -24,6 +24,8 @@ import { T } from './tokens.ts'
 
 /** Up to here a block is cheaper as a row than as a file, measured in docs/benchmarks.md. */
 const SMALL_BLOCK_BYTES = 32 * 1024
+/** Free pages that one transaction gives back to the disk. */
+const PAGES_AT_ONCE = 64
 /** libuv's own default. */
 const THREADS = 4
 
@@ -84,6 +86,7 @@ export function provideContent(
       new Collector(p.get(T.ledger), p.get(T.blockStores), p.get(T.leases), p.get(T.clock), p.get(T.logger), {
         graceMs: (options.gc?.graceSeconds ?? 60) * 1_000,
         intervalMs: (options.gc?.intervalSeconds ?? 30) * 1_000,
+        giveBackPages: () => p.get(T.writes).run(() => p.get(T.database).giveBack(PAGES_AT_ONCE), { durable: false }),
         onCollected: freed => {
           p.get(T.metrics).collected(freed)
           if (freed.roots + freed.blocks > 0) p.get(T.events).emit('collected', freed)

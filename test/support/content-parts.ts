@@ -95,6 +95,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   const held = new HeldRoots(roots, blocks, queue)
   const leases = new Leases()
   const collector = new Collector(ledger, new Map([[0, store]]), leases, clock, silentLogger, {
+    giveBackPages: async () => 0,
     graceMs: 60_000,
     intervalMs: 30_000,
   })
