@@ -1,0 +1,99 @@
+import { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { HoldfastBackend } from '../../src/clusters/holdfast/holdfast-backend.ts'
+import { identityOf } from '../../src/domain/cid.ts'
+import { HoldfastError } from '../../src/index.ts'
+import { openHttpClient } from '../../src/network/http-client.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { withDatabase } from '../support/store-inspection.ts'
+import { type BackendUnderTest, describeBackend } from './backend.suite.ts'
+import { statusOf, type TwoNodes, until, withTwoNodes } from './remote-support.ts'
+
+/** What keeps the cluster, as the node itself tells it. */
+async function withRemote(run: (backend: HoldfastBackend, nodes: TwoNodes) => Promise<void>): Promise<void> {
+  await withTwoNodes(async nodes => {
+    const http = openHttpClient()
+    const { key, url } = nodes.there
+    const backend = new HoldfastBackend({
+      ...{ id: 1, url, key, cluster: 'cl1-eu', mark: 'holdfast:test', reader: readerThere(nodes) },
+      send: http.send,
+    })
+    try {
+      await run(backend, nodes)
+    } finally {
+      await http.close()
+    }
+  })
+}
+
+/** By its gateway, unchecked: whoever reads checks. */
+function readerThere({ there }: TwoNodes) {
+  return {
+    read: async (cid: CID): Promise<Uint8Array> => {
+      const answer = await fetch(`${there.url.replace('/api/v3', '')}/ipfs/${cid}?format=raw`)
+      if (answer.status !== 200) throw new HoldfastError('NOT_FOUND', `block ${cid} is not there`)
+      return Buffer.from(await answer.arrayBuffer())
+    },
+  }
+}
+
+describeBackend('another Holdfast, over HTTP', run =>
+  withRemote((backend, { there }) => {
+    const under: BackendUnderTest = {
+      backend,
+      keep: async content => {
+        const { record } = await there.engine.pins.upload(content, { account: there.account, name: 'x' })
+        const root = CID.parse(record.cid)
+        await backend.pin({ hold: 'record', root, source: readerThere({ there } as TwoNodes), origins: [], ends: null })
+        await there.engine.pins.remove({ account: there.account, cid: record.cid, cluster: 'cl0-global' })
+        return root
+      },
+      release: cid => backend.unpin('record', identityOf(cid)),
+      collect: async () => {
+        const count = (what: string): number =>
+          withDatabase(there.dataDir, db => {
+            return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${what}`).get()?.count ?? -1
+          })
+        // It learns a little later that a sender has hung up.
+        await until('uploads have ended', () => count("roots WHERE state = 'staging'") === 0)
+        await there.engine.collect({ graceSeconds: 0 })
+        return count('blocks')
+      },
+    }
+    return run(under)
+  }),
+)
+
+const CONTENT = pseudoRandom(300_000, 'not as it should be')
+
+describe('a node of a cluster that is not as it should be', () => {
+  test('one that says it has taken what it has not is not believed', async () => {
+    await withTwoNodes(async nodes => {
+      const { here, there, account } = nodes
+      let lies = 0
+      there.gate = ({ method, url }, response) => {
+        if (method !== 'POST' || url?.includes('/files/car') !== true) return
+        lies++
+        response.writeHead(201, { 'content-type': 'application/json' }).end('{"status":"pinned"}')
+      }
+      const { record } = await here.pins.upload(CONTENT, { account, cluster: 'far' })
+      await until('it has lied', () => lies > 1)
+      expect(await statusOf(nodes, record.cid)).toBe('pinning')
+      there.gate = () => undefined
+      await until('it is pinned', async () => (await statusOf(nodes, record.cid)) === 'pinned')
+    })
+  })
+
+  test('one that takes a CAR twice has one record, and one that answers nonsense none of our trust', async () => {
+    await withTwoNodes(async nodes => {
+      const { here, there, account } = nodes
+      let nonsense = 2
+      there.gate = ({ method }, response) => {
+        if (method === 'GET' && nonsense-- > 0) response.writeHead(200).end('{"uploads": 1}')
+      }
+      const { record } = await here.pins.upload(CONTENT, { account, cluster: 'far' })
+      await until('it is pinned', async () => (await statusOf(nodes, record.cid)) === 'pinned')
+      expect((await there.engine.pins.list({ account: there.account })).total).toBe(1)
+    })
+  })
+})
