@@ -28,4 +28,24 @@ export const clusterPromises: readonly KeptPromise[] = [
       name: 'what has come to be needed before the backend is asked to let go stays there',
     },
   },
+  {
+    promise: 'what a cluster elsewhere has not been seen to keep is not called pinned',
+    file: 'src/pins/placement-runner.ts',
+    find: "if (state !== 'pinned') throw",
+    replace: "if (state === 'failed') throw",
+    test: {
+      file: 'test/clusters/remote-backend.test.ts',
+      name: 'one that says it has taken what it has not is not believed',
+    },
+  },
+  {
+    promise: 'what a node keeps for another goes no further',
+    file: 'src/pins/pin-commit.ts',
+    find: 'target.fromNode === true && this.#clusters.isElsewhere(clusterId)',
+    replace: 'target.fromNode === undefined && this.#clusters.isElsewhere(clusterId)',
+    test: {
+      file: 'test/clusters/remote-steps.test.ts',
+      name: 'a cluster that is itself kept elsewhere takes nothing from another node',
+    },
+  },
 ]
