@@ -70,7 +70,9 @@ describe('verification by itself', () => {
         await expect.poll(() => state(dataDir)?.blocks).toBe(8)
         // Eight of them count 32 KiB, which takes 32 seconds.
         clock.advance(31_000)
-        await new Promise(resolve => setImmediate(resolve))
+        // Long enough for a step that had begun.
+        await engine.verify()
+        await engine.collect()
         expect(state(dataDir)?.blocks).toBe(8)
         clock.advance(2_000)
         await expect.poll(() => state(dataDir)?.blocks).toBe(16)
