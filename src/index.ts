@@ -83,6 +83,7 @@ export type {
   Usage,
 } from './pins/types.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+export { compactDatabase } from './wiring/compact-database.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
 export type { RestoreBackupOptions } from './wiring/restore-backup.ts'
 export { restoreBackup } from './wiring/restore-backup.ts'

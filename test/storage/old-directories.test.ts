@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import { describe, expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/totp.ts'
-import { createEngine, type Engine } from '../../src/index.ts'
+import { compactDatabase, createEngine, type Engine } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { viaGateway } from '../support/read-back.ts'
+import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.1.0.json' with { type: 'json' }
@@ -112,4 +113,26 @@ describe('a data directory of 0.1.0', () => {
       expect((await engine.stats()).blocks.durable.count).toBe(0)
     })
   })
+
+  test('gives its free pages back once it has been written anew, and keeps all the rest', async () => {
+    await withTempDir(async dir => {
+      await unpack(ARCHIVE, dir)
+      const dataDir = join(dir, 'data')
+      const pages = 'SELECT auto_vacuum AS kind FROM pragma_auto_vacuum()'
+      const kindOf = () => withDatabase(dataDir, db => db.prepare<[], { kind: number }>(pages).get()?.kind)
+      await createEngine({ dataDir }).then(engine => engine.stop())
+      expect(kindOf()).toBe(0)
+      const { before, after } = await compactDatabase(dataDir)
+      // Where each page is kept from now on takes a page.
+      expect(after).toBeLessThanOrEqual(before + 4_096)
+      expect(kindOf()).toBe(2)
+      const engine = await createEngine({ dataDir })
+      try {
+        await expectAll(engine)
+        await expect(compactDatabase(dataDir)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+      } finally {
+        await engine.stop()
+      }
+    })
+  }, 20_000)
 })

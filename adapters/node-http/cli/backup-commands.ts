@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
-import { HoldfastError, restoreBackup } from '../../../src/index.ts'
+import { compactDatabase, HoldfastError, restoreBackup } from '../../../src/index.ts'
 import type { JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { readArguments, requireFlag } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { ProgressBar } from './progress-bar.ts'
-import type { Environment } from './settings.ts'
+import { type Environment, readDirectorySettings } from './settings.ts'
 import { countOf, formatBytes, printable } from './text.ts'
 
 /** `backup`: through the running server, or of a data directory that none has open. */
@@ -56,6 +56,17 @@ export function reconcile(args: readonly string[], env: Environment): Promise<bo
     }
     if (dryRun && found.length > 0) throw new HoldfastError('CONFLICT', 'nothing was changed: repeat without --dry-run')
   })
+}
+
+/** `compact`: of a data directory that no server has open. */
+export async function compact(args: readonly string[], env: Environment): Promise<boolean> {
+  const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['json'] })
+  if (given === null) return false
+  const { dataDir } = readDirectorySettings(given.flags, env)
+  const { before, after } = await compactDatabase(dataDir)
+  if (given.switches.has('json')) printJson({ before, after })
+  else print(`database ${formatBytes(before)}, now ${formatBytes(after)}`)
+  return true
 }
 
 /** `restore`. */

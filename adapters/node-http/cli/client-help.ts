@@ -163,6 +163,18 @@ little, and is lost with that disk. The running server writes below its option b
   --keys DIR       where the keys go (default: keys in the backup); with --data-dir
 ${OWNER}`,
 
+  compact: `Usage: holdfast compact [flags]
+
+Writes the database of a data directory anew, without its free pages, and has it give them back by itself from then on:
+for databases that 0.1.0 has made, once. No server may be running; it takes as much room as the database has bytes.
+
+  holdfast compact --data-dir ./data
+
+  --data-dir DIR   the directory of all stores (HOLDFAST_DATA_DIR, default ./data)
+  --config FILE    its configuration, JSON (HOLDFAST_CONFIG)
+  --json           results as JSON, one object a line
+  --help           this text`,
+
   restore: `Usage: holdfast restore BACKUP --data-dir DIR [flags]
 
 Makes a data directory of a backup, every block checked. It is a node of its own: others do not know it, and all sign in

@@ -21,6 +21,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['verify', async () => (await import('./owner-commands.ts')).verify],
   ['reconcile', async () => (await import('./backup-commands.ts')).reconcile],
   ['backup', async () => (await import('./backup-commands.ts')).backUp],
+  ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],
   ['accounts', async () => (await import('./owner-commands.ts')).accounts],
   ['takedown add', async () => (await import('./takedown-commands.ts')).addTakedown],

@@ -29,6 +29,7 @@ The node as its owner, through the running server or on its data directory:
   reconcile              put right what does not fit together
   backup                 back everything up, while it is in use
   restore                make a data directory of a backup
+  compact                give the free pages of an old database back to the disk
   accounts               show all accounts and what they keep
   takedown add           have the gateway refuse content
   takedown remove        let it be served again
