@@ -141,7 +141,7 @@ describe('the host that was asked for', () => {
     const config: EngineConfig = { gateway: { host: 'sites.example' } }
     for (const [trustedProxies, body] of [
       [1, 'a page'],
-      [0, 'there is nothing at this path'],
+      [0, '<h1>Holdfast</h1>'],
     ] as const) {
       const { get, upload } = await serve({ ...config, trustedProxies })
       const forwarded = { host: '127.0.0.1:4100', 'x-forwarded-host': `${await upload('a page')}.ipfs.sites.example` }

@@ -3,7 +3,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { FrameReader } from '../../src/network/exchange/frame-reader.ts'
-import { InboundStream } from '../../src/network/exchange/inbound-stream.ts'
+import { InboundStream, MOST_WAITING_BYTES } from '../../src/network/exchange/inbound-stream.ts'
 import { decodeMessage, emptyMessage, encodeMessage } from '../../src/network/exchange/message.ts'
 import { Misconduct } from '../../src/network/exchange/misconduct.ts'
 import { PeerChannel } from '../../src/network/exchange/peer-channel.ts'
@@ -195,18 +195,14 @@ describe('a peer that floods', () => {
 
 describe('streams', () => {
   class FakeStream extends EventTarget {
-    readStatus = 'readable'
-    pauses = 0
-    pause(): void {
-      this.pauses++
-      this.readStatus = 'paused'
-    }
-    resume(): void {
-      this.readStatus = 'readable'
-    }
     send(data: Uint8Array): void {
       this.dispatchEvent(Object.assign(new Event('message'), { data }))
     }
+  }
+
+  interface Watching {
+    onFailure: (error: unknown) => void
+    room: { waitingBytes: number }
   }
 
   /** A stream whose messages are noted by owner; each takes a turn of the loop. */
@@ -214,7 +210,7 @@ describe('streams', () => {
     owner: string,
     gate: FairGate,
     order: string[],
-    onFailure: (error: unknown) => void = () => undefined,
+    { onFailure = () => undefined, room = { waitingBytes: 0 } }: Partial<Watching> = {},
   ) {
     const stream = new FakeStream()
     const onFrame = async () => {
@@ -223,7 +219,7 @@ describe('streams', () => {
       return { done: Promise.resolve() }
     }
     const handling = { onFrame, onBroken: () => order.push(`${owner} broke off`), onFailure }
-    new InboundStream(stream as unknown as Stream, new FrameReader(1_000), { owner, gate, handling })
+    new InboundStream(stream as unknown as Stream, new FrameReader(1_000), { owner, gate, room, handling })
     return stream
   }
 
@@ -240,14 +236,35 @@ describe('streams', () => {
     expect(order.lastIndexOf('modest')).toBeLessThan(20)
   })
 
-  test('that bring more than can be read are paused, and go on', async () => {
+  test('of one peer that bring far more than can be read have failed, and keep none of it', async () => {
     const order: string[] = []
-    const stream = streamOf('a', new FairGate(1), order)
-    const long = Buffer.concat([Buffer.of(0xe8, 0x07), Buffer.alloc(1_000)])
-    for (let i = 0; i < 300; i++) stream.send(long)
-    expect(stream.pauses).toBe(1)
+    const failures: unknown[] = []
+    const room = { waitingBytes: 0 }
+    const watching = { room, onFailure: (error: unknown) => failures.push(error) }
+    const [first, second] = [
+      streamOf('a', new FairGate(1), order, watching),
+      streamOf('a', new FairGate(1), order, watching),
+    ]
+    const long = Buffer.concat(
+      Array.from({ length: 1_000 }, () => Buffer.concat([Buffer.of(0xe8, 0x07), Buffer.alloc(1_000)])),
+    )
+    const sends = Math.floor(MOST_WAITING_BYTES / long.length)
+    for (let i = 0; i < sends; i++) first?.send(long)
+    expect([room.waitingBytes, failures]).toEqual([sends * long.length, []])
+    second?.send(long)
+    expect(failures).toEqual([expect.objectContaining({ message: 'too much waits to be read' })])
+    second?.send(long)
+    expect(room.waitingBytes).toBe(sends * long.length)
+  })
+
+  test('that were read have nothing waiting any more', async () => {
+    const order: string[] = []
+    const room = { waitingBytes: 0 }
+    const stream = streamOf('a', new FairGate(1), order, { room })
+    for (let i = 0; i < 30; i++) stream.send(frames(10))
+    expect(room.waitingBytes).toBe(600)
     await expect.poll(() => order.length).toBe(300)
-    expect(stream.readStatus).toBe('readable')
+    expect(room.waitingBytes).toBe(0)
   })
 
   test('that end within a message, or send what is none, tell so once all before is read', async () => {
@@ -258,7 +275,7 @@ describe('streams', () => {
     stream.send(Buffer.of(9, 1))
     stream.dispatchEvent(new Event('close'))
     await expect.poll(() => order).toEqual(['a', 'a', 'a broke off'])
-    const empty = streamOf('b', new FairGate(1), order, error => failures.push(error))
+    const empty = streamOf('b', new FairGate(1), order, { onFailure: error => failures.push(error) })
     empty.send(new Uint8Array(1_000_000))
     await expect.poll(() => failures).toEqual([expect.objectContaining({ message: 'too many messages are empty' })])
   })

@@ -31,6 +31,8 @@ interface Peer {
   serving: PeerServing
   /** Of its open streams. */
   frames: Set<FrameReader>
+  /** What its streams have brought and nobody has read yet. */
+  room: { waitingBytes: number }
 }
 
 /**
@@ -118,6 +120,7 @@ export class BlockExchange {
       wants: new PeerWants(channel, this.#clock),
       serving: new PeerServing({ peer: key, ...parts }),
       frames: new Set(),
+      room: { waitingBytes: 0 },
     }
     this.#peers.set(key, peer)
     return peer
@@ -145,7 +148,7 @@ export class BlockExchange {
       onBroken: () => peer.wants.interrupted('broke off'),
       onFailure: fail,
     }
-    new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, handling })
+    new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, room: peer.room, handling })
     // Answers go on streams of our own, so this one is closed when the peer closes it; it may have done so already.
     const end = (): void => {
       stream.close().catch(() => undefined)

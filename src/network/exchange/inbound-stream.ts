@@ -3,8 +3,8 @@ import { nextTurn, turnSpent } from '../../domain/turns.ts'
 import type { FairGate, Pass } from '../fair-gate.ts'
 import type { FrameReader } from './frame-reader.ts'
 
-/** A stream of which more than this waits to be read is paused. */
-const MOST_WAITING_BYTES = 256 * 1024
+/** What all streams of one peer may have waiting to be read: more than anybody sends who was asked for it. */
+export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {
   /**
@@ -22,32 +22,35 @@ export interface FrameHandling {
 
 /**
  * Reads the messages of one stream, in order. Streams work by turns between their peers, one at a time, for as long as
- * one may hold the event loop; what comes meanwhile waits, and a peer that sends faster than it is read is held up.
+ * one may hold the event loop; what comes meanwhile waits, and a peer of which too much waits has failed. (Pausing the
+ * stream instead would hold such a peer up, but a stream of libp2p that was paused now and then never goes on.)
  */
 export class InboundStream {
-  readonly #stream: Stream
   readonly #frames: FrameReader
   readonly #handling: FrameHandling
   readonly #owner: string
   readonly #gate: FairGate
   readonly #waiting: Uint8Array[] = []
-  #waitingBytes = 0
+  readonly #room: { waitingBytes: number }
   #pass: Pass | null = null
   #blocks: Promise<void> = Promise.resolve()
   #running = false
   #over: 'no' | 'closed' | 'failed' = 'no'
 
-  /** @param gate lets one in at a time */
+  /**
+   * @param options.gate lets one in at a time
+   * @param options.room what waits of all streams of the peer
+   */
   constructor(
     stream: Stream,
     frames: FrameReader,
-    options: { owner: string; gate: FairGate; handling: FrameHandling },
+    options: { owner: string; gate: FairGate; room: { waitingBytes: number }; handling: FrameHandling },
   ) {
-    this.#stream = stream
     this.#frames = frames
     this.#owner = options.owner
     this.#gate = options.gate
     this.#handling = options.handling
+    this.#room = options.room
     stream.addEventListener('message', ({ data }) => this.#take(data instanceof Uint8Array ? data : data.subarray()))
     stream.addEventListener('close', () => {
       if (this.#over === 'no') this.#over = 'closed'
@@ -58,20 +61,16 @@ export class InboundStream {
   #take(data: Uint8Array): void {
     if (this.#over === 'failed') return
     this.#waiting.push(data)
-    this.#waitingBytes += data.length
-    if (this.#waitingBytes > MOST_WAITING_BYTES && this.#stream.readStatus === 'readable') this.#stream.pause()
-    this.#run()
+    this.#room.waitingBytes += data.length
+    if (this.#room.waitingBytes > MOST_WAITING_BYTES) this.#fail(new RangeError('too much waits to be read'))
+    else this.#run()
   }
 
   #run(): void {
     if (this.#running) return
     this.#running = true
     this.#readAll()
-      .catch((error: unknown) => {
-        this.#over = 'failed'
-        this.#waiting.length = 0
-        this.#handling.onFailure(error)
-      })
+      .catch((error: unknown) => this.#fail(error))
       .finally(() => {
         this.#leave()
         this.#running = false
@@ -82,17 +81,27 @@ export class InboundStream {
 
   async #readAll(): Promise<void> {
     for (let data = this.#waiting.shift(); data !== undefined; data = this.#waiting.shift()) {
-      for (const frame of this.#frames.push(data)) {
-        await this.#enter()
-        const { done } = await this.#handling.onFrame(frame)
-        const before = this.#blocks
-        this.#blocks = done
-        this.#leave()
-        await before
+      try {
+        for (const frame of this.#frames.push(data)) {
+          await this.#enter()
+          if (this.#over === 'failed') return
+          const { done } = await this.#handling.onFrame(frame)
+          const before = this.#blocks
+          this.#blocks = done
+          this.#leave()
+          await before
+        }
+      } finally {
+        this.#room.waitingBytes -= data.length
       }
-      this.#waitingBytes -= data.length
-      if (this.#waitingBytes <= MOST_WAITING_BYTES && this.#stream.readStatus === 'paused') this.#stream.resume()
     }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#over === 'failed') return
+    this.#over = 'failed'
+    for (const { length } of this.#waiting.splice(0)) this.#room.waitingBytes -= length
+    this.#handling.onFailure(error)
   }
 
   async #enter(): Promise<void> {
