@@ -1,4 +1,7 @@
+import type { Account } from '../catalogue/accounts.ts'
 import type { Plan } from '../domain/plan.ts'
+
+export type { Account }
 
 /** What a credential may allow (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
@@ -7,22 +10,6 @@ export type Scope = (typeof SCOPES)[number]
 
 export function isScope(text: unknown): text is Scope {
   return SCOPES.some(scope => scope === text)
-}
-
-/** Somebody whose content is kept. */
-export interface Account {
-  id: string
-  email: string
-  /** Display name; null if none was given. */
-  name: string | null
-  plan: string
-  /** The owner runs the node. */
-  role: 'owner' | 'user'
-  /** The cluster of requests that name none; null for the engine's default. */
-  defaultCluster: string | null
-  disabled: boolean
-  /** Milliseconds since the epoch. */
-  createdAt: number
 }
 
 /** What somebody has identified themselves with. */

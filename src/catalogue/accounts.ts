@@ -1,19 +1,23 @@
 import type { Page, PageRequest } from './page.ts'
 
-/** An account as it is stored. Times are milliseconds since the epoch. */
-export interface AccountRow {
+/** Somebody whose content is kept. */
+export interface Account {
   id: string
   email: string
+  /** Display name; null if none was given. */
   name: string | null
   plan: string
+  /** The owner runs the node. */
   role: 'owner' | 'user'
+  /** The cluster of requests that name none; null for the engine's default. */
   defaultCluster: string | null
   disabled: boolean
+  /** Milliseconds since the epoch. */
   createdAt: number
 }
 
 /** What may be changed of an account; what is left out stays. */
-export type AccountChanges = Partial<Pick<AccountRow, 'email' | 'name' | 'plan' | 'defaultCluster' | 'disabled'>>
+export type AccountChanges = Partial<Pick<Account, 'email' | 'name' | 'plan' | 'defaultCluster' | 'disabled'>>
 
 /**
  * Where accounts are kept. Each method is one transaction, durable when its promise resolves. An account that has been
@@ -21,17 +25,17 @@ export type AccountChanges = Partial<Pick<AccountRow, 'email' | 'name' | 'plan' 
  */
 export interface AccountStore {
   /** Upper and lower case of emails are the same. */
-  insert(account: AccountRow, passwordHash: string | null): Promise<'inserted' | 'email_taken'>
-  get(id: string): Promise<AccountRow | null>
-  findByEmail(email: string): Promise<AccountRow | null>
+  insert(account: Account, passwordHash: string | null): Promise<'inserted' | 'email_taken'>
+  get(id: string): Promise<Account | null>
+  findByEmail(email: string): Promise<Account | null>
   /** The first owner there is. */
-  findOwner(): Promise<AccountRow | null>
+  findOwner(): Promise<Account | null>
   /** Oldest first. */
-  list(request: PageRequest): Promise<Page<AccountRow>>
+  list(request: PageRequest): Promise<Page<Account>>
   /** `limit` rows of that list from the one at `offset` on, and how many it has. */
-  slice(offset: number, limit: number): Promise<{ rows: AccountRow[]; total: number }>
+  slice(offset: number, limit: number): Promise<{ rows: Account[]; total: number }>
   /** The account after the change. `last_owner`: it is the only owner that is not disabled, and was to be. */
-  change(id: string, changes: AccountChanges): Promise<AccountRow | 'no_account' | 'email_taken' | 'last_owner'>
+  change(id: string, changes: AccountChanges): Promise<Account | 'no_account' | 'email_taken' | 'last_owner'>
 
   /** Null without a password, and without an account. */
   passwordHash(id: string): Promise<string | null>

@@ -1,4 +1,4 @@
-import type { AccountRow } from './accounts.ts'
+import type { Account } from './accounts.ts'
 import type { Page, PageRequest } from './page.ts'
 
 /** Somebody signed in. Times are milliseconds since the epoch. */
@@ -18,7 +18,7 @@ export interface SessionStore {
    * Inserts a session, removes some that have expired by `now`, and those beyond {@link MOST_SESSIONS}. Returns the account as it is then; `stale` if that is
    * not there any more or its password is no longer the one with `passwordHash`, and `disabled` if the account is.
    */
-  begin(session: Session, check: { now: number; passwordHash: string }): Promise<AccountRow | 'stale' | 'disabled'>
+  begin(session: Session, check: { now: number; passwordHash: string }): Promise<Account | 'stale' | 'disabled'>
   /** Expired or not. */
   get(id: string): Promise<Session | null>
   /** Those of an account that live past `now`, oldest first. */

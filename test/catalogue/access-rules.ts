@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { AccountRow } from '../../src/catalogue/accounts.ts'
+import type { Account } from '../../src/catalogue/accounts.ts'
 import { EXPIRED_KEYS_KEPT, type NewKeyRow } from '../../src/catalogue/keys.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
 import { MOST_SESSIONS } from '../../src/catalogue/sessions.ts'
@@ -301,7 +301,7 @@ export const accessRules: readonly AccessRule[] = [
   },
 ]
 
-function account(id: string): AccountRow {
+function account(id: string): Account {
   const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 1 }
   return { id, email: `${id}@example.org`, ...rest }
 }

@@ -1,4 +1,4 @@
-import type { AccountChanges, AccountRow, AccountStore } from '../../src/catalogue/accounts.ts'
+import type { Account, AccountChanges, AccountStore } from '../../src/catalogue/accounts.ts'
 import type { Catalogue } from '../../src/catalogue/catalogue.ts'
 import {
   EXPIRED_KEYS_KEPT,
@@ -13,7 +13,7 @@ import { MOST_SESSIONS, type Session, type SessionStore } from '../../src/catalo
 
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
 
-type StoredAccount = AccountRow & { passwordHash: string | null; isDeleted: boolean }
+type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
 
 /** Rows of everything, in the order in which they came. Nothing awaits inside a command, so each is one transaction. */
 interface Rows {
@@ -55,7 +55,7 @@ function live(rows: Rows, id: string): StoredAccount | undefined {
   return rows.accounts.find(account => account.id === id && !account.isDeleted)
 }
 
-function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): AccountRow {
+function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): Account {
   return account
 }
 
@@ -63,11 +63,11 @@ function accountsOf(rows: Rows): AccountStore {
   const all = (): StoredAccount[] => rows.accounts.filter(account => !account.isDeleted)
   const byEmail = (email: string): StoredAccount | undefined =>
     all().find(account => account.email.toLowerCase() === email.toLowerCase())
-  const isLastOwner = (account: AccountRow): boolean =>
+  const isLastOwner = (account: Account): boolean =>
     account.role === 'owner' &&
     !account.disabled &&
     !all().some(({ id, role, disabled }) => id !== account.id && role === 'owner' && !disabled)
-  const orNull = (account: StoredAccount | undefined): AccountRow | null => (account ? shown(account) : null)
+  const orNull = (account: StoredAccount | undefined): Account | null => (account ? shown(account) : null)
   return {
     insert: async (account, passwordHash) => {
       if (byEmail(account.email)) return 'email_taken'

@@ -1,10 +1,10 @@
 import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
-import type { AccountChanges, AccountRow, AccountStore } from '../accounts.ts'
+import type { Account, AccountChanges, AccountStore } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
 import { pageOf, placeAfter } from './row-cursor.ts'
 
-type RawRow = Omit<AccountRow, 'disabled'> & { disabled: number; rowid: number }
+type RawRow = Omit<Account, 'disabled'> & { disabled: number; rowid: number }
 type Values = [string, string, string | null, string, string, string | null, number, number, string | null]
 
 const COLUMNS = `id, email, name, plan, role, default_cluster AS defaultCluster, disabled, created_at AS createdAt, rowid`
@@ -75,7 +75,7 @@ export class SqliteAccounts implements AccountStore {
       DELETE FROM accounts WHERE id = ? AND deleted_at IS NOT NULL AND ${nothingOf.join(' AND ')}`)
   }
 
-  insert(row: AccountRow, passwordHash: string | null): Promise<'inserted' | 'email_taken'> {
+  insert(row: Account, passwordHash: string | null): Promise<'inserted' | 'email_taken'> {
     return this.#write(() => {
       if (this.#findByEmail.get(row.email) !== undefined) return 'email_taken'
       const { id, email, name, plan, role, defaultCluster, disabled, createdAt } = row
@@ -84,29 +84,29 @@ export class SqliteAccounts implements AccountStore {
     })
   }
 
-  async get(id: string): Promise<AccountRow | null> {
+  async get(id: string): Promise<Account | null> {
     return this.read(id)
   }
 
   /** What {@link get} resolves with, for those who share the database. */
-  read(id: string): AccountRow | null {
+  read(id: string): Account | null {
     return rowOrNull(this.#get.get(id))
   }
 
-  async findByEmail(email: string): Promise<AccountRow | null> {
+  async findByEmail(email: string): Promise<Account | null> {
     return rowOrNull(this.#findByEmail.get(email))
   }
 
-  async findOwner(): Promise<AccountRow | null> {
+  async findOwner(): Promise<Account | null> {
     return rowOrNull(this.#findOwner.get())
   }
 
-  async list({ after, limit }: PageRequest): Promise<Page<AccountRow>> {
+  async list({ after, limit }: PageRequest): Promise<Page<Account>> {
     const { createdAt, rowid } = placeAfter(after)
     return pageOf(this.#page.all(createdAt, rowid, limit + 1), limit, toRow)
   }
 
-  async slice(offset: number, limit: number): Promise<{ rows: AccountRow[]; total: number }> {
+  async slice(offset: number, limit: number): Promise<{ rows: Account[]; total: number }> {
     const total = this.#count.get()?.count ?? 0
     const wanted = Math.max(0, Math.min(limit, total - offset))
     if (wanted === 0) return { rows: [], total }
@@ -116,7 +116,7 @@ export class SqliteAccounts implements AccountStore {
     return { rows: raw.map(toRow), total }
   }
 
-  change(id: string, changes: AccountChanges): Promise<AccountRow | 'no_account' | 'email_taken' | 'last_owner'> {
+  change(id: string, changes: AccountChanges): Promise<Account | 'no_account' | 'email_taken' | 'last_owner'> {
     return this.#write(() => {
       const before = this.read(id)
       if (before === null) return 'no_account'
@@ -173,7 +173,7 @@ export class SqliteAccounts implements AccountStore {
     return this.#write(() => this.#forget.run(id).changes > 0)
   }
 
-  #isLastOwner({ id, role, disabled }: AccountRow): boolean {
+  #isLastOwner({ id, role, disabled }: Account): boolean {
     return role === 'owner' && !disabled && this.#otherOwner.get(id) === undefined
   }
 
@@ -182,10 +182,10 @@ export class SqliteAccounts implements AccountStore {
   }
 }
 
-function rowOrNull(raw: RawRow | undefined): AccountRow | null {
+function rowOrNull(raw: RawRow | undefined): Account | null {
   return raw === undefined ? null : toRow(raw)
 }
 
-function toRow({ rowid: _, ...raw }: RawRow): AccountRow {
+function toRow({ rowid: _, ...raw }: RawRow): Account {
   return { ...raw, disabled: raw.disabled !== 0 }
 }

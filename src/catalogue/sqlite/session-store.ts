@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
-import type { AccountRow } from '../accounts.ts'
+import type { Account } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
 import { MOST_SESSIONS, type Session, type SessionStore } from '../sessions.ts'
 import type { SqliteAccounts } from './account-store.ts'
@@ -47,7 +47,7 @@ export class SqliteSessions implements SessionStore {
   begin(
     { id, accountId, createdAt, expiresAt }: Session,
     { now, passwordHash }: { now: number; passwordHash: string },
-  ): Promise<AccountRow | 'stale' | 'disabled'> {
+  ): Promise<Account | 'stale' | 'disabled'> {
     return this.#write(() => {
       const account = this.#accounts.read(accountId)
       if (account === null || this.#hasPassword.get(accountId, passwordHash) === undefined) return 'stale'
