@@ -1,6 +1,5 @@
-import * as dagCbor from '@ipld/dag-cbor'
-import { varint } from 'multiformats'
 import type { CID } from 'multiformats/cid'
+import { carBlockHead, carHeader } from '../content/car-writer.ts'
 import { CODEC, HASH } from '../domain/cid.ts'
 import type { ByteRange } from './byte-range.ts'
 import { documentLinks } from './document.ts'
@@ -43,7 +42,7 @@ export async function* streamCar(
   { trail, scope, range, duplicates }: CarRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const root = trail.at(-1)
-  yield headerOf(root === undefined ? [] : [root])
+  yield carHeader(root === undefined ? [] : [root])
   const below = scope === 'all' ? followAll : scope === 'entity' ? followEntity(range) : () => []
   const path = trail.map((cid, index): Item => {
     if (index < trail.length - 1) return { cid, whole: false, follow: () => [] }
@@ -108,20 +107,11 @@ function* shardItems({ fanout, links }: ShardNode): Generator<Item, void, undefi
   }
 }
 
-function headerOf(roots: readonly CID[]): Uint8Array {
-  const header = dagCbor.encode({ version: 1, roots: [...roots] })
-  return Buffer.concat([varintOf(header.length), header])
-}
-
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
-  const head = Buffer.concat([varintOf(cid.bytes.length + block.length), cid.bytes])
+  const head = carBlockHead(cid, block.length)
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
   // The links of other blocks refer to their memory for as long as they are being followed.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
-}
-
-function varintOf(value: number): Uint8Array {
-  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 }
 
 function keyOf(cid: CID): string {

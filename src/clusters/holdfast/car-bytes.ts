@@ -1,7 +1,6 @@
-import * as dagCbor from '@ipld/dag-cbor'
-import { varint } from 'multiformats'
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
+import { carBlockHead, carHeader } from '../../content/car-writer.ts'
 import { hasLinks, newLinks } from '../../content/dag-walk.ts'
 import { dagKey, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
@@ -24,8 +23,7 @@ export async function* carBytes(
   source: BlockSource,
   { signal, onProgress }: CarOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const header = dagCbor.encode({ version: 1, roots: [root] })
-  yield Buffer.concat([varintOf(header.length), header])
+  yield carHeader([root])
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
   const frontier = [root]
@@ -48,7 +46,7 @@ export async function* carBytes(
     if (next.cid.multihash.code === HASH.identity) continue
     progress.blocks++
     progress.bytes += bytes.length
-    yield Buffer.concat([varintOf(next.cid.bytes.length + bytes.length), next.cid.bytes])
+    yield carBlockHead(next.cid, bytes.length)
     yield bytes
     onProgress?.({ ...progress })
   }
@@ -62,8 +60,4 @@ async function readFrom(source: BlockSource, cid: CID): Promise<Uint8Array> {
     if (!isHoldfastError(error, 'NOT_FOUND')) throw error
     throw new HoldfastError('CID_NOT_FOUND', `not all is here: ${error.message}`, { cause: error })
   }
-}
-
-function varintOf(value: number): Uint8Array {
-  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 }
