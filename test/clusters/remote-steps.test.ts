@@ -27,6 +27,20 @@ async function readsBack({ here }: TwoNodes, cid: string): Promise<void> {
   expect(bytes.equals(CONTENT)).toBe(true)
 }
 
+/** Removes a pin, and holds the first request of a method up that tells the other node. Returns what lets it go on. */
+async function removeHeldUp({ here, there, account }: TwoNodes, cid: string, held: string): Promise<() => void> {
+  const release = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  there.gate = async ({ method }) => {
+    if (method !== held) return
+    arrived.resolve()
+    await release.promise
+  }
+  await here.pins.remove({ account, cid })
+  await arrived.promise
+  return release.resolve
+}
+
 interface Placement {
   wanted: number
   placed: number
@@ -77,19 +91,11 @@ describe('what a cluster elsewhere is told', () => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)
       // The worker has read the row anew, and its request is held up.
-      const held = Promise.withResolvers<void>()
-      const arrived = Promise.withResolvers<void>()
-      nodes.there.gate = async ({ method }) => {
-        if (method !== 'DELETE') return
-        arrived.resolve()
-        await held.promise
-      }
-      await nodes.here.pins.remove({ account: nodes.account, cid })
-      await arrived.promise
+      const letGo = await removeHeldUp(nodes, cid, 'DELETE')
       expect(await upload(nodes)).toBe(cid)
       expect(await statusOf(nodes, cid)).toBe('pinning')
       await readsBack(nodes, cid)
-      held.resolve()
+      letGo()
       await pinned(nodes, cid)
       expect(await recordsThere(nodes)).toBe(1)
       await nodes.here.collect({ graceSeconds: 0 })
@@ -126,18 +132,10 @@ describe('what a cluster elsewhere is told', () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)
-      const held = Promise.withResolvers<void>()
-      const arrived = Promise.withResolvers<void>()
-      nodes.there.gate = async ({ method }) => {
-        if (method !== 'GET') return
-        arrived.resolve()
-        await held.promise
-      }
-      await nodes.here.pins.remove({ account: nodes.account, cid })
-      await arrived.promise
+      const letGo = await removeHeldUp(nodes, cid, 'GET')
       await upload(nodes)
       nodes.there.asked.length = 0
-      held.resolve()
+      letGo()
       await pinned(nodes, cid)
       expect(nodes.there.asked.filter(line => line.startsWith('DELETE'))).toEqual([])
     })
