@@ -31,7 +31,7 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
   [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
-  [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
+  [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/'],
   [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],
   [/^pino$/, 'adapters/'],
 ]

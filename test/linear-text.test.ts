@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly [expression: string, reason: str
   ],
   'adapters/node-http/handler.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
   'adapters/fastify/plugin.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
-  'adapters/node-http/cli/api-settings.ts': [['\\/+$', 'an address that the caller of the command types']],
+  'adapters/cli/api-settings.ts': [['\\/+$', 'an address that the caller of the command types']],
 }
 
 interface Found {

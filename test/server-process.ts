@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const MAIN = resolve(import.meta.dirname, '../adapters/node-http/main.ts')
+const MAIN = resolve(import.meta.dirname, '../adapters/cli/main.ts')
 /** Where Node keeps what it has compiled, so that the many processes of the tests start sooner. */
 const COMPILED = resolve(import.meta.dirname, '../node_modules/.cache/compiled')
 /** A process that hangs is ended, so that its test fails by name. */

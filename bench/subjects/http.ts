@@ -6,7 +6,7 @@ import type { RunningSubject, Subject, Work } from '../contest.ts'
 import { HttpClient } from '../http-client.ts'
 import { type FormPart, MultipartForm } from '../multipart-form.ts'
 
-const SCRIPT = fileURLToPath(new URL('../../adapters/node-http/main.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../../adapters/cli/main.ts', import.meta.url))
 
 /** The standalone server in a process of its own, this one being its client. */
 export const httpUpload: Subject<FileContent> = {

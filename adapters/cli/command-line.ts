@@ -1,5 +1,5 @@
-import { isHoldfastError } from '../../../src/domain/errors.ts'
-import { VERSION } from '../../../src/domain/version.ts'
+import { isHoldfastError } from '../../src/domain/errors.ts'
+import { VERSION } from '../../src/domain/version.ts'
 import { usageError } from './arguments.ts'
 import { COMMANDS } from './commands.ts'
 import { HELP, type HelpTopic } from './help.ts'

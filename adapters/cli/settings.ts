@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type EngineConfig, HoldfastError, parseConfig } from '../../../src/index.ts'
-import type { MetricsReaders } from '../metrics-endpoint.ts'
+import { type EngineConfig, HoldfastError, parseConfig } from '../../src/index.ts'
+import type { MetricsReaders } from '../node-http/index.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import type { ApiClient, JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'

@@ -1,10 +1,7 @@
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../../src/index.ts'
-import { watchLoop } from '../loop-watch.ts'
-import { PrometheusMetrics } from '../metrics.ts'
-import { createServer } from '../server.ts'
+import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../src/index.ts'
+import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.ts'
 import { readFlags } from './arguments.ts'
 import { drain } from './drain.ts'
 import { listenForMetrics } from './metrics-listener.ts'
@@ -75,7 +72,11 @@ async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promi
   return { secret }
 }
 
-async function listen(server: Server, engine: Engine, { host, port, config }: ServerSettings): Promise<Addresses> {
+async function listen(
+  server: ReturnType<typeof createServer>,
+  engine: Engine,
+  { host, port, config }: ServerSettings,
+): Promise<Addresses> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => {
       reject(new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port}: ${cause.message}`, { cause }))

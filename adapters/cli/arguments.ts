@@ -1,5 +1,5 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 
 /** The flags of a command by name; all take a value but `help`. */
 export type Flags<Name extends string> = { [name in Name]?: string }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HoldfastError, isHoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiSettings } from './api-settings.ts'
 import { exchange, type RequestBody } from './http-exchange.ts'
 

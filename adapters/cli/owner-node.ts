@@ -1,4 +1,4 @@
-import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../../src/index.ts'
+import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../src/index.ts'
 import { ApiClient, type JsonObject, jsonBody } from './api-client.ts'
 import { listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'

@@ -2,7 +2,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
-import type { CarBlock } from '../../../src/index.ts'
+import type { CarBlock } from '../../src/index.ts'
 
 /** A record as an export keeps it. Times are ISO 8601, null for what there is none of. */
 export interface ExportedRecord {

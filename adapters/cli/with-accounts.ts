@@ -1,4 +1,4 @@
-import { type Account, HoldfastError, openAccounts } from '../../../src/index.ts'
+import { type Account, HoldfastError, openAccounts } from '../../src/index.ts'
 import type { CommonFlag, Flags } from './arguments.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { type Account, SCOPES } from '../../../src/index.ts'
+import { type Account, SCOPES } from '../../src/index.ts'
 import { readFlags, requireFlag } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
 import { readPassword } from './password-input.ts'

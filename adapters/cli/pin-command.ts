@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import { type ApiClient, type JsonObject, jsonBody } from './api-client.ts'
 import { numberOf, pathPart, textOf, withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { compactDatabase, HoldfastError, restoreBackup } from '../../../src/index.ts'
+import { compactDatabase, HoldfastError, restoreBackup } from '../../src/index.ts'
 import type { JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { readArguments, requireFlag } from './arguments.ts'

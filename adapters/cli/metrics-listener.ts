@@ -1,6 +1,5 @@
-import { HoldfastError } from '../../../src/domain/errors.ts'
-import type { PrometheusMetrics } from '../metrics.ts'
-import { createMetricsServer, type MeasuredEngine } from '../metrics-endpoint.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { createMetricsServer, type MeasuredEngine, type PrometheusMetrics } from '../node-http/index.ts'
 
 /** Where the metrics have a listener of their own. */
 export interface MetricsAddress {

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import { printable } from './text.ts'
 
 export interface LocalFile {

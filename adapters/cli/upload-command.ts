@@ -1,4 +1,4 @@
-import { HoldfastError, isHoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiClient, JsonObject } from './api-client.ts'
 import { textOf, withApi } from './api-command.ts'
 import { type Flags, usageError } from './arguments.ts'

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { HoldfastError, isHoldfastError, readCar } from '../../../src/index.ts'
+import { HoldfastError, isHoldfastError, readCar } from '../../src/index.ts'
 import { type ApiClient, type JsonObject, jsonBody } from './api-client.ts'
 import { pathPart, textOf } from './api-command.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'

@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 
 /** A body whose length is known before it is sent. */
 export interface RequestBody {

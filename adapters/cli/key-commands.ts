@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ApiKey } from '../../../src/index.ts'
+import type { ApiKey } from '../../src/index.ts'
 import { listFlag, readFlags, requireFlag, usageError } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
 import type { Environment } from './settings.ts'

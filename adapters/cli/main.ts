@@ -17,5 +17,5 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
 
 process.env.UV_THREADPOOL_SIZE ||= String(THREAD_POOL_SIZE)
 
-const { runCommandLine } = await import('./cli/command-line.ts')
+const { runCommandLine } = await import('./command-line.ts')
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)

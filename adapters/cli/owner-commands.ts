@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import type { JsonObject } from './api-client.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'

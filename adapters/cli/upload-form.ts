@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import type { RequestBody } from './http-exchange.ts'
 import { type LocalFile, unreadable } from './local-files.ts'
 import { printable } from './text.ts'

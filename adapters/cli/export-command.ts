@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { varint } from 'multiformats'
-import { HoldfastError } from '../../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import type { ApiClient, JsonObject } from './api-client.ts'
 import { textOf, withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
