@@ -26,7 +26,8 @@ export type {
   TakedownList,
 } from './api.ts'
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
-export type { RestoreOptions, RestoreOutcome } from './backup/restore.ts'
+export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './backup/restore.ts'
+export { restoreBackup } from './backup/restore.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'
 export type { Session } from './catalogue/sessions.ts'
@@ -82,8 +83,6 @@ export type {
   UploadOptions,
   Usage,
 } from './pins/types.ts'
+export { compactDatabase } from './storage/compact-database.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
-export { compactDatabase } from './wiring/compact-database.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
-export type { RestoreBackupOptions } from './wiring/restore-backup.ts'
-export { restoreBackup } from './wiring/restore-backup.ts'

@@ -11,7 +11,7 @@ const hostile = 'test/network/hostile-messages.test.ts'
 export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a missing data key is never replaced',
-    file: 'src/wiring/data-key.ts',
+    file: 'src/storage/data-key.ts',
     find: "    if (found === null) throw unusable(path, 'is missing')\n",
     replace: '    if (found === null) return makeKey(path)\n',
     test: { file: dataKey, name: 'refuses the start when it is missing' },

@@ -177,14 +177,14 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a cluster directory that is not mounted refuses the start',
-    file: 'src/wiring/cluster-directories.ts',
+    file: 'src/ledger/cluster-directories.ts',
     find: 'if (known !== undefined && hasBlocks(database, known.id)) {',
     replace: 'if (known !== undefined && known.id < 0) {',
     test: { file: clusters, name: 'that is empty refuses the start by name' },
   },
   {
     promise: "a cluster directory that is another's refuses the start",
-    file: 'src/wiring/cluster-directories.ts',
+    file: 'src/ledger/cluster-directories.ts',
     find: '  if (backend === undefined) return refuse(',
     replace:
       '  if (backend === undefined) return insertBackend(database, path, identity)\n  if (path === "") return refuse(',
@@ -192,7 +192,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a directory has one owner in a process, whatever it is called',
-    file: 'src/wiring/data-directory.ts',
+    file: 'src/disk/data-directory.ts',
     find: '    if (owned.has(place)) {',
     replace: '    if (owned.size < 0) {',
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },

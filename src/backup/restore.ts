@@ -2,8 +2,9 @@ import { constants } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { BlockFiles } from '../content/block-files.ts'
-import { nodeFileSystem, OWNERS_DIRECTORY } from '../content/file-system.ts'
-import { replaceFile } from '../content/replace-file.ts'
+import { DATABASE } from '../disk/file-names.ts'
+import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { replaceFile } from '../disk/replace-file.ts'
 import { matches } from '../domain/block-hash.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -12,6 +13,7 @@ import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { DEFAULT_BACKEND_ID, type StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { storeIn } from './back-up.ts'
+import { bringKeys } from './keys.ts'
 import { measure, readManifest, unusable } from './manifest.ts'
 
 /** How a backup is restored. */
@@ -28,6 +30,19 @@ export interface RestoreOptions {
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
+/** What is restored, where, and how. */
+export interface RestoreBackupOptions extends RestoreOptions {
+  /** What `Engine.backup` has written. */
+  backup: string
+  /** Missing or empty; becomes a data directory. */
+  dataDir: string
+  /**
+   * Keep the identity by which other nodes know this one, and the keys that sign sessions: for when the node of the
+   * backup is gone for good. Default false: the copy is a node of its own.
+   */
+  sameNode?: boolean
+}
+
 /** What has been restored. */
 export interface RestoreOutcome {
   dataDir: string
@@ -42,24 +57,18 @@ export interface RestoreOutcome {
 }
 
 const BATCH = 256
-const DATABASE = 'holdfast.db'
 
 /**
  * Makes a data directory of a backup, every block checked by its hash. The directory is one only once all of it is on
- * the disk: the database goes in last.
+ * the disk: the database goes in last. No engine may be using it yet.
  *
- * @param bringKeys gives the new directory its keys, from the directory with those of the backup
  * @throws HoldfastError `BACKUP_UNUSABLE` for a backup that is not whole, `DATA_DIR_UNUSABLE` for a directory that is
- * not empty, `BLOCK_DAMAGED` for damage, unless it is to be accepted
+ * not empty, `DATA_DIR_NEWER`, `BLOCK_DAMAGED` for damage, unless it is to be accepted
  */
-export async function restore(
-  from: string,
-  to: string,
-  bringKeys: (keys: string, ledger: CopiedLedger) => Promise<void>,
-  options: RestoreOptions = {},
-): Promise<RestoreOutcome> {
-  const directory = resolve(from)
-  const dataDir = resolve(to)
+export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
+  const directory = resolve(options.backup)
+  const dataDir = resolve(options.dataDir)
+  const { sameNode = false } = options
   const manifest = await readManifest(directory)
   if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
   const { file, bytes, sha256 } = manifest.database
@@ -73,7 +82,7 @@ export async function restore(
   const ledger = new CopiedLedger(unfinished, { readonly: false })
   let outcome: RestoreOutcome
   try {
-    await bringKeys(resolve(options.keys ?? join(directory, 'keys')), ledger)
+    await bringKeys(dataDir, { keys: resolve(options.keys ?? join(directory, 'keys')), ledger, sameNode })
     const clusterDirs = await moveClusters(ledger, dataDir)
     const restored = await new RestoredBlocks(directory, dataDir, ledger, options).run()
     if (restored.damaged.length > 0 && options.partial !== true) {

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { NextToLast } from 'blockstore-fs/sharding'
 import { base32upper } from 'multiformats/bases/base32'
 import * as Digest from 'multiformats/hashes/digest'
+import { nodeFileSystem } from '../disk/file-system.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { syncDirectories } from './durability.ts'
-import { nodeFileSystem } from './file-system.ts'
 
 /** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))

@@ -1,5 +1,5 @@
 import type * as fs from 'node:fs'
-import { OWNERS_FILE } from './file-system.ts'
+import { OWNERS_FILE } from '../disk/file-system.ts'
 
 /** What a thread writes a block with: `node:fs`, or that part of it. */
 export type BlockingFiles = Pick<typeof fs, 'openSync' | 'writeSync' | 'fdatasyncSync' | 'closeSync' | 'renameSync'>

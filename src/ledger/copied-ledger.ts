@@ -1,3 +1,5 @@
+import type { Sealing } from '../domain/sealing.ts'
+import { openDataKey } from '../storage/data-key.ts'
 import { Database, type Statement } from '../storage/database.ts'
 import { type BackendRow, backends, updateBackend } from './backend-table.ts'
 import { BlockTable } from './block-table.ts'
@@ -5,7 +7,7 @@ import type { StoredBlock } from './blocks.ts'
 
 /** The ledger in a copy of a database, which no engine has open. The caller closes it. */
 export class CopiedLedger {
-  readonly database: Database
+  readonly #database: Database
   readonly #blocks: BlockTable
   #keptElsewhere: Statement<[number], unknown> | null = null
 
@@ -14,8 +16,8 @@ export class CopiedLedger {
    * @throws HoldfastError `DATA_DIR_NEWER`, `DATA_DIR_UNUSABLE`
    */
   constructor(file: string, { readonly }: { readonly: boolean }) {
-    this.database = new Database(file, { readonly })
-    this.#blocks = new BlockTable(this.database)
+    this.#database = new Database(file, { readonly })
+    this.#blocks = new BlockTable(this.#database)
   }
 
   /** The next durable blocks by id, to go through all of them. */
@@ -38,7 +40,7 @@ export class CopiedLedger {
   isKeptElsewhere(blockId: number): boolean {
     const placed = `SELECT 1 FROM placements p
       WHERE p.multihash = r.multihash AND p.codec = r.codec AND p.backend_id = r.backend_id AND p.placed = 1`
-    this.#keptElsewhere ??= this.database.prepare(`
+    this.#keptElsewhere ??= this.#database.prepare(`
       SELECT 1 FROM blocks b
       WHERE b.id = ? AND EXISTS (SELECT 1 FROM placements WHERE backend_id = b.backend_id) AND NOT EXISTS (
         SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
@@ -48,14 +50,19 @@ export class CopiedLedger {
 
   /** Those of clusters with a data directory of their own. */
   backends(): BackendRow[] {
-    return backends(this.database)
+    return backends(this.#database)
   }
 
   moveBackend(backend: BackendRow, dataDir: string): void {
-    updateBackend(this.database, { ...backend, dataDir })
+    updateBackend(this.#database, { ...backend, dataDir })
+  }
+
+  /** Sealing with the key that a data directory has, which has to be that of the copy. @throws HoldfastError `DATA_DIR_UNUSABLE` */
+  openDataKey(dataDir: string): Sealing {
+    return openDataKey(this.#database, dataDir)
   }
 
   close(): void {
-    this.database.close()
+    this.#database.close()
   }
 }

@@ -1,5 +1,5 @@
 import { Backups } from '../backup/backups.ts'
-import { copyKeys } from './backup-keys.ts'
+import { copyKeys } from '../backup/keys.ts'
 import type { Parts } from './container.ts'
 import type { Stores } from './stores.ts'
 import { T } from './tokens.ts'

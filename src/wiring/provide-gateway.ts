@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
 import type { EngineOptions } from '../api.ts'
-import { nodeFileSystem } from '../content/file-system.ts'
+import { nodeFileSystem } from '../disk/file-system.ts'
 import { identityOf } from '../domain/cid.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { createGateway } from '../gateway/gateway.ts'

@@ -2,8 +2,8 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
+import { openDataKey } from '../../src/storage/data-key.ts'
 import { Database } from '../../src/storage/database.ts'
-import { openDataKey } from '../../src/wiring/data-key.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const SECRET = Buffer.from('a secret')

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
-import { OWNERS_DIRECTORY } from '../content/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { OWNERS_DIRECTORY } from './file-system.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** The directories that engines of this process own, by place. Shared by all copies of this module. */

@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
+import { ownDataDirectory } from '../disk/data-directory.ts'
+import { DATABASE } from '../disk/file-names.ts'
 import { silentLogger } from '../domain/logger.ts'
-import { Database } from '../storage/database.ts'
-import { ownDataDirectory } from './data-directory.ts'
+import { Database } from './database.ts'
 
 /**
  * Writes the database of a data directory anew without its free pages, in bytes before and after. Databases of 0.1.0 keep
@@ -13,7 +14,7 @@ export async function compactDatabase(dataDir: string): Promise<{ before: number
   const directory = resolve(dataDir)
   const owned = await ownDataDirectory(directory, silentLogger)
   try {
-    const database = new Database(join(directory, 'holdfast.db'))
+    const database = new Database(join(directory, DATABASE))
     try {
       return database.compact()
     } finally {

@@ -4,22 +4,20 @@ import type { LevelDatastore } from 'datastore-level'
 import { type Datastore, Key } from 'interface-datastore'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
-import { nodeFileSystem, OWNERS_FILE } from '../content/file-system.ts'
-import { replaceFile } from '../content/replace-file.ts'
+import { ownDataDirectory } from '../disk/data-directory.ts'
+import { DATA_KEY, SECRETS } from '../disk/file-names.ts'
+import { nodeFileSystem, OWNERS_FILE } from '../disk/file-system.ts'
+import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { silentLogger } from '../domain/logger.ts'
+import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
-import type { Database } from '../storage/database.ts'
-import { ownDataDirectory } from './data-directory.ts'
-import { DATA_KEY, openDataKey } from './data-key.ts'
 
 /** Where libp2p's keychain keeps private keys. */
 const PRIVATE_KEYS = '/pkcs8/'
 /** The private keys of the node, by their name in the datastore. */
 const IDENTITY = 'identity.json'
-/** The keys that sign sessions. */
-const SECRETS = 'secrets'
 
 const identitySchema = Type.Record(Type.String({ pattern: '^/pkcs8/' }), Type.String())
 
@@ -43,10 +41,10 @@ export async function copyKeys(dataDir: string, datastore: Datastore, to: string
  */
 export async function bringKeys(
   dataDir: string,
-  { keys, database, sameNode }: { keys: string; database: Database; sameNode: boolean },
+  { keys, ledger, sameNode }: { keys: string; ledger: CopiedLedger; sameNode: boolean },
 ): Promise<void> {
   await bring(join(keys, DATA_KEY), join(dataDir, DATA_KEY))
-  const sealing = openDataKey(database, dataDir)
+  const sealing = ledger.openDataKey(dataDir)
   if (!sameNode) return
   const secrets = await bring(join(keys, SECRETS), join(dataDir, SECRETS)).catch(absent)
   if (secrets === null) await nodeFileSystem.syncDirectory(dataDir)

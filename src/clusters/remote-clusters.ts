@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ClusterDefinition, HoldfastBackendDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
+import type { ClusterBackend } from './cluster-backend.ts'
 
 /** What keeps a cluster elsewhere. */
 export interface RemoteCluster {
@@ -42,8 +42,8 @@ export async function openRemotes(
   // Without such a cluster nothing of this is loaded.
   const { openHttpClient } = await import('../network/http-client.ts')
   const { GatewayClient } = await import('../network/sources/gateway-client.ts')
-  const { GatewayReader } = await import('../clusters/holdfast/gateway-reader.ts')
-  const { HoldfastBackend } = await import('../clusters/holdfast/holdfast-backend.ts')
+  const { GatewayReader } = await import('./holdfast/gateway-reader.ts')
+  const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
   const http = openHttpClient()
   // The owner has named these places: they may be anywhere.
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })

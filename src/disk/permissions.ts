@@ -1,14 +1,12 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from '../content/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
-import { DATA_KEY } from './data-key.ts'
+import { DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
+import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './file-system.ts'
 
 /** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']
-const FILES = ['secrets', 'takedowns.deny', DATA_KEY]
-/** The database, what belongs to it, and copies of it. */
-const DATABASE = 'holdfast.db'
+const FILES = [SECRETS, TAKEDOWNS, DATA_KEY]
 
 /**
  * Takes from all other users what a data directory keeps: password hashes, content, keys. The directory itself is
@@ -16,6 +14,7 @@ const DATABASE = 'holdfast.db'
  */
 export function keepToOwner(dataDir: string, logger: Logger): void {
   for (const name of readdirSync(dataDir)) {
+    // What belongs to the database, and copies of it, are called after it.
     const isOurs = FILES.includes(name) || name.startsWith(DATABASE)
     if (DIRECTORIES.includes(name)) restrict(join(dataDir, name), OWNERS_DIRECTORY, logger)
     else if (isOurs) restrict(join(dataDir, name), OWNERS_FILE, logger)

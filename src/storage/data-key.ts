@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { OWNERS_FILE, syncDirectoryNow } from '../content/file-system.ts'
+import { DATA_KEY } from '../disk/file-names.ts'
+import { OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { SEALING_KEY_BYTES, type Sealing, sealingKeyId, sealingWith } from '../domain/sealing.ts'
-import type { Database } from '../storage/database.ts'
-
-/** The file's name in a data directory. */
-export const DATA_KEY = 'data.key'
+import type { Database } from './database.ts'
 
 const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
 

@@ -1,10 +1,10 @@
 import { chmod, readFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
-import type { SigningKeyStore, StoredSigningKey } from '../access/signing-keys.ts'
-import { OWNERS_FILE } from '../content/file-system.ts'
-import { replaceFile } from '../content/replace-file.ts'
+import { OWNERS_FILE } from '../disk/file-system.ts'
+import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { SigningKeyStore, StoredSigningKey } from './signing-keys.ts'
 
 const schema = Type.Object({
   signingKeys: Type.Array(

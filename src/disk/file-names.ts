@@ -1,0 +1,7 @@
+/** What the files of a data directory are called. */
+export const DATABASE = 'holdfast.db'
+/** The key that seals secrets in the stores. */
+export const DATA_KEY = 'data.key'
+/** The keys that sign sessions. */
+export const SECRETS = 'secrets'
+export const TAKEDOWNS = 'takedowns.deny'
