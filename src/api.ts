@@ -16,7 +16,7 @@ import type { FileSystem } from './domain/file-system.ts'
 import type { Logger } from './domain/logger.ts'
 import type { Metrics } from './domain/metrics.ts'
 import type { EngineConfig } from './domain/options.ts'
-import type { Takedown, TakedownRequest } from './gateway/takedowns.ts'
+import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type {

@@ -26,6 +26,11 @@ const LAYERS = [
   ...['src/content', 'src/network', 'src/catalogue', 'src/ledger', 'src/storage', 'src/disk', 'src/domain'],
 ]
 
+/** The rooms of the gateway, from the highest to the lowest: what is not below a room, it does not know. */
+const ROOMS = ['gateway.ts', 'site', 'representations', 'pages', 'source', 'policy', 'http'].map(
+  room => `src/gateway/${room}`,
+)
+
 /** What only these places may import. */
 const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
@@ -138,8 +143,8 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-function layerOf(path: string): number {
-  return LAYERS.findIndex(layer => path === layer || path.startsWith(`${layer}/`))
+function layerOf(path: string, layers: readonly string[] = LAYERS): number {
+  return layers.findIndex(layer => path === layer || path.startsWith(`${layer}/`))
 }
 
 /** The file that a relative import means, or null for a package. */
@@ -201,9 +206,19 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
+  test('the rooms of the gateway know those below them only', () => {
+    const inside = files.filter(file => file.path.startsWith('src/gateway/'))
+    expect(inside.filter(file => layerOf(file.path, ROOMS) === -1).map(file => file.path)).toEqual([])
+    const wrong = importsWhere((file, _, target) => {
+      if (target?.startsWith('src/gateway/') !== true || !inside.includes(file)) return null
+      return layerOf(target, ROOMS) < layerOf(file.path, ROOMS) ? `imports ${target}, which is above it` : null
+    })
+    expect(wrong).toEqual([])
+  })
+
   test('adapters know src and node-http by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const light = ['turns', 'errors', 'version'].map(name => `src/domain/${name}.ts`)
+    const light = ['concurrency/turns', 'errors', 'version'].map(name => `src/domain/${name}.ts`)
     const shared = ['src/index.ts', ...light, 'adapters/node-http/index.ts']
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null

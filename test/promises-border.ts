@@ -9,21 +9,21 @@ const multipart = 'test/http-multipart.test.ts'
 export const borderPromises: readonly KeptPromise[] = [
   {
     promise: 'a place that becomes free goes to the owner who has fewest',
-    file: 'src/domain/slots.ts',
+    file: 'src/domain/concurrency/slots.ts',
     find: 'if (fewer < 0 || (fewer === 0',
     replace: 'if (best === null || (fewer === 0',
     test: { file: slots, name: 'what becomes free goes to who has fewest, then to who has waited longest' },
   },
   {
     promise: 'readers that take nothing lose their places to those who wait',
-    file: 'src/domain/slots.ts',
+    file: 'src/domain/concurrency/slots.ts',
     find: 'return this.#running < capacity || this.#endSlow(owner)',
     replace: 'return this.#running < capacity',
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
   },
   {
     promise: 'uploads of one account are bounded',
-    file: 'src/domain/slots.ts',
+    file: 'src/domain/concurrency/slots.ts',
     find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
     replace: '',
     test: { file: 'test/http-upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },

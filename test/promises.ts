@@ -50,7 +50,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload is settled before it is committed',
-    file: 'src/content/staged-dag.ts',
+    file: 'src/content/dag/staged-dag.ts',
     find: '    await this.#drain()\n    if (this.#failure !== null) throw this.#failure.error\n',
     replace: '    if (this.#failure !== null) throw this.#failure.error\n',
     test: { file: order, name: 'an upload of whole chunks' },

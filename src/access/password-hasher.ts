@@ -1,5 +1,5 @@
 import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { Semaphore } from '../content/semaphore.ts'
+import { Semaphore } from '../domain/concurrency/semaphore.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** Passwords as they are stored: slow to compute, so that whoever gets hold of one cannot try out many. */

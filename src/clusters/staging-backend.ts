@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
-import type { StagedDag } from '../content/staged-dag.ts'
+import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 

@@ -3,16 +3,16 @@ import type { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { matches, sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
+import type { Semaphore } from '../domain/concurrency/semaphore.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { nextTurn, turnSpent } from '../domain/turns.ts'
 import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
-import type { Semaphore } from './semaphore.ts'
 
 export interface BlockStoreOptions {
   backendId: number

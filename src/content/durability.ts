@@ -1,6 +1,6 @@
+import { Semaphore } from '../domain/concurrency/semaphore.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { Semaphore } from './semaphore.ts'
 
 interface Renamed {
   blockId: number

@@ -2,8 +2,8 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, lstat, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
-import { MOST_NAMES, refusal } from './entry-path.ts'
 import { ChangedError, OpenDirectory } from './open-directory.ts'
+import { MOST_NAMES, refusal } from './unixfs/entry-path.ts'
 
 /** A directory below an import root. */
 export interface ServerDirectory {

@@ -1,4 +1,4 @@
-import { PAGE_HEADERS } from '../gateway/html.ts'
+import { PAGE_HEADERS } from '../gateway/pages/html.ts'
 import type { RequestContext } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
 import { type OpenApiDocument, openApiDocument, type Row } from './openapi/document.ts'

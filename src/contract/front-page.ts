@@ -1,4 +1,4 @@
-import { htmlPage, PAGE_HEADERS } from '../gateway/html.ts'
+import { htmlPage, PAGE_HEADERS } from '../gateway/pages/html.ts'
 import type { ApiResponse } from '../http/types.ts'
 
 /** All of its links are relative, so that it is right below any mount. */

@@ -9,7 +9,7 @@ import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SignUp } from '../access/sign-up.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import type { Slots } from '../domain/slots.ts'
+import type { Slots } from '../domain/concurrency/slots.ts'
 import type { PinService } from '../pins/pin-service.ts'
 
 export type Pins = Pick<

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Takedown, Takedowns } from '../gateway/takedowns.ts'
+import type { Takedown, Takedowns } from '../gateway/policy/takedowns.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { AuthenticatedContext, Route } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'

@@ -1,6 +1,6 @@
+import { interruptible } from '../domain/concurrency/interruption.ts'
+import type { Slot } from '../domain/concurrency/slots.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { interruptible } from '../domain/interruption.ts'
-import type { Slot } from '../domain/slots.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadSlots } from './services.ts'
 

@@ -1,5 +1,5 @@
+import { interruptible } from './concurrency/interruption.ts'
 import { HoldfastError } from './errors.ts'
-import { interruptible } from './interruption.ts'
 
 /** Bytes in one piece; text stands for its UTF-8. */
 export type Bytes = ArrayBufferView | ArrayBufferLike | string

@@ -1,7 +1,7 @@
 import type { Records } from '../catalogue/records.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import type { Logger } from '../domain/logger.ts'
-import { nextTurn, turnSpent } from '../domain/turns.ts'
 import { underName } from '../domain/work.ts'
 import type { PinChanges } from './pin-changes.ts'
 

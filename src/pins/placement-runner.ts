@@ -4,9 +4,9 @@ import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { cidOf } from '../domain/cid.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
+import { nextTurn } from '../domain/concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
-import { nextTurn } from '../domain/turns.ts'
 
 /** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
 const HOLD = 'cluster'

@@ -1,12 +1,12 @@
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import { DirectoryBuilder } from '../content/directory-builder.ts'
-import { splitEntryPath } from '../content/entry-path.ts'
+import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { nameOf, resolveServerDirectory, walkServerDirectory } from '../content/server-directory.ts'
-import type { StagedDag } from '../content/staged-dag.ts'
-import { type ImportedNode, importFile, importSymlink } from '../content/unixfs-import.ts'
+import { DirectoryBuilder } from '../content/unixfs/directory-builder.ts'
+import { splitEntryPath } from '../content/unixfs/entry-path.ts'
+import { type ImportedNode, importFile, importSymlink } from '../content/unixfs/import.ts'
+import { interruptible } from '../domain/concurrency/interruption.ts'
+import { inTurns } from '../domain/concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { interruptible } from '../domain/interruption.ts'
-import { inTurns } from '../domain/turns.ts'
 import type { PinCommit } from './pin-commit.ts'
 import {
   type ByteSource,

@@ -1,6 +1,6 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import { SharedBlocks } from '../content/dag-fetch.ts'
-import { DEFAULT_MAX_DEPTH } from '../content/dag-walk.ts'
+import { SharedBlocks } from '../content/dag/fetch.ts'
+import { DEFAULT_MAX_DEPTH } from '../content/dag/walk.ts'
 import type { EngineConfig } from '../domain/options.ts'
 import { FetchScheduler } from '../pins/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/network-pinner.ts'

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
-import { walkDag } from '../../src/content/dag-walk.ts'
+import { walkDag } from '../../src/content/dag/walk.ts'
 import { cidOf, dagKey, identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { type BackendUnderTest, Outside } from './backend.suite.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { StagedDag } from '../../src/content/staged-dag.ts'
+import type { StagedDag } from '../../src/content/dag/staged-dag.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import {

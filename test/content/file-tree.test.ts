@@ -4,9 +4,9 @@ import { balanced } from 'ipfs-unixfs-importer/layout'
 import type { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { expect, test } from 'vitest'
-import { FileTree, fileData } from '../../src/content/file-tree.ts'
-import type { StagedDag } from '../../src/content/staged-dag.ts'
-import { readUnixfs } from '../../src/domain/unixfs-data.ts'
+import type { StagedDag } from '../../src/content/dag/staged-dag.ts'
+import { readUnixfs } from '../../src/content/unixfs/data.ts'
+import { FileTree, fileData } from '../../src/content/unixfs/file-tree.ts'
 import { blockOf, leaf } from '../fetch/support/dags.ts'
 
 const GiB = 1024 ** 3

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { streamFile } from '../../src/gateway/file-stream.ts'
-import { decodeNode } from '../../src/gateway/unixfs-node.ts'
+import { streamFile } from '../../src/content/unixfs/file-stream.ts'
+import { decodeNode } from '../../src/content/unixfs/node.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { MapReader } from './map-reader.ts'
 import { fileNode, pbBlock, rawBlock } from './world.ts'
@@ -56,7 +56,7 @@ test('any range of a file of any shape is its bytes, read from no other blocks t
       expect(chunks.every(chunk => chunk.length > 0)).toBe(true)
       if (start === end) expect(reader.reads).toBe(0)
       // What was read ahead has been given back.
-      expect([1, 2, 3, 4].map(() => reader.readAhead.take())).toEqual([true, true, true, false])
+      expect([1, 2, 3, 4].map(() => reader.spareReads.take())).toEqual([true, true, true, false])
     }),
   ))
 
@@ -79,5 +79,5 @@ test('a stream that is ended early gives back what it had read ahead', async () 
   }
   expect(pending.length).toBeGreaterThan(0)
   await stream.return()
-  expect([1, 2, 3, 4].map(() => reader.readAhead.take())).toEqual([true, true, true, false])
+  expect([1, 2, 3, 4].map(() => reader.spareReads.take())).toEqual([true, true, true, false])
 })

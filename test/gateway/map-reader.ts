@@ -1,13 +1,13 @@
 import type { CID } from 'multiformats/cid'
-import { type Loaded, NodeCache } from '../../src/gateway/node-cache.ts'
-import { ReadAhead } from '../../src/gateway/read-ahead.ts'
-import type { BlockReader } from '../../src/gateway/request-blocks.ts'
-import { WalkBudget, type WalkLimits } from '../../src/gateway/walk-budget.ts'
+import { SpareReads } from '../../src/content/dag/spare-reads.ts'
+import { WalkBudget, type WalkLimits } from '../../src/content/dag/walk-budget.ts'
+import type { BlockReader } from '../../src/content/unixfs/block-reader.ts'
+import { type Loaded, NodeCache } from '../../src/content/unixfs/node-cache.ts'
 
 /** Blocks in memory, and how often they were read. */
 export class MapReader implements BlockReader {
   readonly budget: WalkBudget
-  readonly readAhead = new ReadAhead(3)
+  readonly spareReads = new SpareReads(3)
   reads = 0
   readonly #nodes = new NodeCache()
   readonly #read: (cid: CID) => Promise<Uint8Array>

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { FairGate } from '../../src/network/fair-gate.ts'
+import { FairGate } from '../../src/domain/concurrency/fair-gate.ts'
 import { type SessionParts, SourceSession } from '../../src/network/fetch-session.ts'
 import type { BlockSource, SourceAnswer } from '../../src/network/sources/block-source.ts'
 import { ManualClock } from '../support/manual-clock.ts'

@@ -1,4 +1,4 @@
-import { nextTurn, turnSpent } from '../../domain/turns.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import type { RecordFilter, RecordRow } from '../records.ts'
 import { LIVE, RECORD_COLUMNS, type RecordTable } from './record-table.ts'

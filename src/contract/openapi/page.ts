@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../gateway/html.ts'
+import { escapeHtml } from '../../gateway/pages/html.ts'
 import { ANSWERS } from './answers.ts'
 import type { Content, OpenApiDocument, OpenApiOperation } from './document.ts'
 import { PAGE_STYLE } from './page-style.ts'

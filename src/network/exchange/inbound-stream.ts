@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface'
-import { nextTurn, turnSpent } from '../../domain/turns.ts'
-import type { FairGate, Pass } from '../fair-gate.ts'
+import type { FairGate, Pass } from '../../domain/concurrency/fair-gate.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { FrameReader } from './frame-reader.ts'
 
 /** What all streams of one peer may have waiting to be read: more than anybody sends who was asked for it. */

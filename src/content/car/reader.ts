@@ -1,0 +1,173 @@
+import * as dagCbor from '@ipld/dag-cbor'
+import { CID } from 'multiformats/cid'
+import { HoldfastError } from '../../domain/errors.ts'
+import { BlockMemory } from '../block-memory.ts'
+import { ByteReader } from '../byte-reader.ts'
+
+/** What one block may have at most; more is exchanged nowhere. */
+export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
+const LONGEST_CID = 1_024
+const LONGEST_HEADER = 256 * 1024
+/** Groups of seven bits in which a length can come; longer ones are over any limit. */
+const LONGEST_VARINT = 5
+const V2_HEADER_BYTES = 40
+
+/** One section of a CAR. Whether the bytes are those of the CID has not been checked. */
+export interface CarBlock {
+  cid: CID
+  bytes: Uint8Array
+}
+
+/** A CAR that is being read. */
+export interface Car {
+  /** As the header names them, repeats included. */
+  roots: CID[]
+  /** In the order of the file, repeats included; read while they are asked for. */
+  blocks: AsyncGenerator<CarBlock, void, undefined>
+  /** How many bytes of the source have been read so far: where the next block begins. */
+  position: () => number
+}
+
+/**
+ * Reads a CAR, version 1, or the version 1 inside of a version 2, whose index is passed over. Holds one block at a
+ * time. The caller closes the source.
+ *
+ * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short, or holds too large a block; the
+ * blocks throw it too.
+ */
+export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
+  return readCarInto(source, new BlockMemory())
+}
+
+/**
+ * As {@link readCar}.
+ *
+ * @param memory gives the memory of each block, which is the reader's no longer once the block is given
+ */
+export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: BlockMemory): Promise<Car> {
+  const reader = new ByteReader(source)
+  const position = (): number => reader.position
+  const first = await readHeader(reader)
+  if (first.version === 1) return { roots: rootsOf(first), blocks: readBlocks(reader, memory, null), position }
+  if (first.version !== 2) throw malformed('its header is not that of version 1 or 2')
+  const end = await enterPayload(reader)
+  const inner = await readHeader(reader)
+  if (inner.version !== 1) throw malformed('what is inside is not of version 1')
+  return { roots: rootsOf(inner), blocks: readBlocks(reader, memory, end), position }
+}
+
+interface Header {
+  version: unknown
+  roots: unknown
+}
+
+async function readHeader(reader: ByteReader): Promise<Header> {
+  const length = await readLength(reader)
+  if (length === null) throw malformed('it is empty')
+  if (length === 0 || length > LONGEST_HEADER) throw malformed('it does not begin with a header')
+  const bytes = await reader.take(length)
+  if (bytes === null) throw malformed('it ends within its header')
+  let value: unknown
+  try {
+    value = dagCbor.decode(bytes)
+  } catch (cause) {
+    throw malformed('its header is not readable', cause)
+  }
+  if (typeof value !== 'object' || value === null) throw malformed('its header is not readable')
+  return { version: undefined, roots: undefined, ...value }
+}
+
+function rootsOf({ roots }: Header): CID[] {
+  if (!Array.isArray(roots)) throw malformed('its header names no roots')
+  return roots.map(root => {
+    const cid = CID.asCID(root)
+    if (cid === null) throw malformed('its header names roots that are no CIDs')
+    return cid
+  })
+}
+
+/** Goes to where version 1 begins inside of version 2. Returns where it ends. */
+async function enterPayload(reader: ByteReader): Promise<number> {
+  const header = await reader.take(V2_HEADER_BYTES)
+  if (header === null) throw malformed('it ends within its header')
+  // Sixteen bytes of characteristics; where the payload begins, its length, and where the index begins.
+  const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
+  const start = Number(view.getBigUint64(16, true))
+  const length = Number(view.getBigUint64(24, true))
+  if (start < reader.position || length === 0 || !Number.isSafeInteger(start + length)) {
+    throw malformed('its header is not readable')
+  }
+  if (!(await reader.skipTo(start))) throw malformed('it ends before its blocks begin')
+  return start + length
+}
+
+/** @param end where the last block ends, if that is not the end of the source */
+async function* readBlocks(
+  reader: ByteReader,
+  memory: BlockMemory,
+  end: number | null,
+): AsyncGenerator<CarBlock, void, undefined> {
+  while (end === null || reader.position < end) {
+    const length = await readLength(reader)
+    if (length === null) {
+      if (end === null) return
+      throw malformed('it ends before its last block')
+    }
+    if (length > LARGEST_CAR_BLOCK + LONGEST_CID) throw tooLarge()
+    const block = await readBlock(reader, length, memory)
+    if (end !== null && reader.position > end) {
+      memory.release(block.bytes)
+      throw malformed('its last block is longer than what is left for it')
+    }
+    yield block
+  }
+  await reader.skipTo(Number.POSITIVE_INFINITY)
+}
+
+async function readBlock(reader: ByteReader, length: number, memory: BlockMemory): Promise<CarBlock> {
+  const head = await reader.take(Math.min(length, LONGEST_CID))
+  if (head === null) throw malformed('it ends within a block')
+  const [cid, first] = splitHead(head)
+  const size = first.length + length - head.length
+  if (size > LARGEST_CAR_BLOCK) throw tooLarge()
+  const filled = memory.take(size)
+  try {
+    filled.set(first)
+    if (!(await reader.fill(filled.subarray(first.length)))) throw malformed('it ends within a block')
+    return { cid, bytes: await memory.settle(filled) }
+  } catch (error) {
+    memory.release(filled)
+    throw error
+  }
+}
+
+function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
+  try {
+    return CID.decodeFirst(head)
+  } catch (cause) {
+    throw malformed('a block does not begin with a CID', cause)
+  }
+}
+
+/** A length as a varint; null at the end of the source. */
+async function readLength(reader: ByteReader): Promise<number | null> {
+  let length = 0
+  for (let index = 0; index < LONGEST_VARINT; index++) {
+    const byte = await reader.byte()
+    if (byte === null) {
+      if (index === 0) return null
+      throw malformed('it ends within a length')
+    }
+    length += (byte & 0x7f) * 2 ** (7 * index)
+    if (byte < 0x80) return length
+  }
+  throw malformed('a length in it is beyond all limits')
+}
+
+function tooLarge(): HoldfastError {
+  return new HoldfastError('VALIDATION', `a block of the CAR has more than ${LARGEST_CAR_BLOCK} bytes`)
+}
+
+function malformed(problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('VALIDATION', `the CAR cannot be read: ${problem}`, { cause })
+}

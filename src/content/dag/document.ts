@@ -1,0 +1,109 @@
+import type { CID } from 'multiformats/cid'
+import { CODEC } from '../../domain/cid.ts'
+import { malformed } from '../unixfs/node.ts'
+import { cborTokens } from './cbor-tokens.ts'
+import type { DocumentToken } from './document-token.ts'
+import { jsonTokens } from './json-tokens.ts'
+import type { WalkBudget } from './walk-budget.ts'
+
+/** A DAG-CBOR or DAG-JSON block. */
+export interface Document {
+  cid: CID
+  bytes: Uint8Array
+}
+
+/** A block that names lead to, and how many of them it took. */
+export interface Found {
+  cid: CID
+  taken: number
+}
+
+const READERS = new Map<number, (bytes: Uint8Array) => Iterable<DocumentToken>>([
+  [CODEC.dagCbor, cborTokens],
+  [CODEC.dagJson, jsonTokens],
+])
+
+/** Whether a block has parts and links by its codec. */
+export function isDocument({ cid }: { cid: CID }): boolean {
+  return READERS.has(cid.code)
+}
+
+/**
+ * Goes through a document; nothing for a codec of another kind. The event loop is given back in between.
+ *
+ * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
+ */
+export async function* tokensOf(
+  document: Document,
+  budget: WalkBudget,
+): AsyncGenerator<DocumentToken, void, undefined> {
+  for (const token of readTokens(document)) {
+    const turn = budget.turn()
+    if (turn !== null) await turn
+    yield token
+  }
+}
+
+/**
+ * The links of a document, as they are reached.
+ *
+ * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
+ */
+export function* documentLinks(document: Document): Generator<CID, void, undefined> {
+  for (const token of readTokens(document)) if (token.kind === 'link') yield token.cid
+}
+
+/**
+ * The first link on the way that names take through a document. Null if they lead to nothing, or end inside the
+ * document: parts of a block have no address of their own.
+ */
+export async function findLink(
+  document: Document,
+  names: readonly string[],
+  budget: WalkBudget,
+): Promise<Found | null> {
+  let taken = 0
+  let depth = 0
+  // The container that the names have led to, and whether its next value is the one they go on with.
+  let inside = { depth: 0, isMap: true, index: -1 }
+  let isNext = true
+  for await (const token of tokensOf(document, budget)) {
+    const isHere = depth === inside.depth
+    if (token.kind === 'key') {
+      if (isHere) isNext = token.name === names[taken]
+      continue
+    }
+    if (token.kind === 'close') {
+      depth--
+      if (depth < inside.depth) return null
+      continue
+    }
+    if (isHere && !inside.isMap) isNext = String(++inside.index) === names[taken]
+    if (isHere && isNext) {
+      if (depth > 0) taken++
+      if (token.kind === 'link') return depth === 0 ? null : { cid: token.cid, taken }
+      if (token.kind === 'value' || taken === names.length) return null
+      inside = { depth: depth + 1, isMap: token.isMap, index: -1 }
+      isNext = false
+    }
+    if (token.kind === 'open') depth++
+  }
+  return null
+}
+
+function* readTokens({ cid, bytes }: Document): Generator<DocumentToken, void, undefined> {
+  const tokens = READERS.get(cid.code)?.(bytes)[Symbol.iterator]()
+  for (;;) {
+    const next = tokens === undefined ? undefined : readNext(cid, tokens)
+    if (next === undefined || next.done === true) return
+    yield next.value
+  }
+}
+
+function readNext(cid: CID, tokens: Iterator<DocumentToken>): IteratorResult<DocumentToken> {
+  try {
+    return tokens.next()
+  } catch {
+    throw malformed(cid, 'it is not what its codec says')
+  }
+}

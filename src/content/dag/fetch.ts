@@ -1,0 +1,142 @@
+import type { CID } from 'multiformats/cid'
+import { chargeOf } from '../../domain/charge.ts'
+import { checkWalkable, dagKey, HASH } from '../../domain/cid.ts'
+import { orAborted } from '../../domain/concurrency/interruption.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import type { FetchSession } from '../../network/block-fetcher.ts'
+import type { StagedDag } from './staged-dag.ts'
+import { hasLinks, newLinks, tooDeep } from './walk.ts'
+
+/** How far a fetch may go before it is given up. */
+export interface FetchBounds {
+  maxBlocks: number
+  maxDepth: number
+  /** Blocks of one DAG on their way at a time. */
+  concurrency: number
+}
+
+export interface FetchTotals {
+  /** Those that are their own CID are not counted. */
+  blocks: number
+  /** Bytes of the distinct blocks. */
+  bytes: number
+  /** What they count against a quota, in bytes. */
+  charge: number
+}
+
+/** One block, however many fetches want it, is asked for once at a time. */
+export class SharedBlocks {
+  readonly #coming = new Map<string, Promise<Uint8Array>>()
+
+  async get(session: FetchSession, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+    const key = cid.toString()
+    for (let other = this.#coming.get(key); other !== undefined; other = this.#coming.get(key)) {
+      try {
+        return await orAborted(other, signal)
+      } catch {
+        // Whoever asked first may have been aborted, or have had worse sources.
+        signal.throwIfAborted()
+      }
+    }
+    const coming = session.get(cid, { signal })
+    this.#coming.set(key, coming)
+    try {
+      return await coming
+    } finally {
+      if (this.#coming.get(key) === coming) this.#coming.delete(key)
+    }
+  }
+}
+
+/**
+ * Brings a whole DAG into a staging root: blocks that are here are only claimed, the rest comes from the session.
+ * Resumes by itself, because what an earlier attempt brought is here.
+ *
+ * @param onProgress called after each distinct block; may throw to end the fetch
+ * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`, `VALIDATION` for a bound; what `signal` was aborted with.
+ */
+export async function fetchDag(
+  root: CID,
+  parts: {
+    staged: StagedDag
+    session: FetchSession
+    shared: SharedBlocks
+    bounds: FetchBounds
+    signal: AbortSignal
+    onProgress: (totals: FetchTotals) => void
+  },
+): Promise<FetchTotals> {
+  const { staged, session, shared, bounds, onProgress } = parts
+  const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
+  const seen = new Set([dagKey(root)])
+  // The newest first: the frontier then stays as small as the DAG is deep.
+  const frontier = [{ cid: root, depth: 1 }]
+  const ended = new AbortController()
+  const signal = AbortSignal.any([parts.signal, ended.signal])
+  const visits = new Set<Promise<void>>()
+  let failure: { error: unknown } | null = null
+  let visited = 0
+
+  const visit = async (cid: CID, depth: number): Promise<void> => {
+    const { bytes, size } = await bring(cid)
+    visited++
+    if (cid.multihash.code !== HASH.identity) {
+      totals.blocks++
+      totals.bytes += size
+      totals.charge += chargeOf(size)
+    }
+    if (visited > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
+    onProgress({ ...totals })
+    if (bytes === null) return
+    const links = await newLinks(cid, bytes, seen, signal)
+    if (links.length > 0 && depth >= bounds.maxDepth) throw tooDeep(bounds.maxDepth)
+    for (const link of links) frontier.push({ cid: link, depth: depth + 1 })
+  }
+
+  const bring = async (cid: CID): Promise<{ bytes: Uint8Array | null; size: number }> => {
+    checkWalkable(cid)
+    if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
+    const here = await takeLocal(staged, cid)
+    if (here !== null) return here
+    const bytes = await shared.get(session, cid, signal)
+    await staged.put(cid, bytes)
+    return { bytes, size: bytes.length }
+  }
+
+  while ((frontier.length > 0 || visits.size > 0) && failure === null) {
+    while (visits.size < bounds.concurrency) {
+      const next = frontier.pop()
+      if (next === undefined) break
+      const task = visit(next.cid, next.depth)
+        .catch((error: unknown) => {
+          failure ??= { error }
+          ended.abort(error)
+        })
+        .finally(() => visits.delete(task))
+      visits.add(task)
+    }
+    await Promise.race(visits)
+    if (turnSpent()) await nextTurn()
+  }
+  await Promise.all(visits)
+  if (failure !== null) throw (failure as { error: unknown }).error
+  return totals
+}
+
+/** Claims a block that is here; null if it is not, or not as it should be. */
+async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Array | null; size: number } | null> {
+  const size = staged.store.sizeOf(cid)
+  if (size === null) return null
+  try {
+    await staged.adopt(cid)
+    return { bytes: hasLinks(cid) ? await staged.store.get(cid, { verify: true }) : null, size }
+  } catch (error) {
+    if (isHoldfastError(error, 'CID_NOT_FOUND') || isHoldfastError(error, 'BLOCK_DAMAGED')) return null
+    throw error
+  }
+}
+
+function over(what: string): HoldfastError {
+  return new HoldfastError('VALIDATION', `the DAG has ${what}, which is more than this node fetches`)
+}

@@ -1,0 +1,138 @@
+import type { SpareReads } from './spare-reads.ts'
+import type { WalkBudget } from './walk-budget.ts'
+
+/** How many blocks a fast reader gets read ahead, if there is room; one that is slow gets none or one. */
+const MOST_AHEAD = 4
+
+/** What is known after looking at an item. */
+export interface Step<T> {
+  output?: readonly Uint8Array[]
+  /** What is to be looked at right after it, made as it is reached. */
+  next?: Iterable<T>
+  /** How much memory `next` keeps until it is through. */
+  bytes?: number
+}
+
+/** `B` is what is read for an item. */
+export interface Walk<T, B> {
+  /** Begins to read what an item needs; null for nothing. */
+  read(item: T): Promise<B> | null
+  /** `block` is null where nothing was read. */
+  visit(item: T, block: B | null): Step<T>
+}
+
+/** What bounds a walk. */
+export interface WalkMeans {
+  /** What is left of what it may cost. */
+  readonly budget: WalkBudget
+  /** What bounds reading more than is asked for. */
+  readonly spareReads: SpareReads
+}
+
+interface Entry<T, B> {
+  item: T
+  load: Load<B> | null
+}
+
+interface Load<B> {
+  block: Promise<B>
+  arrived: boolean
+  /** Whether it counts as read ahead. */
+  isAhead: boolean
+}
+
+/** What follows from one item. */
+interface Level<T, B> {
+  items: Iterator<T>
+  /** Taken from `items` already. */
+  waiting: Entry<T, B>[]
+  bytes: number
+}
+
+/**
+ * Walks depth first and strictly in order, while the next blocks are already being read: as many as the reader keeps
+ * up with. Any failure ends it, so what has come out is always right.
+ */
+export async function* walkInOrder<T, B>(
+  { budget, spareReads }: WalkMeans,
+  first: Iterable<T>,
+  walk: Walk<T, B>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const levels: Level<T, B>[] = [{ items: first[Symbol.iterator](), waiting: [], bytes: 0 }]
+  // The very first block has to be waited for, whoever reads.
+  let ahead = -1
+  try {
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const entry = level.waiting.shift() ?? take(level)
+      if (entry === null) {
+        budget.leave(level.bytes)
+        levels.pop()
+        continue
+      }
+      const turn = budget.step()
+      if (turn !== null) await turn
+      const load = start(walk, entry)
+      if (load !== null) {
+        // A reader that always finds the next block waiting is the slower one and needs no more of them.
+        ahead = load.arrived ? Math.max(0, ahead - 1) : Math.min(MOST_AHEAD, ahead + 1)
+        giveBack(spareReads, load)
+        startAhead(spareReads, walk, levels, ahead)
+      }
+      const { output = [], next, bytes = 0 } = walk.visit(entry.item, load === null ? null : await load.block)
+      yield* output
+      if (next === undefined) continue
+      budget.enter(bytes)
+      levels.push({ items: next[Symbol.iterator](), waiting: [], bytes })
+    }
+  } finally {
+    for (const { waiting, bytes } of levels) {
+      budget.leave(bytes)
+      for (const { load } of waiting) if (load !== null) giveBack(spareReads, load)
+    }
+  }
+}
+
+/** The next entry of a level; null at its end. */
+function take<T, B>({ items }: Level<T, B>): Entry<T, B> | null {
+  const { done, value } = items.next()
+  return done === true ? null : { item: value, load: null }
+}
+
+/** Begins to read what the next `count` entries need. */
+function startAhead<T, B>(spareReads: SpareReads, walk: Walk<T, B>, levels: Level<T, B>[], count: number): void {
+  let left = count
+  // Further up there is nothing that is needed soon.
+  for (const level of levels.slice(-MOST_AHEAD).reverse()) {
+    for (let index = 0; left > 0; index++, left--) {
+      const entry = level.waiting[index] ?? take(level)
+      if (entry === null) break
+      if (index === level.waiting.length) level.waiting.push(entry)
+      if (entry.load !== null) continue
+      if (!spareReads.take()) return
+      const load = start(walk, entry)
+      if (load === null) spareReads.give()
+      else load.isAhead = true
+    }
+  }
+}
+
+function giveBack(spareReads: SpareReads, load: Load<unknown>): void {
+  if (load.isAhead) spareReads.give()
+  load.isAhead = false
+}
+
+function start<T, B>(walk: Walk<T, B>, entry: Entry<T, B>): Load<B> | null {
+  if (entry.load !== null) return entry.load
+  const block = walk.read(entry.item)
+  if (block === null) return null
+  const load: Load<B> = { block, arrived: false, isAhead: false }
+  block.then(
+    () => {
+      load.arrived = true
+    },
+    // Whoever takes the entry sees the error; a walk that was ended early leaves nobody to see it.
+    () => undefined,
+  )
+  entry.load = load
+  return load
+}

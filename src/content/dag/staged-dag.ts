@@ -1,0 +1,191 @@
+import type { CID } from 'multiformats/cid'
+import { chargeOf } from '../../domain/charge.ts'
+import { HASH } from '../../domain/cid.ts'
+import { Semaphore } from '../../domain/concurrency/semaphore.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
+import type { BlockStore } from '../block-store.ts'
+import { memoryOf } from '../chunk-pool.ts'
+
+/** Bytes that one staged DAG may have on their way to the disk. */
+const WINDOW_BYTES = 8 * 1024 ** 2
+/** What each block weighs in the window beside its bytes, so that of tiny ones 512 are on their way. */
+const BLOCK_WEIGHT = 16 * 1024
+/** File rows collected before they are written. */
+const FILE_BATCH = 200
+
+/**
+ * A DAG that is being stored and that nothing shows yet. Blocks go in by {@link put}, which returns early and keeps
+ * a bounded number on their way; {@link settle} waits for all of them to be durable. Whoever staged it either has
+ * its root completed or calls {@link abandon}, after which its blocks are garbage.
+ */
+export class StagedDag {
+  readonly rootId: number
+  readonly store: BlockStore
+  readonly #ledger: Ledger
+  readonly #window = new Semaphore(WINDOW_BYTES)
+  readonly #pending = new Set<Promise<void>>()
+  #failure: { error: unknown } | null = null
+  #dagSize = 0
+  #blockCount = 0
+  #charge = 0
+  #newCharge = 0
+  #files: RootFile[] = []
+  #fileCount = 0
+
+  constructor(rootId: number, store: BlockStore, ledger: Ledger) {
+    this.rootId = rootId
+    this.store = store
+    this.#ledger = ledger
+  }
+
+  /** Bytes of the distinct blocks that have arrived so far. */
+  get dagSize(): number {
+    return this.#dagSize
+  }
+
+  /** The distinct blocks that have arrived so far. */
+  get blockCount(): number {
+    return this.#blockCount
+  }
+
+  /** What the distinct blocks that have arrived so far count against a quota, in bytes. */
+  get charge(): number {
+    return this.#charge
+  }
+
+  /** What the blocks that were not here before count against a quota, in bytes. */
+  get newCharge(): number {
+    return this.#newCharge
+  }
+
+  /** How much it is, once all of it has arrived and its content is known. */
+  sizes(contentSize: number): DagSizes {
+    const { dagSize, blockCount, charge, fileCount } = this
+    return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
+  }
+
+  get fileCount(): number {
+    return this.#fileCount + this.#files.length
+  }
+
+  /**
+   * Takes a block in. Waits while too much is on its way.
+   *
+   * @param release called once, whatever comes of it, when `bytes`, which must not change until then, are no longer
+   * needed
+   * @throws the error of this or an earlier block.
+   */
+  async put(cid: CID, bytes: Uint8Array, release?: () => void): Promise<CID> {
+    if (cid.multihash.code === HASH.identity) {
+      release?.()
+      return cid
+    }
+    const weight = memoryOf(bytes) + BLOCK_WEIGHT
+    const wait = this.#window.acquire(weight)
+    if (wait !== null) await wait
+    if (this.#failure !== null) {
+      this.#window.release(weight)
+      release?.()
+      throw this.#failure.error
+    }
+    this.#track(this.#store(cid, bytes, weight, release))
+    return cid
+  }
+
+  /**
+   * Needs a block that the backend already holds for another root.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` if it does not.
+   */
+  async adopt(cid: CID): Promise<void> {
+    if (cid.multihash.code === HASH.identity) return
+    const adopted = await this.store.adopt(this.rootId, cid)
+    if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+    if (adopted.added) this.#count(adopted.size)
+  }
+
+  /** Forgets the files noted so far, of an earlier attempt too. */
+  async clearFiles(): Promise<void> {
+    this.#files = []
+    this.#fileCount = 0
+    await this.#ledger.clearFiles(this.rootId)
+  }
+
+  /** Notes a file of the directory that is being stored. */
+  async addFile(path: string, cid: CID, size: number): Promise<void> {
+    this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
+    if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
+  }
+
+  /** Takes over the files noted for another staged DAG of the same content, which has been settled. */
+  async takeFilesOf(other: StagedDag): Promise<void> {
+    await this.#ledger.moveFiles(other.rootId, this.rootId)
+    this.#fileCount = other.fileCount
+  }
+
+  /** Waits until everything put so far is durable. @throws the first error of any block. */
+  async settle(): Promise<void> {
+    await this.#flushFiles()
+    await this.#drain()
+    if (this.#failure !== null) throw this.#failure.error
+  }
+
+  /** Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. */
+  async abandon(): Promise<void> {
+    // A chunk that is still being hashed comes too late: a claim for a root that is gone would never be released.
+    this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been given up') }
+    await this.#drain()
+    await this.#ledger.abandon(this.rootId)
+  }
+
+  #count(size: number): void {
+    this.#blockCount++
+    this.#dagSize += size
+    this.#charge += chargeOf(size)
+  }
+
+  async #store(cid: CID, bytes: Uint8Array, weight: number, release?: () => void): Promise<void> {
+    let durable: Promise<void>
+    try {
+      const progress = await this.store.put(this.rootId, cid, bytes)
+      if (progress.added) this.#count(bytes.length)
+      if (progress.isNew) this.#newCharge += chargeOf(bytes.length)
+      durable = progress.durable
+    } finally {
+      release?.()
+      this.#window.release(weight)
+    }
+    await durable
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.#failure ??= { error }
+      })
+      .finally(() => this.#pending.delete(tracked))
+    this.#pending.add(tracked)
+  }
+
+  /** Blocks become durable in groups, and later ones may only be renamed once earlier ones have left the window. */
+  async #drain(): Promise<void> {
+    while (this.#pending.size > 0) {
+      await Promise.race([Promise.all(this.#pending), this.#allRenamed()])
+      await this.store.flush()
+    }
+  }
+
+  async #allRenamed(): Promise<void> {
+    await this.#window.hold(WINDOW_BYTES, async () => undefined)
+  }
+
+  async #flushFiles(): Promise<void> {
+    const files = this.#files.splice(0)
+    if (files.length === 0) return
+    const position = this.#fileCount
+    this.#fileCount += files.length
+    await this.#ledger.addFiles(this.rootId, position, files)
+  }
+}

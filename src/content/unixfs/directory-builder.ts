@@ -1,0 +1,75 @@
+import type { StagedDag } from '../dag/staged-dag.ts'
+import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
+import { refusal } from './entry-path.ts'
+import type { ImportedNode } from './import.ts'
+
+interface Folder {
+  entries: Map<string, StoredEntry>
+  folders: Map<string, Folder>
+}
+
+/** A directory as it grows: entries are stored already, the directories above them are stored by {@link finish}. */
+export class DirectoryBuilder {
+  readonly #staged: StagedDag
+  readonly #root = emptyFolder()
+  #size = 0
+
+  constructor(staged: StagedDag) {
+    this.#staged = staged
+  }
+
+  /**
+   * @param names the entry's path, already checked
+   * @throws HoldfastError `INVALID_PATH` if the path is taken, or one on the way is a file.
+   */
+  addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
+    const name = names.at(-1) ?? ''
+    const { entries, folders } = this.#folder(names.slice(0, -1), names)
+    if (entries.has(name) || folders.has(name)) throw refusal(names.join('/'), 'is there twice')
+    entries.set(name, { cid: compactCid(cid), tsize })
+    this.#size += size
+  }
+
+  /** Adds a directory, which may be empty and may be there already. */
+  addDirectory(names: readonly string[]): void {
+    this.#folder(names, names)
+  }
+
+  /** Stores all directories, the innermost first. Returns the root. @throws the signal's reason */
+  async finish(signal?: AbortSignal): Promise<ImportedNode> {
+    const above: Array<{ folder: Folder; name: string }> = []
+    for (let folder = this.#root; ; ) {
+      const [inner] = folder.folders
+      if (inner !== undefined) {
+        above.push({ folder, name: inner[0] })
+        folder = inner[1]
+        continue
+      }
+      const stored = await storeDirectory(this.#staged, folder.entries, signal)
+      const parent = above.pop()
+      if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
+      // A parent needs only the link, so what is in it may go.
+      parent.folder.folders.delete(parent.name)
+      parent.folder.entries.set(parent.name, stored)
+      folder = parent.folder
+    }
+  }
+
+  #folder(names: readonly string[], path: readonly string[]): Folder {
+    let folder = this.#root
+    for (const name of names) {
+      if (folder.entries.has(name)) throw refusal(path.join('/'), 'is both a file and a directory')
+      let next = folder.folders.get(name)
+      if (next === undefined) {
+        next = emptyFolder()
+        folder.folders.set(name, next)
+      }
+      folder = next
+    }
+    return folder
+  }
+}
+
+function emptyFolder(): Folder {
+  return { entries: new Map(), folders: new Map() }
+}

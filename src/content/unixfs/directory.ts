@@ -1,0 +1,140 @@
+import * as dagPb from '@ipld/dag-pb'
+import { murmur364 } from '@multiformats/murmur3'
+import { UnixFS } from 'ipfs-unixfs'
+import { linkSerializedSize } from 'ipfs-unixfs-importer/utils'
+import { CID } from 'multiformats/cid'
+import { CODEC } from '../../domain/cid.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { StagedDag } from '../dag/staged-dag.ts'
+
+/** A file or directory as its parent directory links to it, kept small: a directory may have very many. */
+export interface StoredEntry {
+  /** The bytes of its CID, one character each. */
+  cid: string
+  /** What the link says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
+  tsize: number
+}
+
+/** Block bytes above which the profile `unixfs-v1-2025` (IPIP-499) splits a directory. */
+const LARGEST_FLAT_BYTES = 256 * 1024
+/** Children of one shard, each taking one byte of the hash of a name. */
+const FANOUT = 256
+const HASH_BYTES = 8
+/** MurmurHash3 x64 64, the only hash that shards know. */
+const HASH_TYPE = 0x22n
+
+const FLAT = new UnixFS({ type: 'directory' }).marshal()
+/** What the node takes beside its links. */
+const FLAT_OVERHEAD = 2 + FLAT.length
+
+/**
+ * Stores one directory whose entries are stored already; larger ones as a HAMT. Gives the loop back on the way.
+ *
+ * @throws the signal's reason; HoldfastError `VALIDATION` if so many hashes of names are the same that no HAMT can hold them
+ */
+export async function storeDirectory(
+  staged: StagedDag,
+  entries: ReadonlyMap<string, StoredEntry>,
+  signal?: AbortSignal,
+): Promise<StoredEntry> {
+  let bytes = FLAT_OVERHEAD
+  for (const [name, { cid, tsize }] of entries) {
+    if (turnSpent()) await nextTurn(signal)
+    bytes += linkSerializedSize(Buffer.byteLength(name), cid.length, tsize)
+    if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries, signal).store()
+  }
+  return storeNode(staged, FLAT, [...entries].map(linkOf))
+}
+
+/** The compact form of what has been stored. */
+export function compactCid(cid: CID): string {
+  return Buffer.from(cid.bytes.buffer, cid.bytes.byteOffset, cid.bytes.byteLength).toString('latin1')
+}
+
+export function cidOfCompact(compact: string): CID {
+  return CID.decode(Buffer.from(compact, 'latin1'))
+}
+
+/** Shards a directory from above: its names are hashed once, then dealt out by one byte of their hashes a level. */
+class ShardedDirectory {
+  readonly #staged: StagedDag
+  readonly #entries: ReadonlyMap<string, StoredEntry>
+  readonly #names: string[]
+  /** The hashes of the names, one after the other. */
+  readonly #hashes: Buffer
+  readonly #signal: AbortSignal | undefined
+
+  constructor(staged: StagedDag, entries: ReadonlyMap<string, StoredEntry>, signal: AbortSignal | undefined) {
+    this.#signal = signal
+    this.#staged = staged
+    this.#entries = entries
+    this.#names = [...entries.keys()]
+    this.#hashes = Buffer.alloc(HASH_BYTES * this.#names.length)
+  }
+
+  async store(): Promise<StoredEntry> {
+    const members = new Uint32Array(this.#names.length)
+    for (const [index, name] of this.#names.entries()) {
+      if (turnSpent()) await nextTurn(this.#signal)
+      this.#hashes.set(murmur364.encode(Buffer.from(name)) as Uint8Array, HASH_BYTES * index)
+      members[index] = index
+    }
+    return this.#shard(members, 0)
+  }
+
+  /** Goes no deeper than a hash has bytes. */
+  async #shard(members: Iterable<number>, level: number): Promise<StoredEntry> {
+    if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
+    const links: dagPb.PBLink[] = []
+    const slots = await this.#dealt(members, level)
+    for (const [slot, own] of slots) {
+      if (turnSpent()) await nextTurn(this.#signal)
+      const prefix = slot.toString(16).toUpperCase().padStart(2, '0')
+      const [only = 0] = own
+      const name = this.#names[only] ?? ''
+      const entry = own.length === 1 ? this.#entries.get(name) : await this.#shard(own, level + 1)
+      if (entry === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a directory has changed while it was stored')
+      links.push(linkOf([own.length === 1 ? prefix + name : prefix, entry]))
+    }
+    const shard = new UnixFS({
+      ...{ type: 'hamt-sharded-directory', data: bitField(slots.map(([slot]) => slot)) },
+      ...{ fanout: BigInt(FANOUT), hashType: HASH_TYPE },
+    })
+    return storeNode(this.#staged, shard.marshal(), links)
+  }
+
+  /** The members by their slot at that level, the slots in order. */
+  async #dealt(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
+    const slots = new Map<number, number[]>()
+    for (const member of members) {
+      if (turnSpent()) await nextTurn(this.#signal)
+      const slot = this.#hashes[HASH_BYTES * member + level] ?? 0
+      const own = slots.get(slot)
+      if (own === undefined) slots.set(slot, [member])
+      else own.push(member)
+    }
+    return [...slots].sort(([a], [b]) => a - b)
+  }
+}
+
+/** Which slots are taken, the highest first, without leading zeros. */
+function bitField(slots: readonly number[]): Uint8Array {
+  const bits = Buffer.alloc(FANOUT / 8)
+  for (const slot of slots) {
+    const at = bits.length - 1 - (slot >> 3)
+    bits[at] = (bits[at] ?? 0) | (1 << (slot & 7))
+  }
+  return bits.subarray(bits.findIndex(byte => byte !== 0))
+}
+
+function linkOf([name, { cid, tsize }]: [name: string, entry: StoredEntry]): dagPb.PBLink {
+  return { Name: name, Hash: cidOfCompact(cid), Tsize: tsize }
+}
+
+async function storeNode(staged: StagedDag, data: Uint8Array, links: dagPb.PBLink[]): Promise<StoredEntry> {
+  const bytes = dagPb.encode(dagPb.prepare({ Data: data, Links: links }))
+  const cid = CID.createV1(CODEC.dagPb, await staged.store.hash(bytes))
+  await staged.put(cid, bytes)
+  return { cid: compactCid(cid), tsize: links.reduce((sum, { Tsize = 0 }) => sum + Tsize, bytes.length) }
+}

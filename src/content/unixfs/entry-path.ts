@@ -1,0 +1,35 @@
+import { HoldfastError } from '../../domain/errors.ts'
+
+/** Longest name that common file systems can take, so that what was uploaded can be downloaded. */
+const LONGEST_SEGMENT_BYTES = 255
+/** Each name is a directory block of its own, so a short path must not make thousands of them. */
+export const MOST_NAMES = 256
+
+/**
+ * Splits the path of a directory entry into its names. `\` counts as `/`, `.` segments and repeated slashes are
+ * dropped, everything else is kept byte for byte.
+ *
+ * @throws HoldfastError `INVALID_PATH` naming the path: empty, absolute, with a `..` segment, with NUL, CR or LF,
+ * with a name of over 255 bytes, or of over 256 names.
+ */
+export function splitEntryPath(path: string): string[] {
+  const slashed = path.replaceAll('\\', '/')
+  if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw refusal(path, 'is absolute')
+  const names = slashed.split('/').filter(name => name !== '' && name !== '.')
+  if (names.length === 0) throw refusal(path, 'is empty')
+  if (names.length > MOST_NAMES) throw refusal(path, `has over ${MOST_NAMES} names`)
+  for (const name of names) checkName(path, name)
+  return names
+}
+
+function checkName(path: string, name: string): void {
+  if (name === '..') throw refusal(path, 'leaves the directory by ".."')
+  if (/[\0\r\n]/.test(name)) throw refusal(path, 'has a NUL, CR or LF in a name')
+  if (Buffer.byteLength(name) > LONGEST_SEGMENT_BYTES) throw refusal(path, 'has a name of over 255 bytes')
+}
+
+/** The error for a path, which it shows escaped and cut to a readable length. */
+export function refusal(path: string, reason: string): HoldfastError {
+  const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path)
+  return new HoldfastError('INVALID_PATH', `path ${shown} ${reason}`)
+}

@@ -1,0 +1,66 @@
+import type { CID } from 'multiformats/cid'
+import { CODEC } from '../../domain/cid.ts'
+import { type Step, walkInOrder } from '../dag/ordered-walk.ts'
+import { giveAway } from '../owned-memory.ts'
+import type { BlockReader } from './block-reader.ts'
+import { type FileNode, malformed, type UnixfsNode } from './node.ts'
+import type { Loaded } from './node-cache.ts'
+
+/** Bytes `start` up to and without `end`. */
+export interface ByteRange {
+  start: number
+  end: number
+}
+
+/** A stretch of a file: bytes at hand, or part of what is below a link. */
+export type Piece = { bytes: Uint8Array; cid: null } | FilePart
+
+export interface FilePart {
+  cid: CID
+  /** Content bytes that its parent claims below it. */
+  size: number
+  /** What of those is wanted. */
+  range: ByteRange
+}
+
+/**
+ * The bytes of a file in `range`. Only blocks that the range touches are read. A block that is missing, damaged or of
+ * another size than its parent says ends the stream with an error.
+ */
+export function streamFile(
+  blocks: BlockReader,
+  file: FileNode,
+  range: ByteRange,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  return walkInOrder<Piece, Loaded>(blocks, piecesOf(file, range), {
+    read: ({ cid }) => (cid === null ? null : blocks.load(cid)),
+    visit(piece, loaded): Step<Piece> {
+      if (piece.cid === null || loaded === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
+      const part = partOf(piece, loaded.node)
+      if (piece.cid.code === CODEC.raw) {
+        return { output: [giveAway(loaded.block).subarray(piece.range.start, piece.range.end)] }
+      }
+      return { next: piecesOf(part, piece.range), bytes: loaded.block.length }
+    },
+  })
+}
+
+/** @throws HoldfastError `INVALID_CID` if the block is not the part of a file that its parent links. */
+export function partOf(part: FilePart, node: UnixfsNode): FileNode {
+  if (node.kind !== 'file' || node.size !== part.size) throw malformed(part.cid, 'it is not what links to it say')
+  return node
+}
+
+/** What `range` needs of a node's own bytes and of its children. Those of no size are left out. */
+export function* piecesOf(file: FileNode, range: ByteRange): Generator<Piece, void, undefined> {
+  const inline = file.inline.subarray(range.start, range.end)
+  if (inline.length > 0) yield { bytes: inline, cid: null }
+  let offset = file.inline.length
+  for (const [index, size] of file.sizes.entries()) {
+    if (offset >= range.end) return
+    const start = Math.max(range.start - offset, 0)
+    const end = Math.min(range.end - offset, size)
+    if (start < end) yield { cid: file.links.cid(index), size, range: { start, end } }
+    offset += size
+  }
+}

@@ -1,0 +1,203 @@
+import { LRUCache } from 'lru-cache'
+import type { CID } from 'multiformats/cid'
+import { CODEC, dagKey } from '../../domain/cid.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { type PbLinks, readPbNode } from '../dag/dag-pb.ts'
+import { readUnixfs } from './data.ts'
+
+/** Nodes whose kind is remembered while a directory is listed. */
+const KNOWN_NODES = 10_000
+/** Directories on the way to where a listing is whose links are kept; those above are read again. */
+const KEPT_LINKS = 16
+/** Longest path that is told, in characters; deeper files are only counted. */
+const LONGEST_PATH = 4_096
+
+/** A file somewhere below a UnixFS directory. */
+export interface UnixfsFile {
+  /** Null if it is too long. */
+  path: string | null
+  cid: CID
+  /** Content bytes. */
+  size: number
+}
+
+/** What is below a directory, each file as often as it is there. Never more than a number can hold. */
+export interface FileTotals {
+  /** Content bytes. */
+  bytes: number
+  files: number
+}
+
+/** What a root is, as UnixFS sees it. */
+export type UnixfsKind = 'file' | 'directory' | 'other'
+
+/** Where a listing gets its blocks. */
+export interface ListedBlocks {
+  get(cid: CID): Promise<Uint8Array>
+  /** Bytes; null if that is not known without reading the block. */
+  sizeOf(cid: CID): number | null
+}
+
+interface Node {
+  kind: UnixfsKind
+  size: number
+  /** Of a directory: how many characters of a name in it are the number of its bucket. */
+  prefix: number
+  links: PbLinks | null
+}
+
+/** Tells from a block what it is the root of, without reading others. */
+export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: number } {
+  const { kind, size } = nodeOf(cid, bytes)
+  return { kind, size }
+}
+
+function nodeOf(cid: CID, bytes: Uint8Array): Node {
+  const whole = { size: bytes.length, prefix: 0, links: null }
+  if (cid.code === CODEC.raw) return { ...whole, kind: 'file' }
+  if (cid.code !== CODEC.dagPb) return { ...whole, kind: 'other' }
+  try {
+    const { data, links } = readPbNode(bytes)
+    const unixfs = data === null ? null : readUnixfs(data, links.length)
+    if (unixfs === null || unixfs.type === 'other') return { ...whole, kind: 'other' }
+    if (unixfs.type === 'directory') return { kind: 'directory', size: 0, prefix: 0, links }
+    if (unixfs.type === 'shard') {
+      return { kind: 'directory', size: 0, prefix: (unixfs.fanout - 1).toString(16).length, links }
+    }
+    const size = unixfs.sizes.reduce((sum, below) => sum + below, unixfs.data?.length ?? 0)
+    return { ...whole, kind: unixfs.type === 'symlink' ? 'other' : 'file', size: bounded(size) }
+  } catch {
+    // A block that cannot be read is none of a file.
+    return { ...whole, kind: 'other' }
+  }
+}
+
+/** A directory, or a shard of one, in which a listing is. */
+interface Open {
+  cid: CID
+  /** Ends in a slash unless empty; null if it is too long. */
+  path: string | null
+  /** Dropped where a listing is far below. */
+  node: Node | null
+  next: number
+  /** What has been counted so far; null if it was listed before and is only told of again. */
+  totals: FileTotals | null
+}
+
+export interface ListOptions {
+  blocks: ListedBlocks
+  /** Paths that are told of again where a directory is met again. */
+  maxRepeats: number
+  onFile: (file: UnixfsFile) => Promise<void>
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Tells of the files below a directory, depth first; symbolic links and foreign nodes are left out. Each distinct
+ * directory is gone through once; where it is met again its files are told of as long as there are repeats left, and
+ * are counted by what is known of it. So a few blocks that stand for any number of paths cost no more than themselves.
+ */
+export async function listFiles(root: CID, options: ListOptions): Promise<FileTotals> {
+  return new Listing(options).run(root)
+}
+
+class Listing {
+  readonly #options: ListOptions
+  readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
+  /** Of each directory that has been gone through. */
+  readonly #known = new Map<string, FileTotals>()
+  readonly #open: Open[] = []
+  #repeats: number
+
+  constructor(options: ListOptions) {
+    this.#options = options
+    this.#repeats = options.maxRepeats
+  }
+
+  async run(root: CID): Promise<FileTotals> {
+    const totals = { bytes: 0, files: 0 }
+    this.#enter({ cid: root, path: '', node: null, next: 0, totals })
+    for (let open = this.#open.at(-1); open !== undefined; open = this.#open.at(-1)) {
+      if (turnSpent()) await nextTurn(this.#options.signal)
+      open.node ??= nodeOf(open.cid, await this.#options.blocks.get(open.cid))
+      const { links, prefix } = open.node
+      const isOver = open.next >= (links?.length ?? 0) || (open.totals === null && this.#repeats <= 0)
+      if (links === null || isOver) this.#leave(open)
+      else await this.#visit(open, links, open.next++, prefix)
+    }
+    return totals
+  }
+
+  #enter(open: Open): void {
+    this.#open.push(open)
+    const far = this.#open.at(-1 - KEPT_LINKS)
+    if (far !== undefined) far.node = null
+  }
+
+  #leave({ cid, totals }: Open): void {
+    this.#open.pop()
+    if (totals === null) return
+    this.#known.set(dagKey(cid), totals)
+    const parent = this.#open.at(-1)
+    if (parent !== undefined) add(parent.totals, totals)
+  }
+
+  async #visit(open: Open, links: PbLinks, index: number, prefix: number): Promise<void> {
+    const cid = linkAt(links, index)
+    if (cid === null) return
+    if (open.totals === null) this.#repeats--
+    const name = links.name(index)
+    if (prefix > 0 && name.length === prefix) return this.#descend(open, cid, open.path)
+    const { kind, size } = await this.#kindOf(cid)
+    if (kind === 'other') return
+    const path = joined(open.path, name.slice(prefix))
+    if (kind === 'directory') return this.#descend(open, cid, joined(path, '/'))
+    add(open.totals, { bytes: size, files: 1 })
+    await this.#options.onFile({ path, cid, size })
+  }
+
+  #descend(open: Open, cid: CID, path: string | null): void {
+    const known = this.#known.get(dagKey(cid))
+    if (known === undefined) {
+      this.#enter({ cid, path, node: null, next: 0, totals: { bytes: 0, files: 0 } })
+      return
+    }
+    add(open.totals, known)
+    if (known.files > 0 && path !== null && this.#repeats > 0)
+      this.#enter({ cid, path, node: null, next: 0, totals: null })
+  }
+
+  async #kindOf(cid: CID): Promise<{ kind: UnixfsKind; size: number }> {
+    const { blocks } = this.#options
+    const rawSize = cid.code === CODEC.raw ? blocks.sizeOf(cid) : null
+    if (rawSize !== null) return { kind: 'file', size: rawSize }
+    const key = dagKey(cid)
+    const kind = this.#kinds.get(key) ?? kindOf(cid, await blocks.get(cid))
+    this.#kinds.set(key, kind)
+    return kind
+  }
+}
+
+/** Null if the link leads to what is no CID. */
+function linkAt(links: PbLinks, index: number): CID | null {
+  try {
+    return links.cid(index)
+  } catch {
+    return null
+  }
+}
+
+function joined(path: string | null, name: string): string | null {
+  return path === null || path.length + name.length > LONGEST_PATH ? null : path + name
+}
+
+function add(totals: FileTotals | null, { bytes, files }: FileTotals): void {
+  if (totals === null) return
+  totals.bytes = bounded(totals.bytes + bytes)
+  totals.files = bounded(totals.files + files)
+}
+
+/** Sizes are what blocks claim, and one block may be there any number of times. */
+function bounded(count: number): number {
+  return Math.min(count, Number.MAX_SAFE_INTEGER)
+}

@@ -1,0 +1,119 @@
+import { murmur364 } from '@multiformats/murmur3'
+import type { CID } from 'multiformats/cid'
+import type { BlockReader } from './block-reader.ts'
+import { type DirectoryLink, malformed, type NodeLinks, type ShardNode } from './node.ts'
+
+/** Bits of a name's hash. */
+const HASH_BITS = 64
+
+/** Where a name belongs in a sharded directory: the bucket to take at each depth. */
+class BucketPath {
+  #hash: bigint
+  #left = HASH_BITS
+
+  constructor(name: string) {
+    this.#hash = Buffer.from(murmur364.encode(Buffer.from(name)) as Uint8Array).readBigUInt64BE()
+  }
+
+  /** Null once the hash is used up. */
+  next(fanout: number): number | null {
+    const bits = Math.log2(fanout)
+    if (this.#left < bits) return null
+    this.#left -= bits
+    return Number((this.#hash >> BigInt(this.#left)) & BigInt(fanout - 1))
+  }
+}
+
+/** The entry of that name, reading one block a level. Null if there is none. */
+export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
+  const path = new BucketPath(name)
+  const bytes = Buffer.from(name)
+  for (let node = shard; ; ) {
+    const bucket = path.next(node.fanout)
+    if (bucket === null) return null
+    const prefix = Buffer.from(prefixOf(bucket, node.fanout))
+    const index = findPrefix(node.links, prefix)
+    if (index === null) return null
+    const found = node.links.nameBytes(index)
+    const cid = node.links.cid(index)
+    if (found.length !== prefix.length) return bytes.equals(found.subarray(prefix.length)) ? cid : null
+    node = await subshard(blocks, cid)
+  }
+}
+
+function findPrefix(links: NodeLinks, prefix: Uint8Array): number | null {
+  for (let index = 0; index < links.length; index++) {
+    if (Buffer.compare(links.nameBytes(index).subarray(0, prefix.length), prefix) === 0) return index
+  }
+  return null
+}
+
+/** A shard that is being gone through. */
+interface OpenShard {
+  node: ShardNode
+  width: number
+  /** The next link. */
+  index: number
+  /** Where to begin, if that lies somewhere in this shard. */
+  start: { prefix: string; after: BucketPath } | null
+  /** How much of the names' hashes it takes to get here. */
+  bits: number
+  bytes: number
+}
+
+/**
+ * The entries in the order of the shards, which is that of their hashes.
+ *
+ * @param after begins behind where this name is or would be, without reading what comes before it
+ * @throws HoldfastError `INVALID_CID` where shards lie deeper than any hash leads
+ */
+export async function* shardEntries(
+  blocks: BlockReader,
+  shard: ShardNode,
+  after: string | null,
+): AsyncGenerator<DirectoryLink, void, undefined> {
+  const open = [openShard(shard, after === null ? null : new BucketPath(after), 0, 0)]
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    if (top.index === top.node.links.length) {
+      blocks.budget.leave(top.bytes)
+      open.pop()
+      continue
+    }
+    const turn = blocks.budget.step()
+    if (turn !== null) await turn
+    const link = top.node.links.at(top.index++)
+    const prefix = link.name.slice(0, top.width)
+    if (top.start !== null && prefix < top.start.prefix) continue
+    const isStart = prefix === top.start?.prefix
+    if (link.name.length !== top.width) {
+      if (!isStart) yield { ...link, name: link.name.slice(top.width) }
+      continue
+    }
+    const { node, block } = await blocks.load(link.cid)
+    if (node.kind !== 'shard') throw malformed(link.cid, 'a shard links to something else')
+    const below = openShard(node, isStart ? (top.start?.after ?? null) : null, top.bits, block.length)
+    blocks.budget.enter(below.bytes)
+    open.push(below)
+  }
+}
+
+function openShard(node: ShardNode, after: BucketPath | null, above: number, bytes: number): OpenShard {
+  const bits = above + Math.log2(node.fanout)
+  if (bits > HASH_BITS) throw malformed(node.cid, 'its shards lie deeper than any hash leads')
+  const bucket = after?.next(node.fanout) ?? null
+  const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node.fanout), after }
+  return { node, width: prefixOf(0, node.fanout).length, index: 0, start, bits, bytes }
+}
+
+async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
+  const { node } = await blocks.load(cid)
+  if (node.kind !== 'shard') throw malformed(cid, 'a shard links to something else')
+  return node
+}
+
+function prefixOf(bucket: number, fanout: number): string {
+  return bucket
+    .toString(16)
+    .toUpperCase()
+    .padStart((fanout - 1).toString(16).length, '0')
+}

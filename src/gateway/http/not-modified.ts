@@ -1,0 +1,6 @@
+import type { ApiResponse } from '../../http/types.ts'
+
+/** The answer to a client that has the representation already. */
+export function notModified(headers: Readonly<Record<string, string>>): ApiResponse {
+  return { status: 304, headers, body: null }
+}

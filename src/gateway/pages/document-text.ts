@@ -1,0 +1,96 @@
+import { type Document, tokensOf } from '../../content/dag/document.ts'
+import type { DocumentToken, DocumentValue } from '../../content/dag/document-token.ts'
+import type { WalkBudget } from '../../content/dag/walk-budget.ts'
+
+/** Characters of a document that a page shows. */
+const LONGEST_TEXT = 256 * 1024
+/** What lies deeper is not moved further to the right. */
+const DEEPEST_INDENT = 32
+
+/**
+ * A document as indented DAG-JSON, cut off where a page would become too long.
+ *
+ * @throws HoldfastError `INVALID_CID` if it is not what its codec says, as far as it is shown.
+ */
+export async function documentText(
+  document: Document,
+  budget: WalkBudget,
+): Promise<{ text: string; isWhole: boolean }> {
+  const writer = new TextWriter()
+  for await (const token of tokensOf(document, budget)) {
+    writer.write(token)
+    if (writer.isFull) return { text: writer.text, isWhole: false }
+  }
+  return { text: writer.text, isWhole: true }
+}
+
+class TextWriter {
+  readonly #parts: string[] = []
+  #left = LONGEST_TEXT
+  #depth = 0
+  /** Whether nothing stands in the open container yet. */
+  #isEmpty = false
+  #isAfterKey = false
+
+  get isFull(): boolean {
+    return this.#left <= 0
+  }
+
+  get text(): string {
+    return this.#parts.join('')
+  }
+
+  write(token: DocumentToken): void {
+    if (token.kind === 'close') {
+      this.#depth--
+      if (!this.#isEmpty) this.#newLine()
+      this.#put(token.isMap ? '}' : ']')
+      this.#isEmpty = false
+      return
+    }
+    this.#begin()
+    switch (token.kind) {
+      case 'open':
+        this.#put(token.isMap ? '{' : '[')
+        this.#depth++
+        this.#isEmpty = true
+        break
+      case 'key':
+        this.#put(`${JSON.stringify(token.name)}: `)
+        this.#isAfterKey = true
+        break
+      case 'link':
+        this.#put(`{ "/": "${token.cid}" }`)
+        break
+      case 'value':
+        this.#put(textOf(token.value, this.#left))
+    }
+  }
+
+  /** What comes before a key or a value. */
+  #begin(): void {
+    if (!this.#isAfterKey && this.#depth > 0) {
+      if (!this.#isEmpty) this.#put(',')
+      this.#newLine()
+    }
+    this.#isEmpty = false
+    this.#isAfterKey = false
+  }
+
+  #newLine(): void {
+    this.#put(`\n${'  '.repeat(Math.min(this.#depth, DEEPEST_INDENT))}`)
+  }
+
+  #put(text: string): void {
+    this.#parts.push(text.slice(0, Math.max(this.#left, 0)))
+    this.#left -= text.length
+  }
+}
+
+/** @param most characters that are needed of it, at least */
+function textOf(value: DocumentValue, most: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, most))
+  if (!(value instanceof Uint8Array)) return String(value)
+  const base64 = Buffer.from(value.subarray(0, most)).toString('base64').replaceAll('=', '')
+  return `{ "/": { "bytes": "${base64}" } }`
+}

@@ -1,0 +1,62 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Logger } from '../../domain/logger.ts'
+import { Denylist } from './denylist.ts'
+
+/** How long a change of the file may go unnoticed. */
+const RECHECK_MS = 1_000
+
+/** A denylist in a file, read again when it changes. A change that cannot be read leaves the last list in force. */
+export class DenylistFile {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #logger: Logger
+  #list: Denylist | null = null
+  #version = ''
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #checking: Promise<void> | null = null
+
+  constructor(path: string, clock: Clock, logger: Logger) {
+    this.#path = path
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  /**
+   * The list as it is now.
+   *
+   * @throws HoldfastError `UNAVAILABLE` as long as the file has never been readable: nothing is served unchecked.
+   */
+  async current(): Promise<Denylist> {
+    if (this.#clock.now() - this.#checkedAt >= RECHECK_MS) {
+      this.#checking ??= this.#check().finally(() => {
+        this.#checking = null
+      })
+    }
+    // Only who comes before the first list waits for it, and who noticed that it is time to look again.
+    if (this.#checking !== null) await this.#checking
+    if (this.#list === null) throw new HoldfastError('UNAVAILABLE', 'the list of blocked content cannot be read')
+    return this.#list
+  }
+
+  async #check(): Promise<void> {
+    try {
+      const { mtimeMs, size, ino } = await stat(this.#path)
+      const version = `${mtimeMs} ${size} ${ino}`
+      if (version !== this.#version) {
+        const list = new Denylist(await readFile(this.#path, 'utf8'))
+        this.#list = list
+        this.#version = version
+        this.#logger.info({ path: this.#path, rules: list.size }, 'denylist read')
+        if (list.rejected.length > 0) {
+          this.#logger.warn({ path: this.#path, lines: list.rejected.slice(0, 100) }, 'denylist has unreadable lines')
+        }
+      }
+    } catch (error) {
+      this.#logger.error({ path: this.#path, err: error }, 'denylist cannot be read')
+    } finally {
+      this.#checkedAt = this.#clock.now()
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { base32 } from 'multiformats/bases/base32'
+import { base58btc } from 'multiformats/bases/base58'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { HASH, parseCid } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+
+/** How a blocked request is answered. */
+export type BlockedStatus = 410 | 451
+
+interface Rule {
+  /** The line; of several that match the last one counts. */
+  line: number
+  /** Null for an exception, which lets through. */
+  status: BlockedStatus | null
+}
+
+interface PathRule extends Rule {
+  path: string
+  isPrefix: boolean
+}
+
+interface Hints {
+  status: BlockedStatus
+}
+
+const HEADER_BYTES = 1024 ** 2
+const LONGEST_LINE = 2 * 1024 ** 2
+
+/**
+ * A list in the compact denylist format: multihashes, paths, path prefixes and double hashes (SHA-256), with
+ * exceptions. Names of IPNS are passed over, since none are served.
+ */
+export class Denylist {
+  readonly #blocks = new Map<string, Rule>()
+  readonly #paths = new Map<string, PathRule[]>()
+  readonly #doubleHashes = new Map<string, Rule>()
+  /** Lines that could not be understood, counted from 1. */
+  readonly rejected: number[] = []
+
+  /** @throws HoldfastError `CONFIG_INVALID` if the header is of another version. */
+  constructor(text: string) {
+    const { hints, body, firstLine } = splitHeader(text)
+    for (const [index, line] of body.split('\n').entries()) {
+      const trimmed = line.trim()
+      if (trimmed === '' || trimmed.startsWith('#')) continue
+      const number = firstLine + index
+      if (line.length > LONGEST_LINE || !this.#add(trimmed, number, hints)) this.rejected.push(number)
+    }
+  }
+
+  get size(): number {
+    return this.#blocks.size + this.#paths.size + this.#doubleHashes.size
+  }
+
+  /**
+   * How a CID with a path below it is blocked; null if it is not. An empty path asks for the block itself.
+   *
+   * @param names the path, decoded
+   */
+  statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
+    const key = keyOf(cid)
+    const path = names.join('/')
+    let last: Rule | undefined
+    const consider = (rule: Rule | undefined): void => {
+      if (rule !== undefined && (last === undefined || rule.line > last.line)) last = rule
+    }
+    if (path === '') consider(this.#blocks.get(key))
+    for (const rule of this.#paths.get(key) ?? []) {
+      if (rule.isPrefix ? path.startsWith(rule.path) : path === rule.path) consider(rule)
+    }
+    if (this.#doubleHashes.size > 0) for (const text of hashedForms(cid, path)) consider(this.#doubleHashes.get(text))
+    return last?.status ?? null
+  }
+
+  #add(line: string, number: number, { status: standard }: Hints): boolean {
+    const [item = '', ...hints] = line.split(/\s+/)
+    const isException = item.startsWith('!')
+    const status = isException ? null : (statusIn(hints) ?? standard)
+    const rule: Rule = { line: number, status }
+    const target = isException ? item.slice(1) : item
+    if (target.startsWith('//')) return this.#addDoubleHash(target.slice(2), rule)
+    if (target.startsWith('/ipns/')) return true
+    const match = /^\/ipfs\/([^/]+)(?:\/(.*))?$/.exec(target)
+    return match !== null && this.#addPath(match[1] ?? '', match[2], rule)
+  }
+
+  #addPath(root: string, rest: string | undefined, rule: Rule): boolean {
+    let key: string
+    let path: string
+    try {
+      key = keyOf(parseCid(root))
+      path = decodeURIComponent(rest ?? '')
+    } catch {
+      return false
+    }
+    if (rest === undefined || rest === '') {
+      this.#blocks.set(key, rule)
+      return true
+    }
+    const isPrefix = path.endsWith('*')
+    path = isPrefix ? path.slice(0, -1) : path.replace(/\/$/, '')
+    const rules = this.#paths.get(key) ?? []
+    rules.push({ ...rule, path, isPrefix })
+    this.#paths.set(key, rules)
+    return true
+  }
+
+  #addDoubleHash(text: string, rule: Rule): boolean {
+    // A word of 64 hexadecimal digits may be either form of hash, so it counts as both.
+    const isHex = /^[0-9a-f]{64}$/i.test(text)
+    if (isHex) this.#doubleHashes.set(text.toLowerCase(), rule)
+    try {
+      const { code, digest } = Digest.decode(base58btc.decode(`z${text}`))
+      if (code !== HASH.sha2_256) return isHex
+      this.#doubleHashes.set(Buffer.from(digest).toString('hex'), rule)
+      return true
+    } catch {
+      return isHex
+    }
+  }
+}
+
+function hashedForms(cid: CID, path: string): string[] {
+  const multihash = base58btc.encode(cid.multihash.bytes).slice(1)
+  const legacy = CID.createV1(cid.code, cid.multihash).toString(base32)
+  return [path === '' ? multihash : `${multihash}/${path}`, `${legacy}/${path}`].map(text =>
+    createHash('sha256').update(text).digest('hex'),
+  )
+}
+
+/** Of the header's YAML only the version and the flat map of hints mean anything here. */
+function splitHeader(text: string): { hints: Hints; body: string; firstLine: number } {
+  const end = /^---[ \t]*\r?$/m.exec(text.slice(0, HEADER_BYTES))
+  if (end === null) return { hints: { status: 410 }, body: text, firstLine: 1 }
+  const header = text.slice(0, end.index)
+  const version = /^version:\s*(\S+)/m.exec(header)?.[1] ?? '1'
+  if (version !== '1') {
+    throw new HoldfastError('CONFIG_INVALID', `denylist: version ${version} is not supported, only 1 is`)
+  }
+  const hints = /^hints:[^\n]*\n((?:[ \t]+[^\n]*(?:\n|$))*)/m.exec(header)?.[1] ?? ''
+  const named = hints.split('\n').map(line => line.trim().replace(/:\s+/, ':'))
+  const body = text.slice(end.index + end[0].length)
+  return { hints: { status: statusIn(named) ?? 410 }, body, firstLine: header.split('\n').length }
+}
+
+function statusIn(hints: readonly string[]): BlockedStatus | null {
+  const hint = hints.findLast(text => text.startsWith('gateway_status:'))
+  if (hint === undefined) return null
+  return hint.endsWith(':451') ? 451 : 410
+}
+
+function keyOf(cid: CID): string {
+  return Buffer.from(cid.multihash.bytes).toString('latin1')
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import type { Page, PageRequest } from '../../catalogue/page.ts'
+import { parseCid } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
+import type { Logger } from '../../domain/logger.ts'
+import { type BlockedStatus, Denylist } from './denylist.ts'
+
+/** Content that the owner has taken down: the gateway refuses it. */
+export interface Takedown {
+  cid: string
+  /** Below the CID, decoded, without slashes around it; empty for the block itself and so for all below it. */
+  path: string
+  status: BlockedStatus
+  reason: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+/** Content to be taken down. */
+export interface TakedownRequest {
+  /** Of either version, in any multibase. */
+  cid: string
+  path?: string | undefined
+  reason: string
+  /** Default 410. */
+  status?: BlockedStatus | undefined
+}
+
+export interface TakedownMeans {
+  fileSystem: FileSystem
+  clock: Clock
+  logger: Logger
+}
+
+const LONGEST_PATH = 4096
+const LONGEST_REASON = 1000
+const HEADER = 'version: 1\nname: takedowns\n---\n'
+
+/** What the owner of a node has taken down, kept in a file in the compact denylist format. */
+export class Takedowns {
+  readonly #path: string
+  readonly #means: TakedownMeans
+  #entries: ReadonlyMap<string, Takedown>
+  #denylist: Denylist
+  #changing: Promise<unknown> = Promise.resolve()
+
+  private constructor(path: string, means: TakedownMeans, text: string) {
+    this.#path = path
+    this.#means = means
+    this.#entries = new Map(
+      text
+        .split('\n')
+        .flatMap(line => readEntry(line) ?? [])
+        .map(entry => [keyOf(entry), entry]),
+    )
+    this.#denylist = new Denylist(text)
+  }
+
+  /**
+   * Reads the file; one that is not there is empty.
+   *
+   * @param path beside a directory `tmp/` of the same file system
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read: nothing is served unchecked.
+   */
+  static open(path: string, means: TakedownMeans): Takedowns {
+    try {
+      return new Takedowns(path, means, readFileSync(path, 'utf8'))
+    } catch (cause) {
+      if (fileErrorCode(cause) === 'ENOENT') return new Takedowns(path, means, '')
+      throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} cannot be read`, { cause })
+    }
+  }
+
+  /** The list as it is now. */
+  get denylist(): Denylist {
+    return this.#denylist
+  }
+
+  /** The oldest first. */
+  page({ after, limit }: PageRequest): Page<Takedown> {
+    const entries = [...this.#entries.values()]
+    const start = after === null ? 0 : entries.findIndex(entry => keyOf(entry) === after) + 1
+    const rows = entries.slice(start, start + limit)
+    const last = rows.at(-1)
+    return { rows, next: last !== undefined && start + limit < entries.length ? keyOf(last) : null }
+  }
+
+  /**
+   * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
+   * been taken down before gets the new reason and status.
+   *
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+   */
+  async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
+    const words = reason.trim()
+    if (words === '' || words.length > LONGEST_REASON || /\p{Cc}/u.test(words)) {
+      throw new HoldfastError('VALIDATION', `reason must be 1 to ${LONGEST_REASON} printable characters`)
+    }
+    const at = this.#means.clock.now()
+    const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
+    await this.#change(entries => entries.set(keyOf(entry), entry))
+    this.#means.logger.warn({ ...entry }, 'content taken down')
+    return entry
+  }
+
+  /**
+   * Lets content be served again.
+   *
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path.
+   */
+  async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
+    const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
+    await this.#change(entries => {
+      if (entries.delete(keyOf(entry))) return
+      throw new HoldfastError('NOT_FOUND', `${keyOf(entry)} has not been taken down here`)
+    })
+    this.#means.logger.warn(entry, 'takedown lifted')
+  }
+
+  /** One change after the other: the file first, then what is looked at. */
+  #change(change: (entries: Map<string, Takedown>) => void): Promise<void> {
+    const changed = this.#changing.then(async () => {
+      const entries = new Map(this.#entries)
+      change(entries)
+      const text = HEADER + [...entries.values()].map(linesOf).join('')
+      await this.#write(text)
+      this.#entries = entries
+      this.#denylist = new Denylist(text)
+    })
+    this.#changing = changed.catch(() => undefined)
+    return changed
+  }
+
+  async #write(text: string): Promise<void> {
+    const { fileSystem } = this.#means
+    const directory = dirname(this.#path)
+    const temporary = join(directory, 'tmp', `takedowns-${randomUUID()}`)
+    const file = await fileSystem.create(temporary)
+    try {
+      await file.write(Buffer.from(text))
+      await file.datasync()
+    } catch (error) {
+      await file.close()
+      await fileSystem.unlink(temporary).catch(() => undefined)
+      throw error
+    }
+    await file.close()
+    await fileSystem.rename(temporary, this.#path)
+    await fileSystem.syncDirectory(directory)
+  }
+}
+
+function canonical(text: string): string {
+  const { code, multihash } = parseCid(text)
+  return CID.createV1(code, multihash).toString()
+}
+
+function readPath(text: string): string {
+  const path = text
+    .split('/')
+    .filter(name => name !== '')
+    .join('/')
+  if (path.length > LONGEST_PATH)
+    throw new HoldfastError('VALIDATION', `path is longer than ${LONGEST_PATH} characters`)
+  if (path.endsWith('*')) throw new HoldfastError('VALIDATION', 'path cannot end with an asterisk')
+  if (!path.isWellFormed()) throw new HoldfastError('VALIDATION', 'path is not well-formed text')
+  return path
+}
+
+function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
+  return path === '' ? cid : `${cid}/${path}`
+}
+
+/** The rule, and for a path another one for all below it. */
+function linesOf({ cid, path, status, reason, at }: Takedown): string {
+  const target = `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(encodeURIComponent).join('/')}`
+  const rule = `${target} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
+  return path === '' ? rule : `${rule}${target}/* gateway_status:${status}\n`
+}
+
+/** Null for what says no reason: headers, and rules that belong to another. */
+function readEntry(line: string): Takedown | null {
+  const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
+  if (match === null) return null
+  const [, cid = '', path = '', status, at = '', reason = ''] = match
+  try {
+    return {
+      cid,
+      path: decodeURIComponent(path),
+      status: status === '451' ? 451 : 410,
+      reason: decodeURIComponent(reason),
+      at: Date.parse(at),
+    }
+  } catch {
+    return null
+  }
+}

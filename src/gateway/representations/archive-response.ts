@@ -1,0 +1,96 @@
+import type { ByteRange } from '../../content/unixfs/file-stream.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ApiResponse } from '../../http/types.ts'
+import { dispositionHeader } from '../http/disposition.ts'
+import { matchesAny } from '../http/etag.ts'
+import { CAR_PARAMETERS, type FormatChoice, isKnownCar, MEDIA_TYPE } from '../http/format.ts'
+import { notModified } from '../http/not-modified.ts'
+import { type DagScope, streamCar } from './car-stream.ts'
+import { contentHeaders } from './content-headers.ts'
+import type { Lookup } from './lookup.ts'
+import { streamTar } from './tar-stream.ts'
+
+/**
+ * The blocks that the path and what it leads to consist of.
+ *
+ * @throws HoldfastError `VALIDATION` for a parameter of the query that makes no sense.
+ */
+export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiResponse {
+  const { node, query, trail, blocks } = lookup
+  const duplicates = wantsDuplicates(query, parameters)
+  const bytes = query.get('entity-bytes')
+  const scope = bytes === null ? scopeOf(query) : 'entity'
+  const range = bytes === null || node.kind !== 'file' ? null : parseEntityBytes(bytes, node.size)
+  const isEmpty = range !== null && range.start >= range.end
+  const variant = [scope, bytes === null ? '' : `.${bytes}`, duplicates ? '.dups' : ''].join('')
+  return archive(lookup, {
+    etag: `W/"${node.cid}.car.${variant.replaceAll('"', '')}"`,
+    type: `${MEDIA_TYPE.car}; version=1; order=dfs; dups=${duplicates ? 'y' : 'n'}`,
+    name: `${node.cid}.car`,
+    body: () => streamCar(blocks, { trail, scope: isEmpty ? 'block' : scope, range, duplicates }),
+  })
+}
+
+/** @throws HoldfastError `VALIDATION` if the path leads to what is neither file nor directory. */
+export function tarResponse(lookup: Lookup): ApiResponse {
+  const { node, block, blocks, names } = lookup
+  if (node.kind === 'opaque') throw new HoldfastError('VALIDATION', `format tar needs UnixFS, which ${node.cid} is not`)
+  const name = names.at(-1) ?? node.cid.toString()
+  return archive(lookup, {
+    etag: `W/"${node.cid}.x-tar"`,
+    type: MEDIA_TYPE.tar,
+    name: `${name}.tar`,
+    body: () => streamTar(blocks, { node, block }, name),
+  })
+}
+
+function archive(
+  lookup: Lookup,
+  { etag, type, name, body }: { etag: string; type: string; name: string; body: () => AsyncIterable<Uint8Array> },
+): ApiResponse {
+  const { request, query } = lookup
+  const headers = { ...contentHeaders(lookup, etag), 'accept-ranges': 'none' }
+  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
+  return {
+    status: 200,
+    headers: { ...headers, 'content-type': type, ...dispositionHeader(query, { kind: 'attachment', name }) },
+    body: request.method === 'HEAD' ? null : body(),
+  }
+}
+
+function wantsDuplicates(query: URLSearchParams, accepted: ReadonlyMap<string, string>): boolean {
+  const parameters = new Map(accepted)
+  for (const name of CAR_PARAMETERS) {
+    const value = query.get(`car-${name}`)
+    if (value !== null) parameters.set(name, value)
+  }
+  if (!isKnownCar(parameters)) {
+    throw new HoldfastError('VALIDATION', 'car-version must be 1, car-order dfs or unk, car-dups y or n')
+  }
+  return parameters.get('dups') === 'y'
+}
+
+function scopeOf(query: URLSearchParams): DagScope {
+  const scope = query.get('dag-scope') ?? 'all'
+  if (scope === 'block' || scope === 'entity' || scope === 'all') return scope
+  throw new HoldfastError('VALIDATION', 'dag-scope must be block, entity or all')
+}
+
+/**
+ * `from:to`, both inclusive, counted from the end if negative, `*` for the last byte. What lies outside is cut off.
+ *
+ * @throws HoldfastError `VALIDATION` if it is malformed or begins behind the end.
+ */
+export function parseEntityBytes(text: string, size: number): ByteRange {
+  const match = /^(-?\d{1,15}):(-?\d{1,15}|\*)$/.exec(text)
+  if (match === null) throw new HoldfastError('VALIDATION', 'entity-bytes must be from:to, such as 0:1023, -1024:*')
+  const [, from = '', to = ''] = match
+  const start = offsetOf(from, size)
+  const end = to === '*' ? size : offsetOf(to, size) + 1
+  if (size > 0 && start >= size) throw new HoldfastError('VALIDATION', `entity-bytes begins behind the ${size} bytes`)
+  return { start: Math.max(0, start), end: Math.min(size, Math.max(0, end)) }
+}
+
+function offsetOf(text: string, size: number): number {
+  return text.startsWith('-') ? size + Number(text) : Number(text)
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { type ByteRange, streamFile } from '../../content/unixfs/file-stream.ts'
+import type { FileNode } from '../../content/unixfs/node.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ApiResponse } from '../../http/types.ts'
+import { parseRanges } from '../http/byte-range.ts'
+import { matchesAny, matchesStrongly } from '../http/etag.ts'
+import { notModified } from '../http/not-modified.ts'
+import { contentHeaders } from './content-headers.ts'
+import type { Lookup } from './lookup.ts'
+
+export interface Representation {
+  /** The bytes. */
+  file: FileNode
+  /** Quoted, strong. */
+  etag: string
+  /** Asked only if there is something to send. */
+  contentType: () => string | Promise<string>
+  headers?: Readonly<Record<string, string>>
+}
+
+/** The answer with bytes: not modified, whole, one range, or several. */
+export async function bytesResponse(lookup: Lookup, representation: Representation): Promise<ApiResponse> {
+  const { request } = lookup
+  const { file, etag } = representation
+  const headers = { ...contentHeaders(lookup, etag), ...representation.headers }
+  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
+  const ranges = matchesStrongly(request.header('if-range'), etag)
+    ? parseRanges(request.header('range'), file.size)
+    : null
+  if (ranges?.length === 0) throw unsatisfiable(file.size)
+  const type = await representation.contentType()
+  headers['accept-ranges'] = 'bytes'
+  if (ranges !== null && ranges.length > 1) return multipartResponse(lookup, file, ranges, type, headers)
+  const range = ranges?.[0] ?? { start: 0, end: file.size }
+  headers['content-type'] = type
+  headers['content-length'] = String(range.end - range.start)
+  if (ranges !== null) headers['content-range'] = contentRange(range, file.size)
+  return {
+    status: ranges === null ? 200 : 206,
+    headers,
+    body: request.method === 'HEAD' ? null : bodyOf(lookup, file, range),
+  }
+}
+
+/** A file in one block is answered at once; its bytes are there already. */
+function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
+  if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
+  return streamFile(lookup.blocks, file, range)
+}
+
+function multipartResponse(
+  lookup: Lookup,
+  file: FileNode,
+  ranges: readonly ByteRange[],
+  type: string,
+  headers: Record<string, string>,
+): ApiResponse {
+  const boundary = randomUUID()
+  const heads = ranges.map((range, index) =>
+    Buffer.from(
+      `${index === 0 ? '' : '\r\n'}--${boundary}\r\n` +
+        `Content-Type: ${type}\r\nContent-Range: ${contentRange(range, file.size)}\r\n\r\n`,
+    ),
+  )
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
+  const length = ranges.reduce((sum, range) => sum + range.end - range.start, tail.length)
+  async function* parts(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (const [index, range] of ranges.entries()) {
+      yield heads[index] ?? tail
+      yield* streamFile(lookup.blocks, file, range)
+    }
+    yield tail
+  }
+  headers['content-type'] = `multipart/byteranges; boundary=${boundary}`
+  headers['content-length'] = String(heads.reduce((sum, head) => sum + head.length, length))
+  return { status: 206, headers, body: lookup.request.method === 'HEAD' ? null : parts() }
+}
+
+function contentRange({ start, end }: ByteRange, size: number): string {
+  return `bytes ${start}-${end - 1}/${size}`
+}
+
+function unsatisfiable(size: number): HoldfastError {
+  return new HoldfastError('RANGE_NOT_SATISFIABLE', `range lies outside of the content's ${size} bytes`, {
+    details: { size },
+  })
+}

@@ -1,0 +1,118 @@
+import type { CID } from 'multiformats/cid'
+import { carBlockHead, carHeader } from '../../content/car/writer.ts'
+import { documentLinks } from '../../content/dag/document.ts'
+import { type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
+import { giveAway } from '../../content/owned-memory.ts'
+import type { BlockReader } from '../../content/unixfs/block-reader.ts'
+import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
+import { decodeNode, type FileNode, linksOfNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
+import { CODEC, HASH } from '../../domain/cid.ts'
+
+/** How much of what is below the end of a path goes into a CAR. */
+export type DagScope = 'block' | 'entity' | 'all'
+
+export interface CarRequest {
+  /** The blocks that the path needed; the last is the root of what is asked for. */
+  trail: readonly CID[]
+  scope: DagScope
+  /** With scope `entity`, of a file: only the blocks that these bytes need. Null for all. */
+  range: ByteRange | null
+  /** Whether a block is sent every time that the walk meets it. */
+  duplicates: boolean
+}
+
+/** A block to send, and what to go on with below it. */
+interface Item {
+  cid: CID
+  /** Whether {@link follow} leads to all that this CAR can need below the block. */
+  whole: boolean
+  follow: (block: Uint8Array) => Iterable<Item>
+}
+
+/** Blocks up to this size are sent together with their frame. */
+const SMALL_BLOCK_BYTES = 64 * 1024
+
+/**
+ * A CAR, version 1: first the blocks of the path, then those below its end, depth first. Bytes of a CID that has them
+ * in itself are not sent again.
+ */
+export async function* streamCar(
+  blocks: BlockReader,
+  { trail, scope, range, duplicates }: CarRequest,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const root = trail.at(-1)
+  yield carHeader(root === undefined ? [] : [root])
+  const below = scope === 'all' ? followAll : scope === 'entity' ? followEntity(range) : () => []
+  const path = trail.map((cid, index): Item => {
+    if (index < trail.length - 1) return { cid, whole: false, follow: () => [] }
+    return { cid, whole: true, follow: block => below(cid, block) }
+  })
+  // Blocks that have been sent, and whether what is below them has been as well.
+  const sent = new Map<string, boolean>()
+  const isDone = ({ cid }: Item): boolean => !duplicates && sent.get(keyOf(cid)) === true
+  yield* walkInOrder<Item, Uint8Array>(blocks, path, {
+    read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : blocks.get(item.cid)),
+    visit(item, block): Step<Item> {
+      if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
+      if (block === null || isDone(item)) return {}
+      const isNew = duplicates || !sent.has(keyOf(item.cid))
+      if (!duplicates) sent.set(keyOf(item.cid), item.whole)
+      const output = isNew ? frameOf(item.cid, block) : []
+      return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
+    },
+  })
+}
+
+function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefined> {
+  for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
+}
+
+/** One by one, as they are reached: a block can have hundreds of thousands. */
+function* linksOf(cid: CID, block: Uint8Array): Generator<CID, void, undefined> {
+  if (cid.code !== CODEC.dagPb) {
+    yield* documentLinks({ cid, bytes: block })
+    return
+  }
+  const links = linksOfNode(cid, block)
+  for (let index = 0; index < links.length; index++) yield links.cid(index)
+}
+
+/** What it takes to read a file, all or in a range, or to list a directory. */
+function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
+  return (cid, block) => entityOf(decodeNode(cid, block), range)
+}
+
+function entityOf(node: UnixfsNode, range: ByteRange | null): Iterable<Item> {
+  if (node.kind === 'file') return fileItems(node, range ?? { start: 0, end: node.size })
+  if (node.kind === 'shard') return shardItems(node)
+  return []
+}
+
+function* fileItems(file: FileNode, range: ByteRange): Generator<Item, void, undefined> {
+  for (const piece of piecesOf(file, range)) {
+    if (piece.cid === null) continue
+    const { cid, size } = piece
+    const whole = cid.code === CODEC.raw || (piece.range.start === 0 && piece.range.end === size)
+    yield { cid, whole, follow: block => fileItems(partOf(piece, decodeNode(cid, block)), piece.range) }
+  }
+}
+
+function* shardItems({ fanout, links }: ShardNode): Generator<Item, void, undefined> {
+  const width = (fanout - 1).toString(16).length
+  for (let index = 0; index < links.length; index++) {
+    if (links.nameBytes(index).length !== width) continue
+    const cid = links.cid(index)
+    yield { cid, whole: true, follow: block => entityOf(decodeNode(cid, block), null) }
+  }
+}
+
+function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
+  const head = carBlockHead(cid, block.length)
+  if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
+  // The links of other blocks refer to their memory for as long as they are being followed.
+  return [head, cid.code === CODEC.raw ? giveAway(block) : block]
+}
+
+function keyOf(cid: CID): string {
+  return Buffer.from(cid.bytes).toString('latin1')
+}

@@ -1,0 +1,55 @@
+import { jsonResponse } from '../../http/json-response.ts'
+import type { ApiResponse } from '../../http/types.ts'
+import { matchesAny } from '../http/etag.ts'
+import { notModified } from '../http/not-modified.ts'
+import { PAGE_HEADERS } from '../pages/html.ts'
+import { listingPage } from '../pages/listing-page.ts'
+import { type DirectoryNode, type Listing, listDirectory } from '../source/directory-listing.ts'
+import { listingHeaders } from './content-headers.ts'
+import type { Lookup } from './lookup.ts'
+
+/** Raised when a listing changes its looks, so that browsers fetch it anew. */
+const LISTING_VERSION = 1
+
+/** A generated listing, a page at a time. */
+export async function directoryResponse(
+  lookup: Lookup,
+  directory: DirectoryNode,
+  form: 'html' | 'json',
+): Promise<ApiResponse> {
+  const { request, query, path, blocks } = lookup
+  const after = query.get('after')
+  const page = after === null ? '' : `_after-${Buffer.from(after).toString('base64url')}`
+  const etag = `"DirIndex-${form}${LISTING_VERSION}_CID-${directory.cid}${page}"`
+  const headers = listingHeaders(lookup, etag)
+  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
+  if (request.method === 'HEAD') return { status: 200, headers: { ...headers, ...typeOf(form) }, body: null }
+  const listing = await listDirectory(blocks, directory, after)
+  if (form === 'json') return jsonResponse(200, listingJson(directory, listing), headers)
+  return { status: 200, headers: { ...headers, ...typeOf(form) }, body: listingPage(path, listing, after) }
+}
+
+/** To the same path with a slash, relative so that it keeps whatever prefix the gateway is mounted under. */
+export function slashRedirect({ request, blocks }: Lookup): ApiResponse {
+  const last = request.path.slice(request.path.lastIndexOf('/') + 1)
+  const query = request.query === '' ? '' : `?${request.query}`
+  const cacheControl = blocks.liveUntil === null ? 'public, max-age=604800' : 'no-cache'
+  return {
+    status: 301,
+    headers: { location: `./${last}/${query}`, 'cache-control': cacheControl, vary: 'Accept' },
+    body: null,
+  }
+}
+
+function typeOf(form: 'html' | 'json'): Readonly<Record<string, string>> {
+  if (form === 'json') return { 'content-type': 'application/json; charset=utf-8' }
+  return PAGE_HEADERS
+}
+
+function listingJson({ cid }: DirectoryNode, { entries, next }: Listing): object {
+  return {
+    cid: cid.toString(),
+    entries: entries.map(entry => ({ ...entry, cid: entry.cid.toString() })),
+    next,
+  }
+}

@@ -1,0 +1,57 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ApiRequest, ApiResponse } from '../../http/types.ts'
+import { type ContentPath, parseContentPath, parseIsolatedPath } from '../http/content-path.ts'
+import type { FormatChoice } from '../http/format.ts'
+import { labelOf, parseHost } from './subdomain.ts'
+
+/**
+ * What content a request is for, or where it should go instead.
+ *
+ * @param host the name below which every root has a host name of its own; null for none
+ * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker that would
+ * control more than its own content.
+ */
+export function route(
+  request: ApiRequest,
+  query: URLSearchParams,
+  choice: FormatChoice | null,
+  host: string | null,
+): { path: ContentPath } | { response: ApiResponse } {
+  const at = host === null ? null : parseHost(request.header('host'), host)
+  if (at !== null && at.label !== null) return { path: parseIsolatedPath(at.label, request.path, at.base) }
+  const uri = query.get('uri')
+  if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri) }
+  const path = parseContentPath(request.path)
+  // What no browser shows needs no origin of its own.
+  if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
+  checkServiceWorker(request, path)
+  return { path }
+}
+
+/** To the same content on a host name of its own; whatever scheme the client came by. */
+function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
+  const slash = request.path.indexOf('/', '/ipfs/'.length)
+  const rest = slash === -1 ? '/' : request.path.slice(slash)
+  const query = request.query === '' ? '' : `?${request.query}`
+  return redirect(`//${labelOf(cid)}.ipfs.${base}${rest}${query}`)
+}
+
+/** For programs that open `ipfs://` addresses by a gateway. */
+function openUri(path: string, uri: string): ApiResponse {
+  const match = /^ipfs:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/.exec(uri)
+  if (match === null) throw new HoldfastError('VALIDATION', 'uri must be an ipfs:// address')
+  const [, root = '', rest = '', query = ''] = match
+  const target = encodeURIComponent(root) + (rest + query).replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+  return redirect((path.endsWith('/') ? './' : './ipfs/') + target)
+}
+
+function redirect(location: string): ApiResponse {
+  return { status: 301, headers: { location, 'cache-control': 'no-cache' }, body: null }
+}
+
+/** A script at the top of the gateway could take over everything below it. */
+function checkServiceWorker(request: ApiRequest, path: ContentPath): void {
+  if (request.header('service-worker') === 'script' && path.names.length === 0) {
+    throw new HoldfastError('VALIDATION', 'service-worker: a worker can only be registered below a content root')
+  }
+}

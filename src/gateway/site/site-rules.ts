@@ -1,0 +1,77 @@
+import { streamFile } from '../../content/unixfs/file-stream.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
+import type { ApiRequest, ApiResponse } from '../../http/types.ts'
+import { namesOf } from '../http/content-path.ts'
+import { contentHeaders } from '../representations/content-headers.ts'
+import type { Lookup } from '../representations/lookup.ts'
+import { respond } from '../representations/respond.ts'
+import { findEntry, type Resolved, resolve } from '../source/resolver.ts'
+import { LARGEST_REDIRECTS, type Redirect, type RedirectStatus, WebRedirects } from './web-redirects.ts'
+
+/** A request whose path has not led anywhere. */
+export type FailedLookup = Omit<Lookup, keyof Resolved>
+
+const FILE = '_redirects'
+
+/**
+ * What the site's own `_redirects` file says of a path that is not there: a redirect, or another page in its place.
+ * Null if it says nothing, or there is no such file.
+ *
+ * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the page in its place is not there either.
+ */
+export async function siteResponse(lookup: FailedLookup): Promise<ApiResponse | null> {
+  const { blocks, path } = lookup
+  const root = await resolve(blocks, path.root, [], true)
+  const rules = await readRules(lookup, root)
+  const redirect = rules?.match(path.names) ?? null
+  if (redirect === null) return null
+  if (redirect.status >= 300 && redirect.status < 400) return redirectTo({ ...lookup, ...root }, redirect)
+  const [target = ''] = redirect.to.split(/[?#]/, 1)
+  const resolved = await resolve(blocks, path.root, namesOf(target), true)
+  const page: Lookup = { ...lookup, ...resolved, path: { ...path, hasTrailingSlash: true } }
+  if (redirect.status === 200) return respond(page, null)
+  return withStatus(await respond({ ...page, request: whole(lookup.request) }, null), redirect.status)
+}
+
+async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebRedirects | null> {
+  const cid = await findEntry(blocks, root.node, FILE)
+  if (cid === null) return null
+  const { node: file } = await blocks.load(cid)
+  if (file.kind !== 'file') return null
+  const chunks: Uint8Array[] = []
+  // One byte more than is allowed tells that there is more.
+  const end = Math.min(file.size, LARGEST_REDIRECTS + 1)
+  for await (const chunk of streamFile(blocks, file, { start: 0, end })) chunks.push(chunk)
+  return new WebRedirects(Buffer.concat(chunks))
+}
+
+function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
+  const { request, node } = lookup
+  const query = request.query === '' || to.includes('?') ? '' : `?${request.query}`
+  const { etag: _, ...headers } = contentHeaders(lookup, `"${node.cid}"`)
+  return { status, headers: { ...headers, location: to + query }, body: null }
+}
+
+/** The same request for all of a page, whatever part of the missing one was asked for. */
+function whole(request: ApiRequest): ApiRequest {
+  const ignored = new Set(['range', 'if-range', 'if-none-match'])
+  return {
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    header: name => (ignored.has(name) ? undefined : request.header(name)),
+    body: request.body,
+    signal: request.signal,
+    remoteAddress: request.remoteAddress,
+  }
+}
+
+function withStatus(response: ApiResponse, status: RedirectStatus): ApiResponse {
+  const { etag: _, 'accept-ranges': __, ...headers } = response.headers
+  return { ...response, status, headers }
+}
+
+/** Whether a path has led nowhere, in a place where the site may have a say in that. */
+export function isSiteMatter(lookup: FailedLookup, error: unknown): boolean {
+  return lookup.path.isIsolated && isHoldfastError(error, 'NOT_FOUND')
+}

@@ -1,0 +1,114 @@
+import { HoldfastError } from '../../domain/errors.ts'
+
+/** Where a path that is not there leads instead. */
+export interface Redirect {
+  /** A path from the root with its query, or a whole URL; percent-encoded. */
+  to: string
+  status: RedirectStatus
+}
+
+export type RedirectStatus = (typeof STATUSES)[number]
+
+interface Rule {
+  from: readonly string[]
+  to: string
+  status: RedirectStatus
+}
+
+const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
+/** Bytes that a `_redirects` file may have. */
+export const LARGEST_REDIRECTS = 64 * 1024
+
+/** Characters of where a rule leads, filled in. */
+const LONGEST_TARGET = 8192
+
+/** The rules of a site's `_redirects` file. */
+export class WebRedirects {
+  readonly #rules: readonly Rule[]
+
+  /** @throws HoldfastError `REDIRECTS_INVALID` naming the line. */
+  constructor(bytes: Uint8Array) {
+    if (bytes.length > LARGEST_REDIRECTS) throw invalid(`is larger than ${LARGEST_REDIRECTS / 1024} KiB`)
+    let text: string
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    } catch {
+      throw invalid('is not UTF-8')
+    }
+    this.#rules = text.split(/\r?\n/).flatMap((line, index) => parseLine(line, index + 1) ?? [])
+  }
+
+  /**
+   * The first rule that fits, filled in.
+   *
+   * @param names the path, decoded
+   */
+  match(names: readonly string[]): Redirect | null {
+    for (const { from, to, status } of this.#rules) {
+      const values = capture(from, names)
+      if (values !== null) return { to: fill(to, values), status }
+    }
+    return null
+  }
+}
+
+function parseLine(line: string, number: number): Rule | null {
+  const content = line.trim()
+  if (content === '' || content.startsWith('#')) return null
+  const [from = '', to, status = '301', ...more] = content.split(/\s+/)
+  const wrong = (reason: string): HoldfastError => invalid(`line ${number}: ${reason}`)
+  if (!from.startsWith('/')) throw wrong('the path to redirect from must begin with a slash')
+  if (to === undefined) throw wrong('there is no path to redirect to')
+  if (to.length > LONGEST_TARGET) throw wrong(`the target has more than ${LONGEST_TARGET} characters`)
+  if (more.length > 0 && !more[0]?.startsWith('#')) throw wrong('there is more than from, to and status')
+  const code = STATUSES.find(known => String(known) === status)
+  if (code === undefined) throw wrong(`status must be one of ${STATUSES.join(', ')}`)
+  const isPath = to.startsWith('/') && !to.startsWith('//')
+  if (!isPath && (code < 300 || code > 399 || !/^https?:\/\//.test(to))) {
+    throw wrong('the target must be a path, or for a redirect an http or https URL')
+  }
+  const names = from.slice(1).split('/').map(decode)
+  if (names.some((name, index) => name.includes('*') && (name !== '*' || index < names.length - 1))) {
+    throw wrong('an asterisk stands for the rest of a path, at its end')
+  }
+  return { from: names.filter((name, index) => name !== '' || index < names.length - 1), to, status: code }
+}
+
+/** The values of the placeholders, encoded as they stand in a path; null if the pattern does not fit. */
+function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> | null {
+  const values = new Map<string, string>()
+  for (const [index, expected] of pattern.entries()) {
+    if (expected === '*') {
+      values.set('splat', names.slice(index).map(encodeURIComponent).join('/'))
+      return values
+    }
+    const name = names[index]
+    if (name === undefined) return null
+    if (expected.startsWith(':') && expected.length > 1) values.set(expected.slice(1), encodeURIComponent(name))
+    else if (expected !== name) return null
+  }
+  return pattern.length === names.length ? values : null
+}
+
+/** @throws HoldfastError `REDIRECTS_INVALID` if what comes out is too long for a header. */
+function fill(to: string, values: ReadonlyMap<string, string>): string {
+  let length = to.length
+  return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => {
+    const value = values.get(name) ?? placeholder
+    length += value.length - placeholder.length
+    if (length > LONGEST_TARGET) throw invalid(`leads to more than ${LONGEST_TARGET} characters`)
+    return value
+  })
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function invalid(reason: string): HoldfastError {
+  return new HoldfastError('REDIRECTS_INVALID', `the site's _redirects file ${reason}`)
+}

@@ -1,0 +1,157 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockReader } from '../../content/unixfs/block-reader.ts'
+import type { DirectoryLink, NodeLinks, UnixfsNode } from '../../content/unixfs/node.ts'
+import { shardEntries } from '../../content/unixfs/shard.ts'
+import { CODEC, dagKey } from '../../domain/cid.ts'
+import type { RequestBlocks } from './request-blocks.ts'
+
+export type DirectoryNode = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
+
+export interface ListingEntry {
+  name: string
+  cid: CID
+  type: 'file' | 'directory' | 'symlink' | 'other'
+  /** Content bytes of a file, DAG bytes of a directory. */
+  size: number
+}
+
+export interface Listing {
+  entries: ListingEntry[]
+  /** The name to ask for the next page with; null at the end. */
+  next: string | null
+}
+
+const PAGE_ENTRIES = 500
+/** Entries looked at together, so that a page waits for the disk a few times only. */
+const BATCH = 32
+/** Characters that the names of a page may have together; one with longer names has fewer entries. */
+const PAGE_NAMES = 1024 ** 2
+/** Links of shards that are looked at for a page: far more than any that lead to entries take. */
+const PAGE_SHARD_LINKS = 100_000
+/** Bytes of blocks that are read to tell what the entries of a page are; entries beyond that stay untold. */
+const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
+
+/**
+ * A page of a directory: a plain one by name, a sharded one in the order of its shards, so that a page costs the
+ * same wherever it is.
+ *
+ * @param after the last name of the page before; null for the first page
+ */
+export async function listDirectory(
+  blocks: RequestBlocks,
+  directory: DirectoryNode,
+  after: string | null,
+): Promise<Listing> {
+  const links =
+    directory.kind === 'shard'
+      ? await firstOf(shardEntries(shardReader(blocks), directory, after))
+      : await firstByName(blocks, directory.links, after)
+  const page = pageOf(links)
+  const describer = new Describer(blocks)
+  const entries: ListingEntry[] = []
+  for (let index = 0; index < page.length; index += BATCH) {
+    const batch = page.slice(index, index + BATCH).map(link => describer.describe(link))
+    entries.push(...(await Promise.all(batch)))
+  }
+  return { entries, next: links.length > page.length ? (page.at(-1)?.name ?? null) : null }
+}
+
+function shardReader(blocks: RequestBlocks): BlockReader {
+  const { spareReads, budget } = blocks
+  return {
+    get: cid => blocks.get(cid),
+    load: cid => blocks.load(cid),
+    spareReads,
+    budget: budget.within(PAGE_SHARD_LINKS),
+  }
+}
+
+/** As many links as fit on a page, at least one. */
+function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
+  let characters = 0
+  const fits = ({ name }: DirectoryLink, index: number): boolean => {
+    characters += name.length
+    return index < PAGE_ENTRIES && (index === 0 || characters <= PAGE_NAMES)
+  }
+  const end = links.findIndex((link, index) => !fits(link, index))
+  return links.slice(0, end === -1 ? links.length : end)
+}
+
+/** A page's links, and one more if there is one. */
+async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryLink[]> {
+  const links: DirectoryLink[] = []
+  let characters = 0
+  for await (const link of source) {
+    links.push(link)
+    characters += link.name.length
+    if (links.length > PAGE_ENTRIES || characters > PAGE_NAMES) break
+  }
+  return links
+}
+
+/**
+ * The links that come first by name behind `after`, a page's and one more, out of any number and in any order. Of what
+ * has been seen only so many are kept that sorting them costs little.
+ */
+async function firstByName(
+  { budget }: RequestBlocks,
+  links: NodeLinks,
+  after: string | null,
+): Promise<DirectoryLink[]> {
+  let kept: Array<{ name: string; index: number }> = []
+  let bound = null as string | null
+  const settle = (): void => {
+    kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    kept = kept.slice(0, PAGE_ENTRIES + 1)
+    if (kept.length > PAGE_ENTRIES) bound = kept.at(-1)?.name ?? null
+  }
+  for (let index = 0; index < links.length; index++) {
+    const turn = budget.step()
+    if (turn !== null) await turn
+    const name = links.name(index)
+    if ((after !== null && name <= after) || (bound !== null && name >= bound)) continue
+    if (kept.push({ name, index }) > 2 * PAGE_ENTRIES) settle()
+  }
+  settle()
+  return kept.map(({ index }) => links.at(index))
+}
+
+type Description = Pick<ListingEntry, 'type' | 'size'>
+
+/** Tells what entries are, looking at each block once however many names it has. */
+class Describer {
+  readonly #blocks: RequestBlocks
+  readonly #known = new Map<string, Promise<Description | null>>()
+  #bytesLeft = PAGE_BLOCK_BYTES
+
+  constructor(blocks: RequestBlocks) {
+    this.#blocks = blocks
+  }
+
+  async describe({ name, cid, dagSize }: DirectoryLink): Promise<ListingEntry> {
+    if (cid.code === CODEC.raw) return { name, cid, type: 'file', size: this.#blocks.sizeOf(cid) ?? dagSize }
+    // Another block each, from the network, would take too long.
+    if (cid.code !== CODEC.dagPb || !this.#blocks.isLocal) return { name, cid, type: 'other', size: dagSize }
+    const key = dagKey(cid)
+    const known = this.#known.get(key) ?? this.#look(cid)
+    this.#known.set(key, known)
+    const { type, size } = (await known) ?? { type: 'other', size: dagSize }
+    return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size }
+  }
+
+  /** Null if it cannot be told: one entry that cannot be read must not hide all others. */
+  async #look(cid: CID): Promise<Description | null> {
+    this.#bytesLeft -= this.#blocks.sizeOf(cid) ?? 0
+    if (this.#bytesLeft < 0) return null
+    const turn = this.#blocks.budget.step()
+    if (turn !== null) await turn
+    try {
+      const { node } = await this.#blocks.load(cid)
+      if (node.kind === 'file') return { type: 'file', size: node.size }
+      if (node.kind === 'symlink') return { type: 'symlink', size: node.target.length }
+      return node.kind === 'opaque' ? null : { type: 'directory', size: 0 }
+    } catch {
+      return null
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { LRUCache } from 'lru-cache'
+import type { CID } from 'multiformats/cid'
+import { hasLinks } from '../../content/dag/walk.ts'
+import { HASH } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
+import type { ContentOrigin, HeldContent } from './held-content.ts'
+
+/** Nodes with links are kept for a while: every path and range goes through them. Leaves only pass. */
+const CACHE_BYTES = 32 * 1024 ** 2
+
+/** Readers of the gateway take turns with those who pin. */
+const OWNER = 'gateway'
+
+/** Whatever the network has, fetched for one answer and stored nowhere. */
+export class NetworkContent implements ContentOrigin {
+  readonly #fetcher: BlockFetcher
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  readonly #nodes = new LRUCache<string, Uint8Array>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: bytes => bytes.length + 1,
+  })
+
+  constructor(fetcher: BlockFetcher, clock: Clock, timeoutMs: number) {
+    this.#fetcher = fetcher
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
+    if (root.multihash.code === HASH.identity || !this.#fetcher.canAsk([])) return null
+    const session = await this.#fetcher.open(root, { origins: [], signal, owner: OWNER })
+    return {
+      isLocal: false,
+      liveUntil: null,
+      get: cid => this.#get(session, cid, signal),
+      sizeOf: () => null,
+      release: () => session.close(),
+    }
+  }
+
+  async #get(session: FetchSession, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    const key = cid.toString()
+    const kept = this.#nodes.get(key)
+    if (kept !== undefined) return kept
+    const timeout = new AbortController()
+    const cancel = this.#clock.after(this.#timeoutMs, () => timeout.abort(late(cid, this.#timeoutMs)))
+    try {
+      const bytes = await session.get(cid, { signal: AbortSignal.any([signal, timeout.signal]) })
+      if (hasLinks(cid)) this.#nodes.set(key, bytes)
+      return bytes
+    } finally {
+      cancel()
+    }
+  }
+}
+
+function late(cid: CID, ms: number): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', `${cid} could not be fetched from the network within ${ms / 1000} s`, {
+    details: { retryAfter: 30 },
+  })
+}

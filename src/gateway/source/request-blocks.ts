@@ -1,0 +1,172 @@
+import type { CID } from 'multiformats/cid'
+import type { SpareReads } from '../../content/dag/spare-reads.ts'
+import { WalkBudget, type WalkLimits } from '../../content/dag/walk-budget.ts'
+import type { BlockReader } from '../../content/unixfs/block-reader.ts'
+import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
+import { HASH } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { AdmissionRules } from '../policy/admission.ts'
+import type { ContentOrigin, HeldContent } from './held-content.ts'
+
+export interface RequestBlockParts {
+  /** Asked in this order. */
+  origins: readonly ContentOrigin[]
+  clock: Clock
+  rules: AdmissionRules
+  spareReads: SpareReads
+  nodes: NodeCache
+  signal: AbortSignal
+  limits?: WalkLimits | undefined
+}
+
+/** The blocks below one root that are held for one request, from its first look until its body has ended. */
+export class RequestBlocks implements BlockReader {
+  readonly root: CID
+  readonly budget: WalkBudget
+  readonly #parts: RequestBlockParts
+  #held: HeldContent
+  /** What leads to the content, as far as is known, and by which rules that was looked at last. */
+  #path: { roots: readonly CID[]; names: readonly string[] }
+  #revision: unknown
+  /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
+  readonly #single = new Map<string, HeldContent>()
+  #released = false
+
+  private constructor(root: CID, held: HeldContent, parts: RequestBlockParts) {
+    this.root = root
+    this.#held = held
+    this.#parts = parts
+    this.budget = new WalkBudget(parts.signal, parts.limits)
+    this.#path = { roots: [root], names: [] }
+    this.#revision = parts.rules.revision
+  }
+
+  /** Null if no origin has the root. The caller releases what it gets. */
+  static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
+    const held = await openFirst(root, parts)
+    return held === null ? null : new RequestBlocks(root, held, parts)
+  }
+
+  get spareReads(): SpareReads {
+    return this.#parts.spareReads
+  }
+
+  get isLocal(): boolean {
+    return this.#held.isLocal
+  }
+
+  /** Until when the blocks may be served, as far as is known; null for no end. */
+  get liveUntil(): number | null {
+    let until = this.#held.liveUntil
+    for (const { liveUntil } of this.#single.values()) {
+      if (liveUntil !== null && (until === null || liveUntil < until)) until = liveUntil
+    }
+    return until
+  }
+
+  /**
+   * The bytes of a block, their hash checked.
+   *
+   * @throws HoldfastError `NOT_FOUND` if it is not here, or not any more; `BLOCK_DAMAGED`; `GONE` or
+   * `LEGAL_REASONS` if it is blocked.
+   */
+  async get(cid: CID): Promise<Uint8Array> {
+    const held = await this.#heldFor(cid)
+    return held.get(cid)
+  }
+
+  /**
+   * A block and what it is.
+   *
+   * @throws HoldfastError as {@link get}; `INVALID_CID` if it is not what it claims.
+   */
+  async load(cid: CID): Promise<Loaded> {
+    const held = await this.#heldFor(cid)
+    return this.#parts.nodes.load(cid, asked => held.get(asked))
+  }
+
+  /**
+   * Checks the paths that begin below the root, once they are known: names from each of the CIDs on the way.
+   *
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if one is blocked.
+   */
+  checkPath(roots: readonly CID[], names: readonly string[]): void {
+    const { rules } = this.#parts
+    this.#path = { roots, names }
+    this.#revision = rules.revision
+    if (roots.length !== names.length + 1) return
+    for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
+  }
+
+  /** The length of a block if that is known without reading it. */
+  sizeOf(cid: CID): number | null {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest.length
+    return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
+  }
+
+  /** Gives everything back; safe to call more than once. */
+  release(): void {
+    this.#released = true
+    this.#held.release()
+    for (const held of this.#single.values()) held.release()
+    this.#single.clear()
+  }
+
+  /** What a block is read from, which may have changed since the last. */
+  async #heldFor(cid: CID): Promise<HeldContent> {
+    this.#parts.signal.throwIfAborted()
+    await this.#renew()
+    this.#checkAgain()
+    this.#parts.rules.checkBlocked(cid)
+    return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
+  }
+
+  /** What is taken down ends what is under way. */
+  #checkAgain(): void {
+    const { rules } = this.#parts
+    if (rules.revision === this.#revision) return
+    const { roots, names } = this.#path
+    for (const cid of roots) rules.checkBlocked(cid)
+    this.checkPath(roots, names)
+  }
+
+  /** A timelock ends what is under way, unless another record has taken over by then. */
+  async #renew(): Promise<void> {
+    if (this.#released) throw gone(this.root)
+    const { liveUntil } = this.#held
+    if (liveUntil === null || liveUntil > this.#parts.clock.now()) return
+    const next = await openFirst(this.root, this.#parts)
+    if (next === null) throw gone(this.root)
+    this.#held.release()
+    this.#held = next
+    if (this.#released) next.release()
+  }
+
+  #isSingle(cid: CID): boolean {
+    return this.root.multihash.code === HASH.identity && cid.multihash.code !== HASH.identity
+  }
+
+  async #holdSingle(cid: CID): Promise<HeldContent> {
+    const key = cid.toString()
+    const known = this.#single.get(key)
+    if (known !== undefined) return known
+    const held = await openFirst(cid, this.#parts)
+    if (held === null) throw gone(cid)
+    this.#single.set(key, held)
+    if (this.#released) held.release()
+    return held
+  }
+}
+
+async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {
+  for (const origin of origins) {
+    const held = await origin.open(root, signal)
+    if (held !== null) return held
+  }
+  return null
+}
+
+function gone(cid: CID): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `${cid} is not pinned on this node`)
+}
