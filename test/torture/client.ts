@@ -10,6 +10,9 @@ const AGENT = new Agent({ keepAlive: true })
 /** A server that does not answer within this has failed the test. */
 const PATIENCE_MS = 60_000
 
+/** A connection that was closed before an answer was whole. */
+export class BrokenOff extends Error {}
+
 /** Asks a server as the owner of the key. Fails if the connection breaks before the answer is whole. */
 export class Client {
   readonly #url: string
@@ -22,6 +25,10 @@ export class Client {
 
   ask(method: string, path: string, headers: Record<string, string> = {}, body?: Uint8Array): Promise<Answered> {
     return new Promise((resolve, reject) => {
+      const fail = (cause: NodeJS.ErrnoException): void => {
+        const isBroken = cause.code === 'ECONNRESET'
+        reject(isBroken ? new BrokenOff(`the answer to ${method} ${path} broke off`, { cause }) : cause)
+      }
       const sent = request(
         `${this.#url}${path}`,
         { method, agent: AGENT, timeout: PATIENCE_MS, headers: { 'x-api-key': this.#key, ...headers } },
@@ -29,12 +36,12 @@ export class Client {
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }))
-          response.on('error', reject)
-          response.on('close', () => reject(new Error('the answer was cut off')))
+          response.on('error', fail)
+          response.on('close', () => reject(new BrokenOff(`the answer to ${method} ${path} was cut off`)))
         },
       )
       sent.on('timeout', () => sent.destroy(new Error(`no answer to ${method} ${path}`)))
-      sent.on('error', reject)
+      sent.on('error', fail)
       sent.end(body)
     })
   }

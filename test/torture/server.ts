@@ -4,13 +4,17 @@
  */
 
 import { createServer } from '../../adapters/node-http/index.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
 import { createEngine } from '../../src/index.ts'
 import { failingFiles } from './failing-files.ts'
 
 const [dataDir = '', faults = 'none'] = process.argv.slice(2)
 const files = faults === 'none' ? null : failingFiles(Number(faults))
+const error = (fields: object, message: string): void => console.error(message, fields)
 const engine = await createEngine({
   dataDir,
+  // On a disk that works, whatever goes wrong is worth a word.
+  logger: files === null ? { ...silentLogger, error } : silentLogger,
   gc: { intervalSeconds: 1, graceSeconds: 0 },
   ...(files === null ? {} : { fileSystem: files.fileSystem }),
 })
