@@ -6,8 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-/** A backend of clusters by the package alone, which the tests try. */
+/** A backend of clusters and a catalogue by the package alone, which the tests try. */
 const BACKEND = 'test/clusters/memory-cluster.ts'
+const CATALOGUE = [
+  'memory-catalogue.ts',
+  'memory-access.ts',
+  'memory-content.ts',
+  'memory-placements.ts',
+  'memory-reconciliation.ts',
+]
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
 const NODE = process.execPath
 const BIN = join(ROOT, 'node_modules')
@@ -53,9 +60,16 @@ function emptyProject(): string {
   for (const file of ['plain.js', 'common.cjs', 'typed.ts', 'typed-fastify.ts']) {
     copyFileSync(join(CONSUMER, file), join(project, file))
   }
-  const backend = readFileSync(join(ROOT, BACKEND), 'utf8').replace("'../../src/index.ts'", "'holdfast'")
-  writeFileSync(join(project, 'typed-backend.ts'), backend)
+  writeFileSync(join(project, 'typed-backend.ts'), asOthersWrite(BACKEND))
+  for (const file of CATALOGUE) writeFileSync(join(project, file), asOthersWrite(`test/catalogue/${file}`))
   return project
+}
+
+function asOthersWrite(path: string): string {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  return text
+    .replace("'../../src/index.ts'", "'holdfast'")
+    .replace("'../../src/catalogue/index.ts'", "'holdfast/catalogue'")
 }
 
 /** Peers are left out: one of a dependency's is a whole mobile framework, which no server ever loads. */
@@ -78,7 +92,7 @@ function weigh(project: string): string {
 /** Types are checked without skipLibCheck and without the DOM: what the package names has to be sound by itself. */
 function checkTypes(project: string, file: string): void {
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
-  const lib = ['--lib', 'es2024,esnext.disposable']
+  const lib = ['--lib', 'es2024,esnext.disposable', '--allowImportingTsExtensions']
   step(`types of ${file}`, [join(BIN, 'typescript/bin/tsc'), ...options, ...lib, file], project)
 }
 
@@ -89,6 +103,7 @@ function use(project: string): void {
   if (!help.includes('serve')) throw new Error(`the command line does not explain itself: ${help}`)
   checkTypes(project, 'typed.ts')
   checkTypes(project, 'typed-backend.ts')
+  checkTypes(project, 'memory-catalogue.ts')
 }
 
 try {

@@ -27,6 +27,7 @@ export interface StatusChange {
   from: PinStatus
 }
 
+/** Who asks for content that is still to come, and what they may have. */
 export interface FetchRequest {
   record: NewRecord
   backendId: number
@@ -35,6 +36,7 @@ export interface FetchRequest {
   now: number
 }
 
+/** What has become of a request; without a fetch the content is here, or is not tried for any more. */
 export interface RequestedPin {
   record: RecordRow
   created: boolean

@@ -11,6 +11,7 @@ export type RecordProblem =
   /** It waits for content that is here. */
   | 'record-whole'
 
+/** A record with which something is wrong. */
 export interface RecordFinding {
   kind: RecordProblem
   record: string

@@ -82,6 +82,7 @@ export interface RecordFilter {
   now: number
 }
 
+/** What an account has. */
 export interface AccountUsage {
   /** Live records. */
   pins: number

@@ -11,6 +11,7 @@ export interface StatusReason {
   text: string
 }
 
+/** What programs tell reasons apart by. `INCOMPLETE`: it was imported in part, and the rest is fetched. */
 export type StatusCode = ErrorCode | 'INCOMPLETE'
 
 /**
@@ -25,7 +26,11 @@ const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
   failed: ['queued'],
 }
 
-/** @throws HoldfastError `INTERNAL_ERROR` if a record in state `from` can never come into state `to`. */
+/**
+ * Whether a record may go from one status to another.
+ *
+ * @throws HoldfastError `INTERNAL_ERROR` if a record in state `from` can never come into state `to`.
+ */
 export function checkTransition(from: PinStatus, to: PinStatus): void {
   if (!TRANSITIONS[from].includes(to)) throw new HoldfastError('INTERNAL_ERROR', `a ${from} pin cannot become ${to}`)
 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Account } from '../../src/catalogue/accounts.ts'
-import { EXPIRED_KEYS_KEPT, type NewKeyRow } from '../../src/catalogue/keys.ts'
-import type { Page, PageRequest } from '../../src/catalogue/page.ts'
-import { MOST_SESSIONS } from '../../src/catalogue/sessions.ts'
+import {
+  type Account,
+  EXPIRED_KEYS_KEPT,
+  MOST_SESSIONS,
+  type NewKeyRow,
+  type Page,
+  type PageRequest,
+} from '../../src/catalogue/index.ts'
 import type { AccessCatalogue } from './memory-access.ts'
 
 /** What every implementation of the access stores has to keep. Each rule gets an empty catalogue. */

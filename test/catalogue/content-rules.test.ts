@@ -7,21 +7,42 @@ import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { withTempDir } from '../support/temp-dir.ts'
-import { ACCOUNTS, contentRules } from './content-rules.ts'
-import { type ContentCatalogue, memoryContent } from './memory-content.ts'
+import { contentRules } from './content-rules.ts'
+import { ACCOUNTS, ELSEWHERE } from './content-support.ts'
+import { wrongCatalogues } from './content-wrong.ts'
+import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
+import { placementRules } from './placement-rules.ts'
+import { reconciliationRules } from './reconciliation-rules.ts'
+
+const rules = [...contentRules, ...placementRules, ...reconciliationRules]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
     const db = new Database(join(dir, 'holdfast.db'))
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
+    const holds = new Holds(db, roots)
     const account = db.prepare<[string, string]>(
       "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)",
     )
     for (const id of ACCOUNTS) account.run(id, `${id}@test`)
-    const content = sqliteContent(db, queue, { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) })
+    const unhold = db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
+    const surroundings: Surroundings = {
+      stage: (backendId, files = []) => {
+        const work = (): number => {
+          const id = roots.stage(backendId, 0)
+          for (const [position, file] of files.entries()) roots.addFile(id, position, file)
+          return id
+        }
+        return queue.run(work, { durable: false })
+      },
+      hold: (id, rootId) => queue.run(() => holds.hold(id, rootId, null), { durable: false }),
+      unhold: async id => void unhold.run(id),
+      lose: rootId => queue.run(() => roots.drop(rootId), { durable: false }),
+    }
+    const content = sqliteContent(db, queue, { roots, holds, blocks: new BlockTable(db) }, ELSEWHERE)
     try {
-      await run({ ...content, stage: backendId => queue.run(() => roots.stage(backendId, 0), { durable: false }) })
+      await run({ ...content, ...surroundings })
     } finally {
       await queue.settled()
       db.close()
@@ -29,160 +50,30 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promis
   })
 }
 
-describe('records and fetches in SQLite', () => {
-  test.each(contentRules)('$name', ({ run }) => withSqlite(run))
+describe('content in SQLite', () => {
+  test.each(rules)('$name', ({ run }) => withSqlite(run))
 })
 
-describe('records and fetches in memory', () => {
-  test.each(contentRules)('$name', ({ run }) => run(memoryContent()))
+describe('content in memory', () => {
+  test.each(rules)('$name', ({ run }) => run(memoryCatalogue(ELSEWHERE)))
 })
-
-type Broken = (right: ContentCatalogue) => Partial<Pick<ContentCatalogue, 'records' | 'fetches'>>
-
-/** Catalogues that are wrong in one thing each, and words of the rules that find it out. */
-const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
-  [
-    'says that it has committed and has not',
-    ({ records, stage }) => ({
-      records: {
-        ...records,
-        commit: async intents => {
-          const made = await records.commit(intents)
-          for (const { record, created } of made) if (created) await records.discard(record.id)
-          await stage(0)
-          return made
-        },
-      },
-    }),
-    [/^a committed record/, /^a removal takes all/],
-  ],
-  [
-    'commits one record after the other',
-    ({ records }) => ({
-      records: {
-        ...records,
-        commit: async intents => {
-          const made = []
-          for (const intent of intents) made.push(...(await records.commit([intent])))
-          return made
-        },
-      },
-    }),
-    [/^of records that are committed together/],
-  ],
-  [
-    'makes another record of the same request',
-    ({ records }) => ({
-      records: {
-        ...records,
-        commit: intents =>
-          records.commit(intents.map(one => ({ ...one, record: { ...one.record, originalName: one.record.id } }))),
-      },
-    }),
-    [/^a committed record/, /^content that comes otherwise/],
-  ],
-  [
-    'forgets the rest of a long removal',
-    ({ records }) => ({
-      records: {
-        ...records,
-        remove: async request => {
-          const rows = await records.ofDag({ ...request, limit: 50 })
-          for (const { id } of rows) await records.discard(id)
-          return rows
-        },
-      },
-    }),
-    [/^a removal takes all/],
-  ],
-  [
-    'removes in every cluster',
-    ({ records }) => ({
-      records: { ...records, remove: request => records.remove({ ...request, clusterId: null }) },
-    }),
-    [/^a removal takes all/],
-  ],
-  [
-    'answers a removal twice',
-    ({ records }) => {
-      let last: Awaited<ReturnType<typeof records.remove>> = []
-      const remove: typeof records.remove = async request => {
-        const rows = await records.remove(request)
-        last = rows.length > 0 ? rows : last
-        return last
-      }
-      return { records: { ...records, remove } }
-    },
-    [/^a removal takes all/],
-  ],
-  [
-    'shows what has expired until it is removed',
-    ({ records }) => ({
-      records: { ...records, page: (filter, ...rest) => records.page({ ...filter, now: 0 }, ...rest) },
-    }),
-    [/^what has expired/],
-  ],
-  [
-    'delivers and delivers again',
-    ({ fetches }) => {
-      let last: Awaited<ReturnType<typeof fetches.deliver>> | null = null
-      const deliver: typeof fetches.deliver = async (...request) => {
-        const made = await fetches.deliver(...request)
-        last = made.changes.length > 0 || last === null ? made : last
-        return last
-      }
-      return { fetches: { ...fetches, deliver } }
-    },
-    [/^records of one content wait/],
-  ],
-  [
-    'delivers whatever the limits are',
-    ({ fetches }) => ({
-      fetches: {
-        ...fetches,
-        deliver: (id, limits, now) => {
-          const none = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-          return fetches.deliver(id, new Map([...limits.keys()].map(account => [account, none])), now)
-        },
-      },
-    }),
-    [/^who cannot have content/],
-  ],
-  [
-    'gives a fetch up that somebody waits for',
-    ({ fetches }) => ({ fetches: { ...fetches, dropIfUnneeded: async () => true } }),
-    [/^a fetch goes with the last/],
-  ],
-  [
-    'forgets when to try again',
-    ({ fetches }) => ({
-      fetches: { ...fetches, fail: (id, failure, now) => fetches.fail(id, { ...failure, retryAt: null }, now) },
-    }),
-    [/^an attempt that fails/],
-  ],
-  [
-    'tells of a failure without its code',
-    ({ fetches }) => ({
-      fetches: {
-        ...fetches,
-        fail: (id, failure, now) =>
-          fetches.fail(id, { ...failure, reason: { code: null, text: failure.reason.text } }, now),
-      },
-    }),
-    [/^an attempt that fails/],
-  ],
-]
 
 describe('the rules find out a catalogue that', () => {
-  test.each(wrong)('%s', async (_, broken, rules) => {
+  const found = new Set<string>()
+  test.each(wrongCatalogues)('%s', async (_, broken, expected) => {
     const failed: string[] = []
-    for (const { name, run } of contentRules) {
-      const right = memoryContent()
+    for (const { name, run } of rules) {
+      const right = memoryCatalogue(ELSEWHERE)
       await run({ ...right, ...broken(right) }).catch(() => failed.push(name))
     }
-    for (const rule of rules) {
+    for (const rule of expected) {
       const isFound = failed.some(name => rule.test(name))
       expect(isFound, `${rule} in ${failed.join('; ')}`).toBe(true)
+      for (const name of failed) if (rule.test(name)) found.add(name)
     }
+  })
+
+  test('is wrong in each of them', () => {
+    expect(rules.map(({ name }) => name).filter(name => !found.has(name))).toEqual([])
   })
 })

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
-import { OVER_QUOTA } from '../../src/catalogue/fetches.ts'
-import type { CommitIntent, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
-import type { HoldfastError } from '../../src/domain/errors.ts'
-import type { ContentCatalogue } from './memory-content.ts'
-
-/** What every catalogue of records and fetches has to keep. Each rule gets an empty one, with {@link ACCOUNTS}. */
-export interface ContentRule {
-  name: string
-  run(catalogue: ContentCatalogue): Promise<void>
-}
-
-export const ACCOUNTS = ['one', 'two'] as const
-
-const NOW = 1_000
-const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-const SIZES = { contentSize: 10, dagSize: 20, blocks: 1, charge: 512, fileCount: 0 }
-const DAG = dagOf('a')
-const everywhere = { clusterId: null, now: NOW, limit: 100 }
+import { OVER_QUOTA, type RecordRow } from '../../src/catalogue/index.ts'
+import {
+  type ContentRule,
+  commit,
+  DAG,
+  dagOf,
+  deliver,
+  everywhere,
+  ids,
+  isCode,
+  listOf,
+  NO_LIMITS,
+  NOW,
+  plain,
+  record,
+  request,
+  SIZES,
+} from './content-support.ts'
 
 export const contentRules: readonly ContentRule[] = [
   {
@@ -241,56 +241,3 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
 ]
-
-function dagOf(name: string) {
-  return { codec: 0x55, multihash: new Uint8Array(Buffer.concat([Buffer.from([0x12, 0x20]), Buffer.alloc(32, name)])) }
-}
-
-function record(id: string, more: Partial<NewRecord> & { dag?: typeof DAG } = {}): NewRecord {
-  const { dag = DAG, ...fields } = more
-  return {
-    ...{ id, accountId: 'one', clusterId: 'near', cid: 'cid', ...dag, type: 'file', status: 'pinned', statusAt: NOW },
-    ...{ statusCode: null, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
-    ...{ expiresAt: null, createdAt: NOW, ...fields },
-  }
-}
-
-async function commit({ records, stage }: ContentCatalogue, made: NewRecord[], limits: Partial<PinLimits> = {}) {
-  const intents: CommitIntent[] = []
-  for (const one of made) {
-    const { codec, multihash } = one
-    const dag = { codec, multihash, ...SIZES }
-    const stagedRootId = await stage(0)
-    const told = { record: one, backendId: 0, limits: { ...NO_LIMITS, ...limits }, now: NOW }
-    intents.push({ kind: 'whole', ...told, stagedRootId, dag })
-  }
-  return records.commit(intents)
-}
-
-function request({ fetches }: ContentCatalogue, made: NewRecord, limits: PinLimits = NO_LIMITS) {
-  return fetches.request({ record: { ...made, status: 'queued' }, backendId: 0, origins: [], limits, now: NOW })
-}
-
-function deliver({ fetches }: ContentCatalogue, fetchId: number) {
-  return fetches.deliver(fetchId, new Map(ACCOUNTS.map(id => [id, NO_LIMITS])), NOW)
-}
-
-function listOf(accountId: string) {
-  return { accountId, multihash: null, hasExpiration: false, now: NOW }
-}
-
-function ids(rows: readonly RecordRow[]): string[] {
-  return rows.map(({ id }) => id)
-}
-
-/** By its values alone: buffers and rows of a database are of classes of their own. */
-function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return new Uint8Array(value)
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]))
-}
-
-function isCode(code: string): (error: unknown) => boolean {
-  return error => (error as HoldfastError).code === code
-}

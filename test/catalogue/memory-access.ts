@@ -1,15 +1,22 @@
-import type { Account, AccountChanges, AccountStore } from '../../src/catalogue/accounts.ts'
-import type { Catalogue } from '../../src/catalogue/catalogue.ts'
 import {
+  type Account,
+  type AccountChanges,
+  type AccountStore,
+  type Catalogue,
+  type ClearSecret,
   EXPIRED_KEYS_KEPT,
   type KeyRefusal,
   type KeyRow,
   type KeyStore,
+  MOST_SESSIONS,
   type NewKeyRow,
-} from '../../src/catalogue/keys.ts'
-import type { Page, PageRequest } from '../../src/catalogue/page.ts'
-import type { ClearSecret, SecondFactorRow, SecondFactorStore } from '../../src/catalogue/second-factors.ts'
-import { MOST_SESSIONS, type Session, type SessionStore } from '../../src/catalogue/sessions.ts'
+  type Page,
+  type PageRequest,
+  type SecondFactorRow,
+  type SecondFactorStore,
+  type Session,
+  type SessionStore,
+} from '../../src/catalogue/index.ts'
 
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
 

@@ -1,26 +1,41 @@
-import { type Fetches, type FetchRow, OVER_QUOTA, type StatusChange } from '../../src/catalogue/fetches.ts'
-import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow, Records } from '../../src/catalogue/records.ts'
-import type { DagIdentity } from '../../src/domain/cid.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
-import { checkTransition, type PinStatus, type StatusReason } from '../../src/domain/pin-status.ts'
-import type { WholeDag } from '../../src/ledger/whole-dag.ts'
+import {
+  type CommitIntent,
+  type Committed,
+  checkTransition,
+  type DagIdentity,
+  type Fetches,
+  type FetchRow,
+  type NewRecord,
+  OVER_QUOTA,
+  type PinLimits,
+  type PinStatus,
+  type PlacementRow,
+  type RecordRow,
+  type Records,
+  type StatusChange,
+  type StatusReason,
+  type WholeDag,
+} from '../../src/catalogue/index.ts'
+import { HoldfastError } from '../../src/index.ts'
 
-/** The part of the catalogue that the rules of content are about, and what they need of the ledger. */
-export interface ContentCatalogue {
-  records: Records
-  fetches: Fetches
-  /** Starts a staged root. Returns its id. */
-  stage(backendId: number): Promise<number>
-}
+/** A complete root of the ledger, as far as a catalogue needs it. */
+export type Root = WholeDag & { id: number; backendId: number }
 
-type Root = WholeDag & { id: number; backendId: number }
-
-/** Records and fetches in memory: as small as the ports allow, with a list looked through for each question. */
-class MemoryContent {
+/** Records, what they wait for and what they hold, in memory: lists that are looked through for each question. */
+export class MemoryContent {
   rows = new Map<string, RecordRow>()
   waiting = new Map<number, FetchRow & { isRunning: boolean }>()
   roots = new Map<number, Root>()
+  /** Root ids by the id of the hold. */
+  holds = new Map<string, number>()
+  placements = new Map<number, PlacementRow>()
   made = 0
+  /** The backends that have to be told what to keep. */
+  readonly elsewhere: ReadonlySet<number>
+
+  constructor(elsewhere: ReadonlySet<number>) {
+    this.elsewhere = elsewhere
+  }
 
   live(now: number, isWanted: (row: RecordRow) => boolean): RecordRow[] {
     return this.newest([...this.rows.values()].filter(row => isLive(row, now) && isWanted(row)))
@@ -79,7 +94,9 @@ class MemoryContent {
 
   fulfil(row: RecordRow, root: Root, now: number): RecordRow {
     const { contentSize: size, dagSize, charge } = root
-    const told = { status: 'pinned' as const, statusAt: now, statusCode: null, statusReason: null }
+    const status = this.statusIn(root.backendId, row, now)
+    const told = { status, statusAt: now, statusCode: null, statusReason: null }
+    this.holds.set(row.id, root.id)
     return this.write({ ...row, ...told, rootId: root.id, fetchId: null, size, dagSize, charge })
   }
 
@@ -102,7 +119,44 @@ class MemoryContent {
   dropIfUnneeded(fetchId: number): boolean {
     if (this.waitersOf(fetchId).length > 0) return false
     this.waiting.delete(fetchId)
+    this.release(fetchHold(fetchId))
     return true
+  }
+
+  /** Lets go of a hold, and with its last one of a root. */
+  release(hold: string): void {
+    const rootId = this.holds.get(hold)
+    this.holds.delete(hold)
+    if (rootId !== undefined && ![...this.holds.values()].includes(rootId)) this.drop(rootId)
+  }
+
+  drop(rootId: number): void {
+    const root = this.roots.get(rootId)
+    this.roots.delete(rootId)
+    const row = root && this.placementOf(root.backendId, root)
+    if (row?.isWanted !== true) return
+    const generation = row.generation + 1
+    this.placements.set(row.id, { ...row, isWanted: false, isPlaced: false, generation, attempts: 0, dueAt: 0 })
+  }
+
+  placementOf(backendId: number, dag: DagIdentity): PlacementRow | undefined {
+    return [...this.placements.values()].find(row => row.backendId === backendId && keyOf(row) === keyOf(dag))
+  }
+
+  /** Has a backend elsewhere keep a DAG. What it is known to have is `pinned`. */
+  statusIn(backendId: number, { codec, multihash, accountId }: NewRecord, now: number): 'pinned' | 'pinning' {
+    if (!this.elsewhere.has(backendId)) return 'pinned'
+    const known = this.placementOf(backendId, { codec, multihash })
+    const anew = { accountId, isWanted: true, isPlaced: false, attempts: 0, lastError: null }
+    if (known === undefined) {
+      const id = ++this.made
+      const row = { ...{ id, backendId, codec, multihash, generation: 1, dueAt: now, unpinUntil: 0 }, ...anew }
+      this.placements.set(id, row)
+    } else if (!known.isWanted) {
+      const dueAt = Math.max(now, known.unpinUntil)
+      this.placements.set(known.id, { ...known, ...anew, generation: known.generation + 1, dueAt })
+    }
+    return known?.isPlaced === true ? 'pinned' : 'pinning'
   }
 
   commit(intent: CommitIntent): Committed {
@@ -124,7 +178,9 @@ class MemoryContent {
     const root = this.completed(backendId, intent.stagedRootId, intent.dag)
     if (existing !== undefined) return { record: this.fulfil(existing, root, now), created: false, waited: existing }
     const { dagSize, charge } = root
-    const row = { ...record, status: 'pinned' as const, rootId: root.id, dagSize, charge, fetchId: null }
+    const status = this.statusIn(backendId, record, now)
+    const row = { ...record, status, rootId: root.id, dagSize, charge, fetchId: null }
+    this.holds.set(record.id, root.id)
     return { record: this.write(row), created: true, waited: null }
   }
 
@@ -140,20 +196,17 @@ class MemoryContent {
       ...{ blocks: 0, bytes: 0, charge: 0 },
     }
     this.waiting.set(fetch.id, fetch)
+    this.holds.set(fetchHold(fetch.id), rootId)
     return fetch
   }
 }
 
-export function memoryContent(): ContentCatalogue {
-  const all = new MemoryContent()
-  return { records: recordsOf(all), fetches: fetchesOf(all), stage: async () => ++all.made }
-}
-
-function recordsOf(all: MemoryContent): Records {
+export function memoryRecords(all: MemoryContent): Records {
   const taken = (rows: RecordRow[]): RecordRow[] => {
-    for (const { id } of rows) all.rows.delete(id)
-    const needed = new Set([...all.rows.values()].map(({ rootId }) => rootId))
-    for (const id of all.roots.keys()) if (!needed.has(id)) all.roots.delete(id)
+    for (const { id } of rows) {
+      all.rows.delete(id)
+      all.release(id)
+    }
     return rows
   }
   const ofDag: Records['ofDag'] = async ({ accountId, dag, clusterId, now, limit }) =>
@@ -164,11 +217,13 @@ function recordsOf(all: MemoryContent): Records {
   return {
     ofDag,
     async commit(intents) {
-      const before = { rows: new Map(all.rows), waiting: new Map(all.waiting), roots: new Map(all.roots) }
+      const { rows, waiting, roots, holds, placements } = all
+      const before = { rows: new Map(rows), waiting: new Map(waiting), roots: new Map(roots) }
+      const beside = { holds: new Map(holds), placements: new Map(placements) }
       try {
         return intents.map(intent => all.commit(intent))
       } catch (error) {
-        throw Object.assign(all, before) && error
+        throw Object.assign(all, before, beside) && error
       }
     },
     remove: async request => taken(await ofDag({ ...request, limit: Number.POSITIVE_INFINITY })),
@@ -198,7 +253,7 @@ function recordsOf(all: MemoryContent): Records {
         now,
         row =>
           row.accountId === accountId &&
-          (multihash === null || Buffer.compare(row.multihash, multihash) === 0) &&
+          (multihash === null || hex(row.multihash) === hex(multihash)) &&
           (!hasExpiration || row.expiresAt !== null),
       )
       return { rows: rows.slice(offset, offset + limit), total: rows.length }
@@ -210,7 +265,7 @@ function recordsOf(all: MemoryContent): Records {
   }
 }
 
-function fetchesOf(all: MemoryContent): Fetches {
+export function memoryFetches(all: MemoryContent): Fetches {
   const told = (fetch: FetchRow | undefined): FetchRow | undefined => (fetch === undefined ? undefined : { ...fetch })
   return {
     async request({ record, backendId, origins, limits, now }) {
@@ -268,6 +323,7 @@ function fetchesOf(all: MemoryContent): Fetches {
       if (fetch === undefined || fetch.isWhole) return
       const root = all.completed(fetch.backendId, fetch.rootId, dag)
       Object.assign(fetch, { rootId: root.id, isWhole: true })
+      all.holds.set(fetchHold(id), root.id)
     },
     async deliver(id, limits, now) {
       const fetch = all.waiting.get(id)
@@ -321,10 +377,19 @@ function fetchesOf(all: MemoryContent): Fetches {
   }
 }
 
+/** By what a fetch holds what it has brought. */
+export function fetchHold(fetchId: number): string {
+  return `fetch ${fetchId}`
+}
+
 function isLive({ expiresAt }: NewRecord, now: number): boolean {
   return expiresAt === null || expiresAt > now
 }
 
-function keyOf({ codec, multihash }: DagIdentity): string {
-  return `${codec} ${Buffer.from(multihash).toString('hex')}`
+export function keyOf({ codec, multihash }: DagIdentity): string {
+  return `${codec} ${hex(multihash)}`
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
 }

@@ -98,6 +98,7 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
 ]
 
 describe('the rules find out a backend that', () => {
+  const found = new Set<string>()
   test.each(wrong)('%s', async (_, broken, rules) => {
     const failed: string[] = []
     for (const { name, run } of backendRules) {
@@ -106,6 +107,11 @@ describe('the rules find out a backend that', () => {
     for (const rule of rules) {
       const isFound = failed.some(name => rule.test(name))
       expect(isFound, `${rule} in ${failed.join('; ')}`).toBe(true)
+      for (const name of failed) if (rule.test(name)) found.add(name)
     }
+  })
+
+  test('is wrong in each of them', () => {
+    expect(backendRules.map(({ name }) => name).filter(name => !found.has(name))).toEqual([])
   })
 })

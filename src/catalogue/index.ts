@@ -1,0 +1,30 @@
+/** What a catalogue is, for those who write one: who wants what, as a port of commands with data in and data out. */
+
+export type { DagIdentity } from '../domain/cid.ts'
+export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
+export { checkTransition } from '../domain/pin-status.ts'
+export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
+export type { Account, AccountChanges, AccountStore } from './accounts.ts'
+export type { Catalogue } from './catalogue.ts'
+export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from './fetches.ts'
+export { OVER_QUOTA } from './fetches.ts'
+export type { Files, ListedContent, ListedFile } from './files.ts'
+export type { KeyRefusal, KeyRow, KeyStore, NewKeyRow } from './keys.ts'
+export { EXPIRED_KEYS_KEPT } from './keys.ts'
+export type { Page, PageRequest } from './page.ts'
+export type { PlacementKey, PlacementRow, Placements } from './placements.ts'
+export type { Reconciliation, RecordFinding, RecordProblem } from './reconciliation.ts'
+export type {
+  AccountUsage,
+  Brought,
+  CommitIntent,
+  Committed,
+  NewRecord,
+  PinLimits,
+  RecordFilter,
+  RecordRow,
+  Records,
+} from './records.ts'
+export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-factors.ts'
+export type { Session, SessionStore } from './sessions.ts'
+export { MOST_SESSIONS } from './sessions.ts'

@@ -1,0 +1,63 @@
+import type { PlacementKey, PlacementRow, Placements } from '../../src/catalogue/index.ts'
+import type { MemoryContent } from './memory-content.ts'
+
+/** Records that one step changes. */
+const STEP = 50
+
+export function memoryPlacements(all: MemoryContent): Placements {
+  const current = ({ id, generation }: PlacementKey): PlacementRow | undefined => {
+    const row = all.placements.get(id)
+    return row?.generation === generation ? row : undefined
+  }
+  const write = (row: PlacementRow, changes: Partial<PlacementRow>): PlacementRow => {
+    const written = { ...row, ...changes }
+    all.placements.set(row.id, written)
+    return written
+  }
+  const open = (backendId: number): Array<PlacementRow & { dueAt: number }> =>
+    [...all.placements.values()].flatMap(row =>
+      row.backendId === backendId && row.dueAt !== null ? { ...row, dueAt: row.dueAt } : [],
+    )
+  return {
+    find: async (backendId, dag) => all.placementOf(backendId, dag),
+    async due({ backendId, now, after, accounts, each }) {
+      const rows = open(backendId).toSorted((a, b) => a.dueAt - b.dueAt)
+      const names = [...new Set(rows.map(({ accountId }) => accountId))].filter(name => name > after).sort()
+      const asked = names.slice(0, accounts)
+      const dueOf = (name: string): PlacementRow[] =>
+        rows.filter(({ accountId, dueAt }) => accountId === name && dueAt <= now).slice(0, each)
+      return { placements: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
+    },
+    nextDue: async backendId =>
+      open(backendId).reduce<number | null>((at, { dueAt }) => Math.min(at ?? dueAt, dueAt), null),
+    async begin(key) {
+      const row = current(key)
+      return row && write(row, { attempts: row.attempts + 1 })
+    },
+    async beginUnpin(key, until) {
+      const row = current(key)
+      if (row === undefined || row.isWanted) return false
+      write(row, { unpinUntil: until })
+      return true
+    },
+    async placed(key, now) {
+      const row = current(key)
+      const root = row?.isWanted === true ? all.rootOf(row.backendId, row) : undefined
+      if (row === undefined || root === undefined) return { changes: [], isDone: true }
+      write(row, { isPlaced: true, dueAt: null, lastError: null })
+      const waiting = [...all.rows.values()].filter(({ rootId, status }) => rootId === root.id && status === 'pinning')
+      const changes = waiting.slice(0, STEP).map(record => all.change(record, 'pinned', now, null))
+      return { changes, isDone: waiting.length < STEP }
+    },
+    async released(key, now) {
+      const row = all.placements.get(key.id)
+      if (row === undefined) return
+      if (!row.isWanted && row.generation === key.generation) all.placements.delete(row.id)
+      else if (!row.isPlaced) write(row, { unpinUntil: 0, dueAt: now })
+    },
+    async retry(key, { at, reason }) {
+      const row = current(key)
+      if (row !== undefined) write(row, { dueAt: at, lastError: reason })
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import type { PlacementRow, Placements } from '../../src/catalogue/index.ts'
+import { AWAY, type ContentRule, commit, DAG, dagOf, ids, NOW, plain, record } from './content-support.ts'
+import type { ContentCatalogue } from './memory-catalogue.ts'
+
+const there = { backendId: AWAY }
+const away = { clusterId: 'away' }
+
+/** What every catalogue has to keep of content that backends elsewhere are to be told of. */
+export const placementRules: readonly ContentRule[] = [
+  {
+    name: 'what is committed elsewhere is due there, and pinned once, when it has been seen',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, away))
+      const [first] = await commit(catalogue, all, there)
+      assert.equal(first?.record.status, 'pinning')
+      assert.equal((await records.usage('one', NOW)).storedBytes, 512)
+      const row = await rowOf(catalogue)
+      assert.deepEqual([row.isWanted, row.isPlaced, row.accountId, row.dueAt], [true, false, 'one', NOW])
+      assert.deepEqual(await due(placements, {}), [row.id])
+      assert.equal(await placements.nextDue(AWAY), NOW)
+      assert.equal((await placements.begin(row))?.attempts, 1)
+      const told: string[] = []
+      for (let isDone = false; !isDone; ) {
+        const step = await placements.placed(row, NOW)
+        told.push(...step.changes.map(({ record: { id, status }, from }) => `${id} ${from} ${status}`))
+        isDone = step.isDone
+      }
+      assert.deepEqual(
+        told.toSorted(),
+        all.map(({ id }) => `${id} pinning pinned`),
+      )
+      assert.deepEqual(await placements.placed(row, NOW), { changes: [], isDone: true })
+      assert.equal(await placements.nextDue(AWAY), null)
+      const [late] = await commit(catalogue, [record('late', away)], there)
+      assert.equal(late?.record.status, 'pinned')
+    },
+  },
+  {
+    name: 'what the last record lets go of is let go of there, and only then',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      await commit(catalogue, [record('r1', away), record('r2', { ...away, accountId: 'two' })], there)
+      await commit(catalogue, [record('end', { ...away, dag: dagOf('b'), expiresAt: NOW + 1 })], there)
+      const before = await rowOf(catalogue)
+      await placed(placements, before)
+      await records.remove({ accountId: 'one', dag: DAG, clusterId: null, now: NOW })
+      assert.deepEqual([(await rowOf(catalogue)).isWanted, await placements.beginUnpin(before, NOW)], [true, false])
+      await records.discard('r2')
+      const row = await rowOf(catalogue)
+      assert.deepEqual([row.isWanted, row.isPlaced, row.generation > before.generation], [false, false, true])
+      assert.deepEqual(ids(await records.expire(NOW + 1, 10)), ['end'])
+      assert.equal((await rowOf(catalogue, dagOf('b'))).isWanted, false)
+      assert.equal((await due(placements, {})).length, 2)
+      assert.equal(await placements.beginUnpin(row, NOW + 9), true)
+      await placements.released(row, NOW)
+      assert.equal(await placements.find(AWAY, DAG), undefined)
+    },
+  },
+  {
+    name: 'a job of an earlier generation changes nothing',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      await commit(catalogue, [record('r1', away)], there)
+      const old = await rowOf(catalogue)
+      await records.discard('r1')
+      const between = await rowOf(catalogue)
+      await commit(catalogue, [record('r2', away)], there)
+      const row = await rowOf(catalogue)
+      assert.deepEqual([old.id, between.id], [row.id, row.id])
+      for (const key of [old, between]) {
+        assert.equal(await placements.begin(key), undefined)
+        assert.equal(await placements.beginUnpin(key, NOW + 9), false)
+        assert.deepEqual(await placements.placed(key, NOW), { changes: [], isDone: true })
+        await placements.retry(key, { at: NOW + 99, reason: 'late' })
+      }
+      assert.deepEqual(plain(await rowOf(catalogue)), plain(row))
+      assert.equal((await records.get('r2'))?.status, 'pinning')
+    },
+  },
+  {
+    name: 'what is needed again waits until no request to let go can arrive',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      await commit(catalogue, [record('r1', away)], there)
+      await placed(placements, await rowOf(catalogue))
+      await records.discard('r1')
+      const late = await rowOf(catalogue)
+      assert.equal(await placements.beginUnpin(late, NOW + 60), true)
+      const [made] = await commit(catalogue, [record('r2', away)], there)
+      assert.equal(made?.record.status, 'pinning')
+      const row = await rowOf(catalogue)
+      assert.deepEqual([row.unpinUntil, row.dueAt], [NOW + 60, NOW + 60])
+      await placements.released(late, NOW + 5)
+      const ended = await rowOf(catalogue)
+      assert.deepEqual([ended.isWanted, ended.unpinUntil, ended.dueAt], [true, 0, NOW + 5])
+    },
+  },
+  {
+    name: 'an attempt that failed is due when it is to be repeated, and its records wait',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      await commit(catalogue, [record('r1', away)], there)
+      const row = await rowOf(catalogue)
+      await placements.begin(row)
+      await placements.retry(row, { at: NOW + 50, reason: 'UNAVAILABLE: gone' })
+      assert.deepEqual([await due(placements, {}), await placements.nextDue(AWAY)], [[], NOW + 50])
+      assert.deepEqual(await due(placements, { now: NOW + 50 }), [row.id])
+      const { attempts, lastError } = await rowOf(catalogue)
+      assert.deepEqual([attempts, lastError], [1, 'UNAVAILABLE: gone'])
+      assert.equal((await records.get('r1'))?.status, 'pinning')
+    },
+  },
+  {
+    name: 'jobs are looked for by account in turn, and each backend for itself',
+    async run(catalogue) {
+      const { placements } = catalogue
+      const names = ['b', 'c', 'd']
+      await commit(
+        catalogue,
+        names.map(name => record(name, { ...away, dag: dagOf(name) })),
+        there,
+      )
+      await commit(catalogue, [record('theirs', { ...away, accountId: 'two', dag: dagOf('e') })], there)
+      await commit(catalogue, [record('other', { clusterId: 'other', dag: dagOf('f') })], { backendId: 2 })
+      const theirs = await rowOf(catalogue, dagOf('e'))
+      const first = await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 1, each: 2 })
+      assert.deepEqual([first.placements.map(({ accountId }) => accountId), first.last], [['one', 'one'], 'one'])
+      const { placements: next } = await placements.due({
+        backendId: AWAY,
+        now: NOW,
+        after: 'one',
+        accounts: 1,
+        each: 2,
+      })
+      assert.deepEqual(
+        next.map(({ id }) => id),
+        [theirs.id],
+      )
+      const all = await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })
+      assert.deepEqual([all.placements.length, all.last], [4, null])
+    },
+  },
+]
+
+async function rowOf({ placements }: ContentCatalogue, dag = DAG): Promise<PlacementRow> {
+  const row = await placements.find(AWAY, dag)
+  assert.ok(row !== undefined)
+  return row
+}
+
+async function due(placements: Placements, { now = NOW }: { now?: number }): Promise<number[]> {
+  const found = await placements.due({ backendId: AWAY, now, after: '', accounts: 9, each: 9 })
+  return found.placements.map(({ id }) => id)
+}
+
+async function placed(placements: Placements, row: PlacementRow): Promise<void> {
+  await placements.begin(row)
+  assert.equal((await placements.placed(row, NOW)).isDone, true)
+}

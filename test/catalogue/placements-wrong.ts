@@ -1,0 +1,99 @@
+import type { Broken } from './content-wrong.ts'
+
+/** Those that are wrong in one thing each, and words of the rules that find it out. */
+export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
+  [
+    'says pinned before anything has been seen',
+    ({ records }) => ({
+      records: {
+        ...records,
+        commit: async intents =>
+          (await records.commit(intents)).map(made => ({
+            ...made,
+            record: { ...made.record, status: 'pinned' as const },
+          })),
+      },
+    }),
+    [/^what is committed elsewhere/, /^what is needed again/],
+  ],
+  [
+    'tells of pinned records twice',
+    ({ placements }) => {
+      let last: Awaited<ReturnType<typeof placements.placed>> | null = null
+      const placed: typeof placements.placed = async (...request) => {
+        const step = await placements.placed(...request)
+        last = step.changes.length > 0 || last === null ? step : { ...last, isDone: true }
+        return last
+      }
+      return { placements: { ...placements, placed } }
+    },
+    [/^what is committed elsewhere/],
+  ],
+  [
+    'forgets what is to be let go of',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        find: async (...request) => {
+          const row = await placements.find(...request)
+          return row?.isWanted === true ? row : undefined
+        },
+        due: async query => {
+          const { placements: rows, last } = await placements.due(query)
+          return { placements: rows.filter(({ isWanted }) => isWanted), last }
+        },
+      },
+    }),
+    [/^what the last record lets go of/],
+  ],
+  [
+    'lets go whoever needs it',
+    ({ placements }) => ({ placements: { ...placements, beginUnpin: async () => true } }),
+    [/^what the last record lets go of/, /^a job of an earlier generation/],
+  ],
+  [
+    'takes a late job for that of now',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        retry: async (key, retry) => {
+          const query = { backendId: 1, now: Number.POSITIVE_INFINITY, after: '', accounts: 9, each: 9 }
+          const row = (await placements.due(query)).placements.find(({ id }) => id === key.id)
+          return placements.retry(row ?? key, retry)
+        },
+      },
+    }),
+    [/^a job of an earlier generation/],
+  ],
+  [
+    'forgets until when a request to let go may arrive',
+    ({ placements }) => ({ placements: { ...placements, beginUnpin: key => placements.beginUnpin(key, 0) } }),
+    [/^what is needed again/],
+  ],
+  [
+    'repeats at once',
+    ({ placements }) => ({
+      placements: { ...placements, retry: (key, { reason }) => placements.retry(key, { at: 0, reason }) },
+    }),
+    [/^an attempt that failed/],
+  ],
+  [
+    'begins with the first account again',
+    ({ placements }) => ({ placements: { ...placements, due: query => placements.due({ ...query, after: '' }) } }),
+    [/^jobs are looked for/],
+  ],
+  [
+    'tells one backend what is another’s',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        due: async query => {
+          const own = await placements.due(query)
+          const other = await placements.due({ ...query, backendId: 2 })
+          return { placements: [...own.placements, ...other.placements], last: own.last }
+        },
+      },
+    }),
+    [/^jobs are looked for/],
+  ],
+]

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import type { RecordRow } from '../../src/catalogue/index.ts'
+import { type ContentRule, commit, DAG, dagOf, deliver, NOW, record, request, SIZES } from './content-support.ts'
+import type { ContentCatalogue } from './memory-catalogue.ts'
+
+const HOMES: ReadonlyMap<string, number> = new Map([['near', 0]])
+const step = { after: '', limit: 100, homes: HOMES, now: NOW }
+
+/** What every catalogue has to find and mend, and which files it lists. */
+export const reconciliationRules: readonly ContentRule[] = [
+  {
+    name: 'holds that nobody wants are let go of, and nobody else’s',
+    async run(catalogue) {
+      const { reconciliation } = catalogue
+      const rootId = await committed(catalogue, idOf('1'))
+      const fetching = await request(catalogue, record(idOf('2'), { dag: dagOf('b') }))
+      assert.notEqual(fetching.fetchId, null)
+      await catalogue.hold(idOf('3'), rootId)
+      await catalogue.hold('of the host program', rootId)
+      const looked = await reconciliation.holds({ after: '', limit: 100, mend: false })
+      assert.deepEqual([looked.unwanted, looked.seen], [[idOf('3')], 4])
+      assert.deepEqual((await reconciliation.holds({ after: '', limit: 100, mend: true })).unwanted, [idOf('3')])
+      const again = await reconciliation.holds({ after: '', limit: 100, mend: true })
+      assert.deepEqual([again.unwanted, again.seen], [[], 3])
+      const first = await reconciliation.holds({ after: '', limit: 1, mend: false })
+      const rest = await reconciliation.holds({ after: first.last ?? '', limit: 100, mend: false })
+      assert.deepEqual([first.seen, rest.seen], [1, 2])
+    },
+  },
+  {
+    name: 'roots that nothing holds are given up, and only these',
+    async run(catalogue) {
+      const { reconciliation } = catalogue
+      await committed(catalogue, idOf('1'))
+      await committed(catalogue, idOf('2'), dagOf('b'))
+      await catalogue.unhold(idOf('1'))
+      const { unwanted, seen } = await reconciliation.roots({ after: 0, limit: 100, mend: true })
+      assert.deepEqual([unwanted.length, seen], [1, 2])
+      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: false })).seen, 1)
+    },
+  },
+  {
+    name: 'records that nothing keeps are held again, and those whose content is lost wait for it',
+    async run(catalogue) {
+      const { reconciliation, records, fetches } = catalogue
+      await committed(catalogue, idOf('1'))
+      const lost = await committed(catalogue, idOf('2'), dagOf('b'))
+      await committed(catalogue, idOf('3'), dagOf('c'), 'elsewhere')
+      await catalogue.unhold(idOf('1'))
+      await catalogue.unhold(idOf('2'))
+      await catalogue.lose(lost)
+      const kinds = [
+        [idOf('1'), 'record-unheld'],
+        [idOf('2'), 'record-lost'],
+      ]
+      const looked = await reconciliation.records({ ...step, mend: false })
+      assert.deepEqual([looked.seen, looked.changes], [3, []])
+      assert.deepEqual(
+        looked.findings.map(({ record: id, kind }) => [id, kind]),
+        kinds,
+      )
+      const { findings, changes } = await reconciliation.records({ ...step, mend: true })
+      assert.deepEqual(
+        findings.map(({ record: id, kind }) => [id, kind]),
+        kinds,
+      )
+      assert.deepEqual(
+        changes.map(({ record: row, from }) => [row.id, from, row.status]),
+        [[idOf('2'), 'pinned', 'pinning']],
+      )
+      assert.deepEqual((await reconciliation.records({ ...step, mend: true })).findings, [])
+      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      assert.notEqual(await fetches.find(0, dagOf('b')), undefined)
+      assert.equal((await records.usage('one', NOW)).storedBytes, 2 * SIZES.charge)
+    },
+  },
+  {
+    name: 'all records of a root of which blocks are lost wait until they are fetched',
+    async run(catalogue) {
+      const { reconciliation, records, fetches } = catalogue
+      const rootId = await committed(catalogue, idOf('1'))
+      await commit(catalogue, [record(idOf('2'), { accountId: 'two' })])
+      await committed(catalogue, idOf('3'), dagOf('b'))
+      const lost = { backendId: 0, rootId, homes: HOMES, reason: 'a block is lost', now: NOW }
+      const changes = await reconciliation.requeue(lost)
+      assert.deepEqual(changes.map(({ record: { id } }) => id).toSorted(), [idOf('1'), idOf('2')])
+      const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow
+      assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
+      assert.equal((await records.get(idOf('3')))?.status, 'pinned')
+      // What is there is kept meanwhile.
+      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      const id = fetchId ?? 0
+      await fetches.start(id, NOW)
+      await fetches.complete(id, { ...DAG, ...SIZES })
+      assert.equal((await deliver(catalogue, id)).isDone, true)
+      assert.equal((await records.get(idOf('2')))?.status, 'pinned')
+    },
+  },
+  {
+    name: 'fetches that no record waits for are found',
+    async run({ reconciliation, ...catalogue }) {
+      const wanted = await request({ reconciliation, ...catalogue }, record('r1'))
+      const left = await request({ reconciliation, ...catalogue }, record('r2', { dag: dagOf('b') }))
+      await catalogue.records.discard('r2')
+      const found = await reconciliation.fetches({ after: 0, limit: 10 })
+      assert.deepEqual([found.unwanted, found.seen], [[left.fetchId], 2])
+      assert.equal((await reconciliation.fetches({ after: found.last ?? 0, limit: 10 })).seen, 0)
+      assert.notEqual(wanted.fetchId, left.fetchId)
+    },
+  },
+  {
+    name: 'the files below a root are listed in their order, in pages, and by their content',
+    async run(catalogue) {
+      const { files, records } = catalogue
+      const below = ['c', 'a', 'b'].map((name, i) => ({ path: name, ...dagOf(i === 1 ? 'y' : 'x'), size: i }))
+      const stagedRootId = await catalogue.stage(0, below)
+      const dag = { ...DAG, ...SIZES, fileCount: 3 }
+      const limits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
+      await records.commit([{ kind: 'whole', record: record('r1'), backendId: 0, stagedRootId, dag, limits, now: NOW }])
+      const rootId = (await records.get('r1'))?.rootId ?? 0
+      const { blocks, dagSize, fileCount } = (await files.content(rootId)) ?? {}
+      assert.deepEqual([blocks, dagSize, fileCount], [SIZES.blocks, SIZES.dagSize, 3])
+      const paths = async (offset: number): Promise<string[]> =>
+        (await files.page(rootId, offset, 2)).map(({ path }) => path)
+      assert.deepEqual([await paths(0), await paths(2), await paths(3)], [['c', 'a'], ['b'], []])
+      const same = await files.pageOf(rootId, dagOf('x').multihash, 1, 2)
+      assert.deepEqual([same.files.map(({ path }) => path), same.total], [['b'], 2])
+      assert.equal(await files.content(rootId + 1_000), undefined)
+    },
+  },
+]
+
+/** As the engine makes them. */
+function idOf(name: string): string {
+  return `00000000${name}abcdefghijkl`
+}
+
+async function committed(catalogue: ContentCatalogue, id: string, dag = DAG, clusterId = 'near'): Promise<number> {
+  const [made] = await commit(catalogue, [record(id, { dag, clusterId })])
+  return made?.record.rootId ?? 0
+}
