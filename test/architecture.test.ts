@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
@@ -42,6 +42,9 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
 ]
 
 const LONGEST_FILE = 300
+
+/** Directories of tests that mirror no directory of sources, but test the whole in one way. */
+const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture']
 
 interface Import {
   specifier: string
@@ -298,6 +301,23 @@ describe('architecture', () => {
       .filter(file => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(file.path))
       .map(file => `${file.path} is not kebab-case`)
     expect([...long, ...misnamed]).toEqual([])
+  })
+
+  test('directories of tests mirror those of the sources, or are suites with a name', () => {
+    const unknown = readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => relative(join(ROOT, 'test'), entry.parentPath).replaceAll('\\', '/'))
+      // What a directory of tests needs stands below it.
+      .filter(path => !/(^|\/)(support|fixtures)(\/|$)/.test(path))
+      .filter(path => !SYSTEM_SUITES.some(suite => path === suite || path.startsWith(`${suite}/`)))
+      .filter(path => !['src/', ''].some(top => existsSync(join(ROOT, top, path))))
+    expect([...new Set(unknown)]).toEqual([])
+  })
+
+  test('only tests of the whole stand outside the directories', () => {
+    const whole = ['api', 'architecture', 'linear-text', 'promises', 'stopped-engine'].map(name => `${name}.test.ts`)
+    const tests = readdirSync(join(ROOT, 'test')).filter(name => name.endsWith('.test.ts'))
+    expect(tests.filter(name => !whole.includes(name))).toEqual([])
   })
 
   test('the version is that of the package', () => {

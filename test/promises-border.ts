@@ -1,9 +1,9 @@
 import type { KeptPromise } from './promises.ts'
 
-const slots = 'test/slots.test.ts'
-const proxies = 'test/http-proxies.test.ts'
-const pressure = 'test/http-back-pressure.test.ts'
-const multipart = 'test/http-multipart.test.ts'
+const slots = 'test/domain/slots.test.ts'
+const proxies = 'test/http/proxies.test.ts'
+const pressure = 'test/adapters/node-http/back-pressure.test.ts'
+const multipart = 'test/http/multipart.test.ts'
 
 /** Promises of the border to those outside. */
 export const borderPromises: readonly KeptPromise[] = [
@@ -26,7 +26,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/domain/concurrency/slots.ts',
     find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
     replace: '',
-    test: { file: 'test/http-upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },
+    test: { file: 'test/http/upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },
   },
   {
     promise: 'a name that rebinds to this machine reads no metrics',
@@ -106,6 +106,9 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/loop-watcher.ts',
     find: '    askForWork()\n',
     replace: '',
-    test: { file: 'test/loop-watch.test.ts', name: 'logs and counts who holds it, in microtasks too' },
+    test: {
+      file: 'test/adapters/node-http/loop-watch.test.ts',
+      name: 'logs and counts who holds it, in microtasks too',
+    },
   },
 ]

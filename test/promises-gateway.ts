@@ -2,7 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const bounds = 'test/gateway/bounds.test.ts'
 const documents = 'test/gateway/document.test.ts'
-const takedowns = 'test/takedowns.test.ts'
+const takedowns = 'test/gateway/takedowns.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
 /** What the gateway promises of content that anybody may have made. */
@@ -19,7 +19,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/domain/concurrency/turns.ts',
     find: '  if (waiting.length > 0) setImmediate(giveTurn)\n',
     replace: '  for (const give of waiting.splice(0)) give()\n',
-    test: { file: 'test/turns.test.ts', name: 'walks side by side get on equally' },
+    test: { file: 'test/domain/turns.test.ts', name: 'walks side by side get on equally' },
   },
   {
     promise: 'the pump of an answer gives the loop back',

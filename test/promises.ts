@@ -23,7 +23,7 @@ const full = 'test/content/full-disk.test.ts'
 const queue = 'test/storage/write-queue.test.ts'
 const clusters = 'test/storage/cluster-directories.test.ts'
 const accessRules = 'test/catalogue/access.test.ts'
-const removal = 'test/access-removal.test.ts'
+const removal = 'test/access/removal.test.ts'
 
 /** Each test takes less than ten seconds. `npm run mutations` proves all of it. */
 export const promises: readonly KeptPromise[] = [
@@ -236,14 +236,14 @@ export const promises: readonly KeptPromise[] = [
     file: 'src/access/second-factor.ts',
     find: 'this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))',
     replace: 'this.#store.begin(account.id, secret)',
-    test: { file: 'test/access-sealing.test.ts', name: 'a secret is stored sealed' },
+    test: { file: 'test/access/sealing.test.ts', name: 'a secret is stored sealed' },
   },
   {
     promise: 'secrets that were stored in clear are sealed at the next start',
     file: 'src/engine.ts',
     find: '    await parts.get(T.secondFactor).sealStored()\n',
     replace: '',
-    test: { file: 'test/access-sealing.test.ts', name: 'secrets that are stored in clear' },
+    test: { file: 'test/access/sealing.test.ts', name: 'secrets that are stored in clear' },
   },
   {
     promise: 'a deleted account is refused at once',

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { carOf } from '../car/support/cars.ts'
-import type { Dag } from '../fetch/support/dags.ts'
-import { temporaryDirectory } from '../server-process.ts'
+import { carOf } from '../content/car/support/cars.ts'
+import type { Dag } from '../pins/fetches/support/dags.ts'
+import { temporaryDirectory } from '../support/server-process.ts'
 import { WatchedServer } from '../support/watched-process.ts'
 
 /** No abuse may hold up another's request for so long; it is also when the client of a row gives up. */

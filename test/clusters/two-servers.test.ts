@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { ServerProcess } from '../server-process.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { until } from './remote-support.ts'
 

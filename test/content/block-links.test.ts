@@ -5,7 +5,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { linksOf, newLinks } from '../../src/content/dag/walk.ts'
 import { CODEC } from '../../src/domain/cid.ts'
-import { blockOf, leaf } from '../fetch/support/dags.ts'
+import { blockOf, leaf } from '../pins/fetches/support/dags.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
 const cids = fc.nat(50).map(number => leaf(Buffer.from([number])).root)

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { BlockThreads, isShared } from '../../src/content/block-threads.ts'
 import { CHUNK_BYTES, ChunkPool, chunkPool } from '../../src/content/chunk-pool.ts'
 import { Chunker } from '../../src/content/unixfs/chunker.ts'
-import { carOf, streamOf } from '../car/support/cars.ts'
-import { leaf, leaves, randomFile } from '../fetch/support/dags.ts'
+import { leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
+import { carOf, streamOf } from './car/support/cars.ts'
 
 const MiB = 1024 ** 2
 const bytesOf = (value: number): Buffer => Buffer.alloc(10, value)

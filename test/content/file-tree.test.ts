@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import type { StagedDag } from '../../src/content/dag/staged-dag.ts'
 import { readUnixfs } from '../../src/content/unixfs/data.ts'
 import { FileTree, fileData } from '../../src/content/unixfs/file-tree.ts'
-import { blockOf, leaf } from '../fetch/support/dags.ts'
+import { blockOf, leaf } from '../pins/fetches/support/dags.ts'
 
 const GiB = 1024 ** 3
 

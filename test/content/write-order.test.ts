@@ -5,12 +5,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type BlockingFiles, writeBlock } from '../../src/content/block-writing.ts'
 import type { DirectoryEntry } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
-import { exported, streamOf } from '../car/support/cars.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { exported, streamOf } from './car/support/cars.ts'
 
 const { transaction, setDurable } = Database.prototype
 

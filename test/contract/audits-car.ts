@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
-import { carOf, headerOf, sectionOf, version2 } from '../car/support/cars.ts'
-import { blockOf, directoryOf, joined, leaf, leaves, randomFile } from '../fetch/support/dags.ts'
+import { carOf, headerOf, sectionOf, version2 } from '../content/car/support/cars.ts'
+import { blockOf, directoryOf, joined, leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import {
   type Actor,

@@ -1,5 +1,5 @@
-import { carOf, sectionOf } from '../car/support/cars.ts'
-import { directoryOf, fileOf, leaf, leaves } from '../fetch/support/dags.ts'
+import { carOf, sectionOf } from '../content/car/support/cars.ts'
+import { directoryOf, fileOf, leaf, leaves } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { ServerProcess } from '../server-process.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const MIB = 1024 ** 2

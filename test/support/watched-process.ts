@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Env, ServerProcess } from '../server-process.ts'
+import { type Env, ServerProcess } from './server-process.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stall-preload.ts')).href
 

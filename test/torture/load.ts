@@ -1,5 +1,5 @@
-import { carOf } from '../car/support/cars.ts'
-import { type Dag, fileOf, leaf } from '../fetch/support/dags.ts'
+import { carOf } from '../content/car/support/cars.ts'
+import { type Dag, fileOf, leaf } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
 import { type AccountLog, type Content, now } from './account-log.ts'

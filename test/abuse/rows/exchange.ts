@@ -1,6 +1,6 @@
 import { CODEC } from '../../../src/domain/cid.ts'
 import { createEngine } from '../../../src/index.ts'
-import { blockOf } from '../../fetch/support/dags.ts'
+import { blockOf } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { libp2pOf } from '../../support/helia.ts'
 import { withTempDir } from '../../support/temp-dir.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dag } from '../../fetch/support/dags.ts'
-import { randomFile } from '../../fetch/support/dags.ts'
+import type { Dag } from '../../pins/fetches/support/dags.ts'
+import { randomFile } from '../../pins/fetches/support/dags.ts'
 import type { AbusedServer } from '../abused-server.ts'
 import {
   doublingDirectory,

@@ -1,7 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CODEC } from '../../../src/domain/cid.ts'
-import { carOf } from '../../car/support/cars.ts'
-import { blockOf } from '../../fetch/support/dags.ts'
+import { carOf } from '../../content/car/support/cars.ts'
+import { blockOf } from '../../pins/fetches/support/dags.ts'
 import type { AbuseRow } from '../row.ts'
 
 /** What a plan allows of keys, unless it says otherwise. */

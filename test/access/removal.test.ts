@@ -1,0 +1,179 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { HoldfastError, SCOPES } from '../../src/index.ts'
+import { AccountRemoval } from '../../src/pins/account-removal.ts'
+import { openAccounts } from '../../src/wiring/open-accounts.ts'
+import { memoryAccess } from '../catalogue/memory-access.ts'
+import { callApi } from '../support/api-call.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
+import { withEngine } from '../support/test-engine.ts'
+import { failure } from './support.ts'
+
+/** Waits for as many turns of the loop as it takes; gives up after very many. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > 20_000) throw new Error('it never came to be so')
+    await turn()
+  }
+}
+
+const isForgotten = (dataDir: string, id: string): boolean =>
+  withDatabase(dataDir, db => db.prepare<[string]>('SELECT 1 FROM accounts WHERE id = ?').get(id)) === undefined
+
+describe('an account that is deleted', () => {
+  test('can do nothing any more, and leaves nothing behind; what others have of the same content stays', () =>
+    withEngine(async ({ engine, dataDir, account, newAccount }) => {
+      const id = await newAccount()
+      const { email } = await engine.accounts.get(id)
+      const { secret } = await engine.keys.create(id, { name: 'k', scopes: SCOPES })
+      const own = await engine.pins.upload(pseudoRandom(50_000, 'own'), { account: id })
+      for (let i = 0; i < 120; i++) await engine.pins.upload(pseudoRandom(50, `${i}`), { account: id })
+      const shared = await engine.pins.upload(pseudoRandom(1_000, 'shared'), { account: id })
+      await engine.pins.upload(pseudoRandom(1_000, 'shared'), { account })
+
+      const me = () => callApi(engine, 'GET', '/users/me', { authorization: `Bearer ${secret}` })
+      expect((await me()).status).toBe(200)
+      await engine.accounts.delete(id)
+      const refused = await me()
+      expect([refused.status, refused.json.code]).toEqual([401, 'INVALID_API_KEY'])
+      expect((await failure(() => engine.accounts.get(id))).code).toBe('NOT_FOUND')
+      expect((await failure(() => engine.pins.upload(pseudoRandom(5, 'late'), { account: id }))).code).toBe('NOT_FOUND')
+      expect((await failure(() => engine.keys.create(id, { name: 'late' }))).code).toBe('NOT_FOUND')
+      expect((await failure(() => engine.accounts.delete(id))).code).toBe('NOT_FOUND')
+      expect((await engine.accounts.create({ email, plan: 'free' })).id).not.toBe(id)
+
+      await until(() => isForgotten(dataDir, id))
+      expect((await engine.pins.list({ account })).items.map(({ cid }) => cid)).toEqual([shared.record.cid])
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(dataDir)).toMatchObject({ records: 1, roots: 1, blocks: 1 })
+      expect(own.record.cid).not.toBe(shared.record.cid)
+      const rows = withDatabase(dataDir, db =>
+        db.prepare<[string]>('SELECT 1 FROM api_keys WHERE account_id = ?').all(id),
+      )
+      expect(rows).toEqual([])
+    }))
+
+  test('gets nothing by an upload that was under way', () =>
+    withEngine(async ({ engine, dataDir, newAccount }) => {
+      const id = await newAccount()
+      async function* slowly() {
+        yield pseudoRandom(100_000, 'first half')
+        await engine.accounts.delete(id)
+        await until(() => isForgotten(dataDir, id))
+        yield pseudoRandom(100_000, 'second half')
+      }
+      expect((await failure(() => engine.pins.upload(slowly(), { account: id }))).code).toBe('NOT_FOUND')
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(dataDir)).toEqual(EMPTY)
+    }))
+
+  test('by a command without a server is gone after the next start', () =>
+    withEngine(async test => {
+      for (let i = 0; i < 60; i++) await test.engine.pins.upload(pseudoRandom(50, `${i}`), { account: test.account })
+      await test.engine.stop()
+      const handle = openAccounts({ dataDir: test.dataDir, clock: test.clock })
+      await handle.accounts.delete(test.account)
+      handle.close()
+      const engine = await test.restart()
+      await until(() => isForgotten(test.dataDir, test.account))
+      await engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
+    }))
+
+  test('by a command beside a server is gone from it after a minute', () =>
+    withEngine(async ({ engine, dataDir, clock, account }) => {
+      await engine.pins.upload(pseudoRandom(50, 'x'), { account })
+      const handle = openAccounts({ dataDir, clock })
+      await handle.accounts.delete(account)
+      handle.close()
+      expect(isForgotten(dataDir, account)).toBe(false)
+      await until(() => clock.waiting > 0)
+      clock.advance(60_000)
+      await until(() => isForgotten(dataDir, account))
+    }))
+})
+
+describe('removing an account', () => {
+  /** An account with 120 keys and as many pins, and a removal whose `fault`th step fails. */
+  async function marked() {
+    const { accounts, keys } = memoryAccess()
+    const rest = {
+      name: null,
+      plan: 'free',
+      role: 'user' as const,
+      defaultCluster: null,
+      disabled: false,
+      createdAt: 1,
+    }
+    await accounts.insert({ id: 'a', email: 'a@example.org', ...rest }, null)
+    for (let i = 0; i < 120; i++) {
+      const key = { id: `k${i}`, accountId: 'a', parentId: null, name: `k${i}`, label: null, prefix: '', scopes: [] }
+      const times = { createdAt: i, expiresAt: null, lastUsedAt: null }
+      await keys.insert({ ...key, ...times, ipAllowlist: [], hash: Buffer.from(`k${i}`) }, { now: 1, maxKeys: null })
+    }
+    await accounts.markDeleted('a', 1)
+    const pinned = new Set(Array.from({ length: 120 }, (_, i) => `cid${i}`))
+    let steps = 0
+    const removal = (fault: number) => {
+      const step = (): void => {
+        steps++
+        if (steps === fault) throw new HoldfastError('STORAGE_FULL', 'a fault of the test')
+      }
+      const afterStep = async <T>(work: () => T | Promise<T>): Promise<T> => {
+        step()
+        return work()
+      }
+      return new AccountRemoval({
+        accounts: {
+          deleted: limit => afterStep(() => accounts.deleted(limit)),
+          purge: (id, limit) => afterStep(() => accounts.purge(id, limit)),
+          forget: id => afterStep(() => (pinned.size === 0 ? accounts.forget(id) : false)),
+        },
+        pins: {
+          remove: async ({ cid }) => {
+            step()
+            if (!pinned.delete(cid)) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+            return []
+          },
+        },
+        pinned: (_, limit) => afterStep(() => [...pinned].slice(0, limit)),
+        clock: new ManualClock(),
+        logger: silentLogger,
+      })
+    }
+    return { accounts, pinned, removal, steps: () => steps }
+  }
+
+  test('goes on wherever it was broken off', async () => {
+    const whole = await marked()
+    const undisturbed = whole.removal(0)
+    undisturbed.wake()
+    await undisturbed.settled()
+    expect(await whole.accounts.deleted(10)).toEqual([])
+    expect(whole.steps()).toBeGreaterThan(120)
+    for (const fault of [1, 2, 3, 4, 5, 30, 60, 100, whole.steps() - 1, whole.steps()]) {
+      const { accounts, pinned, removal } = await marked()
+      const broken = removal(fault)
+      broken.wake()
+      await broken.settled()
+      await broken.stop()
+      expect(await accounts.deleted(10)).toEqual(['a'])
+      const next = removal(0)
+      next.wake()
+      await next.settled()
+      expect([await accounts.deleted(10), pinned.size]).toEqual([[], 0])
+    }
+  })
+
+  test('ends between two steps when everything stops', async () => {
+    const { accounts, removal, steps } = await marked()
+    const stopped = removal(0)
+    stopped.wake()
+    await stopped.stop()
+    expect(steps()).toBeLessThan(5)
+    expect(await accounts.deleted(10)).toEqual(['a'])
+  })
+})

@@ -1,0 +1,137 @@
+import { scryptSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AccountService } from '../../src/access/account-service.ts'
+import { Authenticator } from '../../src/access/authenticator.ts'
+import { CredentialCache } from '../../src/access/credential-cache.ts'
+import { ApiKeyVerifier } from '../../src/access/credential-verifier.ts'
+import { KeyService } from '../../src/access/key-service.ts'
+import { LoginChallenges } from '../../src/access/login-challenges.ts'
+import { LoginService } from '../../src/access/login-service.ts'
+import { type DeriveKey, ScryptHasher } from '../../src/access/password-hasher.ts'
+import { PasswordService } from '../../src/access/password-service.ts'
+import { PlanCatalogue } from '../../src/access/plan-catalogue.ts'
+import type { Principal } from '../../src/access/principal.ts'
+import { ScopePolicy } from '../../src/access/scope-policy.ts'
+import { SecondFactor } from '../../src/access/second-factor.ts'
+import { SESSION_MS, SessionService } from '../../src/access/session-service.ts'
+import { SessionTokens } from '../../src/access/session-token.ts'
+import { SessionVerifier } from '../../src/access/session-verifier.ts'
+import { type SigningKeyStore, SigningKeys, type StoredSigningKey } from '../../src/access/signing-keys.ts'
+import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { sealingWith } from '../../src/domain/sealing.ts'
+import { Database } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+
+/** A clock that stands until it is moved. */
+export class StandingClock implements Clock {
+  #now = Date.parse('2030-01-01T00:00:00.000Z')
+
+  now(): number {
+    return this.#now
+  }
+
+  after(): () => void {
+    return () => undefined
+  }
+
+  advance(ms: number): void {
+    this.#now += ms
+  }
+}
+
+/** A computation of passwords that says how often it was done. */
+export class CountedScrypt {
+  calls = 0
+
+  readonly derive: DeriveKey = async (password, salt, length, options) => {
+    this.calls++
+    return scryptSync(password, salt, length, options)
+  }
+}
+
+/** Signing keys of a process. */
+export class KeptKeys implements SigningKeyStore {
+  signingKeys: readonly StoredSigningKey[] = []
+
+  async saveSigningKeys(keys: readonly StoredSigningKey[]): Promise<void> {
+    this.signingKeys = keys
+  }
+}
+
+/** Cheap enough for tests, and otherwise the same. */
+const QUICK = { cost: 16, blockSize: 8, parallelization: 1 }
+
+/** Everything of access over a database in a directory of its own. The caller closes it. */
+export function openAccess(clock = new StandingClock()) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-access-'))
+  const db = new Database(join(dataDir, 'holdfast.db'))
+  const writes = new WriteQueue(db)
+  const store = sqliteAccess(db, writes)
+  const plans = new PlanCatalogue()
+  const cache = new CredentialCache(clock, () => db.dataVersion())
+  const scopes = new ScopePolicy()
+  const scrypt = new CountedScrypt()
+  const hasher = new ScryptHasher(QUICK, scrypt.derive)
+  const keptKeys = new KeptKeys()
+  const tokens = new SessionTokens(new SigningKeys(keptKeys, clock, SESSION_MS), clock)
+  const verifiers = [
+    new ApiKeyVerifier(store.keys, clock, silentLogger),
+    new SessionVerifier(tokens, store.sessions, clock),
+  ]
+  const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers })
+  const accounts = new AccountService({ store: store.accounts, hasher, plans, cache, clock })
+  const secondFactor = new SecondFactor({ store: store.secondFactors, sealing: sealingWith(new Uint8Array(32)), clock })
+  const sessions = new SessionService({ store: store.sessions, tokens, cache, clock })
+  const challenges = new LoginChallenges(clock)
+  return {
+    dataDir,
+    clock,
+    writes,
+    plans,
+    accounts,
+    store,
+    scrypt,
+    keptKeys,
+    secondFactor,
+    sessions,
+    keys: new KeyService({ store: store.keys, accounts: store.accounts, plans, scopes, secondFactor, cache, clock }),
+    logins: new LoginService({ accounts: store.accounts, sessions, secondFactor, challenges, hasher, clock }),
+    passwords: new PasswordService({ store: store.accounts, accounts, hasher, clock }),
+    authenticator,
+    authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
+      authenticator.authenticate({ header: name => headers[name], remoteAddress }),
+    /** Gives an account many keys at once, as only an earlier version could. */
+    fillKeys(accountId: string, count: number): void {
+      db.prepare<[number, string, string, string]>(`
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+        INSERT INTO api_keys (id, account_id, name, hash, prefix, scopes, created_at)
+        SELECT ? || i, ?, 'filled ' || i, CAST(? || i AS BLOB), '', '[]', i / 10 FROM n`).run(
+        count,
+        accountId,
+        accountId,
+        accountId,
+      )
+    },
+    close(): void {
+      db.close()
+      rmSync(dataDir, { recursive: true })
+    },
+  }
+}
+
+export type Access = ReturnType<typeof openAccess>
+
+/** What a synchronous or asynchronous piece of work throws, as its code and details. */
+export async function failure(work: () => unknown): Promise<{ code: string; message: string; details: object }> {
+  try {
+    await work()
+  } catch (error) {
+    const { code, message, details } = error as { code: string; message: string; details: object }
+    return { code, message, details }
+  }
+  throw new Error('nothing was thrown')
+}

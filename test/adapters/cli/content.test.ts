@@ -1,0 +1,244 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HELP } from '../../../adapters/cli/help.ts'
+import type { EngineConfig } from '../../../src/index.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
+import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
+
+let directory: ReturnType<typeof temporaryDirectory>
+let served: ServedEngine
+
+/** Gateways on this machine may be asked, and requests do not wait for the rest of a pin: waiting is the command's. */
+const CONFIG: EngineConfig = {
+  network: { enabled: true, allowPrivateGateways: true, listen: [] },
+  pin: { waitSeconds: 0.001, findTimeoutSeconds: 5 },
+}
+
+beforeAll(async () => {
+  directory = temporaryDirectory()
+  served = await serveEngine(join(directory.path, 'data'), CONFIG)
+})
+afterAll(async () => {
+  await served[Symbol.asyncDispose]()
+  directory.remove()
+})
+
+/** Runs a command as the owner of the server. */
+function run(...args: string[]) {
+  return runHoldfast(args, served.env)
+}
+
+/** What a command that succeeds prints: objects, one a line. */
+async function json(...args: string[]) {
+  const finished = await run(...args, '--json')
+  expect(finished).toMatchObject({ code: 0, stderr: '' })
+  return finished.stdout
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line))
+}
+
+async function makeFiles(name: string, files: Record<string, string | Uint8Array>): Promise<string> {
+  const root = join(directory.path, name)
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), content)
+  }
+  return root
+}
+
+function opened(path: string) {
+  return fetch(`${served.url}/ipfs/${path}`).then(response => response.arrayBuffer().then(Buffer.from))
+}
+
+test('a directory goes with all its files and their paths; links and empty directories are told of', async () => {
+  const files = {
+    'index.html': '<h1>here</h1>',
+    '.well-known/.hidden/key': 'hidden',
+    'a/b/c/d.txt': 'deep',
+    'ü ñ/日本.txt': 'names',
+    'say "hi" 100%.txt': 'quoted',
+    'big.bin': pseudoRandom(700_000, 'big'),
+    empty: '',
+  }
+  const root = await makeFiles('site', files)
+  await mkdir(join(root, 'nothing/here'), { recursive: true })
+  await symlink('index.html', join(root, 'link'))
+
+  const finished = await run('upload', root)
+  expect(finished.code).toBe(0)
+  expect(finished.stderr.split('\n').slice(1, -1)).toEqual([
+    '  link: a symbolic link',
+    '  nothing/here/: an empty directory',
+  ])
+  const [, cid = ''] = /^(baf\w+) {2}.*site\n$/.exec(finished.stdout) ?? []
+  for (const [path, content] of Object.entries(files)) {
+    const encoded = path.split('/').map(encodeURIComponent).join('/')
+    expect((await opened(`${cid}/${encoded}`)).equals(Buffer.from(content)), path).toBe(true)
+  }
+  const listed = await json('ls', cid)
+  expect(listed.map(({ path }) => path).toSorted()).toEqual(Object.keys(files).toSorted())
+  expect((await json('ls', '--cid', cid)).map(({ name }) => name)).toEqual(['site'])
+})
+
+test('what cannot be sent under its name is refused by name', async () => {
+  for (const name of ['back\\slash', 'line\nbreak', 'per%22cent']) {
+    const root = await makeFiles(`odd-${name.length}`, { [name]: 'x' })
+    const finished = await run('upload', root)
+    expect(finished).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^holdfast: .*cannot be .*\n$/),
+    })
+  }
+})
+
+test('a file has a name, a cluster and a time to end; several are uploads of their own', async () => {
+  const first = join(await makeFiles('plain', { 'a.txt': 'first' }), 'a.txt')
+  const timelock = '2099-01-01T00:00:00.000Z'
+  const flags = ['--name', 'renamed "a".txt', '--cluster', 'cl1-eu', '--timelock', timelock]
+  const [made] = await json('upload', first, ...flags)
+  expect(made).toMatchObject({
+    path: first,
+    name: 'renamed "a".txt',
+    clusterId: 'cl1-eu',
+    expiresAt: timelock,
+    size: 5,
+  })
+  expect(await json('ls', '--expiring')).toMatchObject([{ uploadId: made.uploadId }])
+
+  const second = join(await makeFiles('plain', { 'b.txt': 'second' }), 'b.txt')
+  const several = await run('upload', first, join(directory.path, 'nowhere'), second)
+  expect(several.code).toBe(1)
+  expect(several.stdout).toMatch(/^baf\w+ {2}.*a\.txt\nbaf\w+ {2}.*b\.txt\n$/)
+  expect(several.stderr).toMatch(/nowhere: it is not there\n.*1 of 3 uploads failed\n$/)
+})
+
+test('a refusal comes before a large file has been sent, in the server’s words', async () => {
+  const huge = join(directory.path, 'huge')
+  await writeFile(huge, '')
+  // Were it sent, the process would be ended long before.
+  await truncate(huge, 2 ** 40)
+  const cluster = await run('upload', huge, '--cluster', 'cl9-nowhere')
+  expect(cluster).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/\(403 CLUSTER_NOT_ALLOWED\)\n$/),
+  })
+  const stranger = await run('upload', huge, '--key', 'x'.repeat(40))
+  expect(stranger).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/\(401 INVALID_API_KEY\)\n$/) })
+})
+
+test('lists come whole, page after page, once each', async () => {
+  const names = Array.from({ length: 230 }, (_, i) => `${i}.txt`)
+  const root = await makeFiles('many', Object.fromEntries(names.map(name => [name, name])))
+  const [{ cid }] = await json('upload', root)
+  const rows = await json('ls', cid)
+  expect(rows.map(({ path }) => path).toSorted()).toEqual(names.toSorted())
+  const table = (await run('ls', cid)).stdout.split('\n')
+  expect(table[0]).toMatch(/^CID +SIZE {2}PATH$/)
+  expect(table).toHaveLength(232)
+})
+
+test('names cannot steer the terminal that they are shown on', async () => {
+  const file = join(await makeFiles('plain', { 'c.txt': 'third' }), 'c.txt')
+  await json('upload', file, '--name', 'evil\u202Ename')
+  const { stdout } = await run('ls')
+  expect(stdout).toContain('evil\uFFFDname')
+  expect(stdout).not.toContain('\u202E')
+})
+
+describe('pins', () => {
+  test('are waited for, looked at and removed', async () => {
+    const other = await serveEngine(join(directory.path, 'other'))
+    const root = await makeFiles('far', { 'one.bin': pseudoRandom(3_000_000, 'one'), 'two.txt': 'two' })
+    const { cid } = JSON.parse((await runHoldfast(['upload', root, '--json'], other.env)).stdout)
+
+    const flags = ['--origin', other.url, '--name', 'from afar', '--wait']
+    const [pinned] = await json('pin', cid, ...flags)
+    expect(pinned).toMatchObject({ cid, status: 'pinned', customName: 'from afar' })
+    expect((await opened(`${cid}/two.txt`)).toString()).toBe('two')
+    expect(await run('pin', cid, '--name', 'from afar')).toEqual({ code: 0, stdout: `${cid}  pinned\n`, stderr: '' })
+
+    const status = await run('status', cid)
+    expect(status.stdout).toMatch(/^name +from afar$/m)
+    expect(status.stdout).toMatch(/^clusters +cl0-global pinned$/m)
+    expect(await run('rm', cid, '--cluster', 'cl1-eu')).toMatchObject({ code: 1 })
+    expect(await run('rm', cid)).toEqual({ code: 0, stdout: `${cid}  removed\n`, stderr: '' })
+    const gone = await run('status', cid)
+    expect(gone).toEqual({ code: 1, stdout: '', stderr: 'holdfast: no pin for this cid (404 PIN_NOT_FOUND)\n' })
+    await other[Symbol.asyncDispose]()
+  })
+
+  test('of what nobody has, or of no CID, fail', async () => {
+    const nobody = await run('pin', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(404 CID_NOT_FOUND\)\n$/) })
+    const nonsense = await run('pin', 'ipfs://what is/this?')
+    expect(nonsense).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(400 INVALID_CID\)\n$/) })
+  })
+})
+
+describe('usage', () => {
+  test('what is wrong is told in one line, with exit code 2', async () => {
+    const wrong: [string[], Record<string, string>, RegExp][] = [
+      [['upload'], {}, /^holdfast: a file or directory is needed\n$/],
+      [['rm', 'a', 'b'], {}, /^holdfast: unexpected argument b\n$/],
+      [['upload', 'a', 'b', '--name', 'c'], {}, /^holdfast: --name is for one upload.*\n$/],
+      [['ls'], { HOLDFAST_API_KEY: '' }, /^holdfast: an API key is needed: set HOLDFAST_API_KEY, or give --key\n$/],
+      [['ls', '--api', 'ftp://x'], {}, /^holdfast: --api must be the URL of an API base.*\n$/],
+      [['ls'], { HOLDFAST_API: 'nonsense' }, /^holdfast: HOLDFAST_API must be the URL of an API base.*\n$/],
+      [['pin', 'cid', '--wait=yes'], {}, /^holdfast: .*--wait.*\n$/],
+    ]
+    await Promise.all(
+      wrong.map(async ([args, env, message]) => {
+        const finished = await runHoldfast(args, { ...served.env, ...env })
+        const expected = { code: 2, stdout: '', stderr: expect.stringMatching(message) }
+        expect(finished, args.join(' ')).toMatchObject(expected)
+      }),
+    )
+  })
+
+  test('a server that is not there is a failure that says so', async () => {
+    const stderr = 'holdfast: nothing listens at http://127.0.0.1:1: is the server running?\n'
+    expect(await run('ls', '--api', 'http://127.0.0.1:1')).toEqual({ code: 1, stdout: '', stderr })
+  })
+
+  test('every command teaches itself with an example', async () => {
+    for (const command of ['upload', 'ls', 'pin', 'status', 'rm', 'stats', 'gc', 'verify', 'accounts'] as const) {
+      expect(HELP[command]).toMatch(new RegExp(`^Usage: holdfast ${command} `))
+      expect(HELP[command]).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
+    }
+    expect(await runHoldfast(['upload', '--help'])).toEqual({ code: 0, stdout: `${HELP.upload}\n`, stderr: '' })
+  })
+})
+
+test('files are got and printed, directories got as TAR', async () => {
+  const large = pseudoRandom(300_000, 'get')
+  const root = await makeFiles('got', { 'a b.txt': 'text\n', 'sub/large.bin': large })
+  const [{ cid }] = await json('upload', root)
+  expect((await run('cat', `${cid}/a b.txt`)).stdout).toBe('text\n')
+  expect((await run('cat', `ipfs://${cid}/a b.txt`)).stdout).toBe('text\n')
+  const out = join(directory.path, 'out.bin')
+  expect(await json('get', `/ipfs/${cid}/sub/large.bin`, '--out', out)).toEqual([{ file: out, bytes: 300_000 }])
+  expect((await readFile(out)).equals(large)).toBe(true)
+  const tar = join(directory.path, 'out.tar')
+  await json('get', cid, '--tar', '--out', tar)
+  expect((await readFile(tar)).includes(large)).toBe(true)
+
+  for (const asked of [
+    ['cat', cid],
+    ['get', cid, '--out', join(directory.path, 'none')],
+  ]) {
+    expect(await run(...asked)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('is a directory'),
+    })
+  }
+  expect(await run('get', `${cid}/missing`, '--out', join(directory.path, 'none'))).toMatchObject({ code: 1 })
+  expect(existsSync(join(directory.path, 'none'))).toBe(false)
+  expect(await run('get', `${cid}/..`)).toMatchObject({ code: 2, stderr: expect.stringContaining('--out is needed') })
+})

@@ -1,0 +1,113 @@
+import { readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
+import { runHoldfast } from '../../support/server-process.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+interface Listed {
+  cid: string
+  name: string | null
+  originalName: string | null
+  customName: string | null
+  expiresAt: string | null
+}
+
+async function run(server: ServedEngine, ...args: string[]) {
+  const { code, stdout, stderr } = await runHoldfast([...args, '--json'], server.env)
+  const lines = stdout.split('\n').filter(line => line !== '')
+  return { code, stderr, lines: lines.map(line => JSON.parse(line)) }
+}
+
+async function listOf(server: ServedEngine): Promise<Listed[]> {
+  const { lines } = await run(server, 'ls')
+  return lines.map(({ cid, name, originalName, customName, expiresAt }: Listed) => {
+    return { cid, name, originalName, customName, expiresAt }
+  })
+}
+
+/** Runs with two servers, the first of which keeps a file twice, a directory, and what ends one day. */
+function withServers(use: (from: ServedEngine, to: ServedEngine, dir: string) => Promise<void>): Promise<void> {
+  return withTempDir(async dir => {
+    await using from = await serveEngine(join(dir, 'from'))
+    await using to = await serveEngine(join(dir, 'to'))
+    await writeFile(join(dir, 'large.bin'), pseudoRandom(3_000_000, 'export'))
+    await writeFile(join(dir, 'small.txt'), 'small\n')
+    await run(from, 'upload', join(dir, 'large.bin'))
+    const [{ cid }] = (await run(from, 'upload', join(dir, 'small.txt'), '--name', 'called so')).lines
+    await run(from, 'upload', join(dir, 'small.txt'), '--timelock', '2099-01-01T00:00:00Z')
+    await run(from, 'pin', cid, '--name', 'mine')
+    await use(from, to, dir)
+  })
+}
+
+test('an account goes to another server with its content, names and timelocks', async () => {
+  await withServers(async (from, to, dir) => {
+    const file = join(dir, 'all.car')
+    expect(await run(from, 'export', '--all', '--out', file)).toMatchObject({ code: 0, lines: [{ records: 4 }] })
+    const restored = await run(to, 'import', file)
+    expect(restored).toMatchObject({ code: 0, stderr: '' })
+    expect(restored.lines.map(({ status }) => status)).toEqual(['pinned', 'pinned', 'pinned', 'pinned'])
+    const listed = await listOf(to)
+    expect(listed).toEqual(await listOf(from))
+    const large = listed.find(({ name }) => name === 'large.bin')
+    const answer = await fetch(`${to.url}/ipfs/${large?.cid}`)
+    expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(join(dir, 'large.bin')))).toBe(true)
+    // Once more changes nothing.
+    expect((await run(to, 'import', file)).code).toBe(0)
+    expect(await listOf(to)).toEqual(listed)
+  })
+})
+
+test('one pin is exported alone, and any server takes the file as a CAR', async () => {
+  await withServers(async (from, to, dir) => {
+    const large = (await listOf(from)).find(({ name }) => name === 'large.bin')
+    const file = join(dir, 'one.car')
+    expect((await run(from, 'export', large?.cid ?? '', '--out', file)).code).toBe(0)
+    const sent = await fetch(`${to.url}/api/v3/files/car`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${to.key}`, 'content-type': 'application/vnd.ipld.car' },
+      body: await readFile(file),
+    })
+    expect([sent.status, ((await sent.json()) as { cid: string }).cid]).toEqual([201, large?.cid])
+  })
+})
+
+test('an export that was cut short brings nothing', async () => {
+  await withServers(async (from, to, dir) => {
+    const file = join(dir, 'cut.car')
+    await run(from, 'export', '--all', '--out', file)
+    const { length } = await readFile(file)
+    for (const bytes of [length - 200, Math.floor(length / 2)]) {
+      await truncate(file, bytes)
+      const { code, stderr } = await run(to, 'import', file)
+      expect([code, /cut short|cannot be read/.test(stderr)]).toEqual([2, true])
+    }
+    expect(await listOf(to)).toEqual([])
+  })
+})
+
+test('what has no name is exported without one', async () => {
+  await withServers(async (from, to, dir) => {
+    const form = new FormData()
+    form.append('file', new Blob(['nameless']), '')
+    const headers = { authorization: `Bearer ${from.key}` }
+    const made = await fetch(`${from.url}/api/v3/files`, { method: 'POST', headers, body: form })
+    const { cid, name } = (await made.json()) as { cid: string; name: string }
+    expect(name).toBe(cid)
+    const file = join(dir, 'nameless.car')
+    await run(from, 'export', cid, '--out', file)
+    // As text it is there once: as the CID of the record, not as its name as well.
+    expect((await readFile(file, 'latin1')).split(cid)).toHaveLength(2)
+    expect((await run(to, 'import', file)).code).toBe(0)
+  })
+})
+
+test('what to export has to be said', async () => {
+  await withTempDir(async dir => {
+    await using server = await serveEngine(join(dir, 'data'))
+    expect((await run(server, 'export')).code).toBe(2)
+    expect(await run(server, 'export', '--all')).toMatchObject({ code: 1, lines: [] })
+  })
+})

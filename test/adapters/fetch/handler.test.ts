@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { toFetch } from '../../../adapters/fetch/index.ts'
+import type { ApiHandler, ApiRequest } from '../../../src/index.ts'
+
+const nothing: ApiHandler = async () => ({ status: 404, headers: {}, body: 'nothing' })
+
+test('method, path, query, headers, body, signal and address arrive as sent', async () => {
+  const requests: ApiRequest[] = []
+  const bodies: string[] = []
+  const api: ApiHandler = async request => {
+    requests.push(request)
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request.body) chunks.push(chunk)
+    bodies.push(Buffer.concat(chunks).toString())
+    return { status: 201, headers: { 'x-from': 'engine' }, body: 'made' }
+  }
+  const answer = toFetch({ api, gateway: nothing }, { prefix: '/pins/', remoteAddress: () => '192.0.2.1' })
+  const abort = new AbortController()
+  const init = { method: 'PUT', headers: { 'X-One': 'first' }, body: 'content', signal: abort.signal }
+  const response = await answer(new Request('http://storage.example:81/pins/api/a%20b/?x=1&y=%C3%A9', init))
+  expect([response.status, response.headers.get('x-from'), await response.text()]).toEqual([201, 'engine', 'made'])
+  const [request] = requests
+  expect(request).toMatchObject({ method: 'PUT', path: '/api/a%20b/', query: 'x=1&y=%C3%A9' })
+  expect([request?.header('x-one'), request?.header('x-two')]).toEqual(['first', undefined])
+  expect([request?.header('host'), request?.remoteAddress, bodies]).toEqual([
+    'storage.example:81',
+    '192.0.2.1',
+    ['content'],
+  ])
+  abort.abort()
+  expect(request?.signal.aborted).toBe(true)
+})
+
+test('the gateway has /ipfs, the API the rest, both below the prefix only', async () => {
+  const named = (name: string): ApiHandler => {
+    return async ({ path }) => ({ status: 200, headers: {}, body: `${name} ${path}` })
+  }
+  const answer = toFetch({ api: named('api'), gateway: named('gateway') }, { prefix: '/pins' })
+  const get = async (path: string): Promise<string> => (await answer(new Request(`http://localhost${path}`))).text()
+  expect(await get('/pins/ipfs/bafy/a')).toBe('gateway /ipfs/bafy/a')
+  expect(await get('/pins/ipfs')).toBe('gateway /ipfs')
+  expect(await get('/pins/ipfsx')).toBe('api /ipfsx')
+  expect(await get('/pinsx/ipfs/bafy')).toBe('api //')
+  expect(await get('/ipfs/bafy')).toBe('api //')
+})
+
+/** A body of many chunks that counts what is asked of it. */
+function counted(): { pulled: number; closed: boolean; handler: ApiHandler } {
+  const seen = { pulled: 0, closed: false, handler: nothing }
+  const body = async function* () {
+    try {
+      for (let i = 0; i < 1_000; i++) {
+        seen.pulled++
+        if (i === 500) throw new Error('damaged')
+        yield Buffer.alloc(10)
+      }
+    } finally {
+      seen.closed = true
+    }
+  }
+  seen.handler = async () => ({ status: 200, headers: {}, body: body() })
+  return seen
+}
+
+test('a body is pulled only as it is read, and closed when its reader goes', async () => {
+  const seen = counted()
+  const response = await toFetch({ api: seen.handler, gateway: nothing })(new Request('http://localhost/'))
+  expect(seen.pulled).toBe(0)
+  const reader = response.body?.getReader()
+  await reader?.read()
+  await reader?.read()
+  expect(seen.pulled).toBe(2)
+  await reader?.cancel()
+  expect(seen.closed).toBe(true)
+})
+
+test('a body that fails fails for its reader', async () => {
+  const seen = counted()
+  const response = await toFetch({ api: seen.handler, gateway: nothing })(new Request('http://localhost/'))
+  await expect(response.arrayBuffer()).rejects.toThrow('damaged')
+  expect(seen.closed).toBe(true)
+})

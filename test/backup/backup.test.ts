@@ -1,0 +1,238 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createEngine, type Engine, openAccounts, restoreBackup } from '../../src/index.ts'
+import { callApi } from '../support/api-call.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { viaGateway } from '../support/read-back.ts'
+import { filesIn, withTempDir } from '../support/temp-dir.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { withClusters } from '../support/two-clusters.ts'
+
+/** Uploads contents of a name and some sizes: rows, chunks and nodes. Returns them by CID. */
+async function fill({ engine, account }: TestEngine, name: string, cluster?: string): Promise<Map<string, Buffer>> {
+  const stored = new Map<string, Buffer>()
+  for (const size of [100, 40_000, 2_500_000]) {
+    const content = pseudoRandom(size, `${name} ${size}`)
+    const { record } = await engine.pins.upload(content, { account, name, cluster })
+    stored.set(record.cid, content)
+  }
+  return stored
+}
+
+async function expectStored(engine: Engine, stored: ReadonlyMap<string, Buffer>): Promise<void> {
+  for (const [cid, content] of stored) {
+    const { status, bytes } = await viaGateway(engine, `/ipfs/${cid}`)
+    expect([cid, status, bytes.equals(content)]).toEqual([cid, 200, true])
+  }
+}
+
+/** Runs with an engine on what is restored. */
+async function withRestored(
+  options: Parameters<typeof restoreBackup>[0],
+  use: (engine: Engine) => Promise<void>,
+): Promise<void> {
+  await restoreBackup(options)
+  const engine = await createEngine({ dataDir: options.dataDir })
+  try {
+    await use(engine)
+  } finally {
+    await engine.stop()
+  }
+}
+
+/** Runs with an engine, and directories beside its data for backups and what comes of them. */
+function withBackups(use: (test: TestEngine, backup: string, dir: string) => Promise<void>): Promise<void> {
+  return withTempDir(dir => withEngine(test => use(test, join(dir, 'backup'), dir)))
+}
+
+describe('a backup', () => {
+  test('holds all that was acknowledged before it began, whatever goes on meanwhile', async () => {
+    await withBackups(async (test, backup, dir) => {
+      const { engine, account } = test
+      const stored = await fill(test, 'before')
+      const gone = await fill(test, 'gone')
+      const key = await engine.keys.create(account, { name: 'mine' })
+      let isOver = false
+      const meanwhile = (async () => {
+        for (const cid of gone.keys()) await engine.pins.remove({ account, cid })
+        for (let count = 0; !isOver; count++) {
+          await engine.pins.upload(pseudoRandom(50_000, `meanwhile ${count}`), { account })
+        }
+      })()
+      const collected = engine.collect({ graceSeconds: 0 })
+      const outcome = await engine.backup(backup)
+      isOver = true
+      await meanwhile
+      await collected
+      expect(outcome).toMatchObject({ directory: backup, missing: [] })
+      await withRestored({ backup, dataDir: join(dir, 'restored') }, async restored => {
+        await expectStored(restored, stored)
+        expect(await restored.verify()).toMatchObject({ damaged: [] })
+        const headers = { authorization: `Bearer ${key.secret}` }
+        expect(await callApi(restored, 'GET', '/users/me', headers)).toMatchObject({ status: 200 })
+      })
+    })
+  })
+
+  test('that is repeated adds what is new, and takes out what is gone', async () => {
+    await withBackups(async (test, backup, dir) => {
+      const { engine, account, clock } = test
+      const first = await fill(test, 'first')
+      const { newBlocks, blocks } = await engine.backup(backup)
+      expect(newBlocks).toBe(blocks)
+      const second = await fill(test, 'second')
+      for (const cid of first.keys()) await engine.pins.remove({ account, cid })
+      await engine.collect({ graceSeconds: 0 })
+      clock.advance(1_000)
+      expect(await engine.backup(backup)).toMatchObject({ blocks, newBlocks })
+      expect((await filesIn(join(backup, 'stores'))).length).toBe(blocks)
+      expect((await readdir(backup)).filter(name => name.startsWith('database-')).length).toBe(1)
+      await withRestored({ backup, dataDir: join(dir, 'restored') }, async restored => {
+        await expectStored(restored, second)
+        for (const cid of first.keys()) expect((await viaGateway(restored, `/ipfs/${cid}`)).status).toBe(404)
+      })
+    })
+  })
+
+  test('that is broken off leaves the one before as it was', async () => {
+    await withBackups(async (test, backup, dir) => {
+      const first = await fill(test, 'first')
+      await test.engine.backup(backup)
+      await fill(test, 'second')
+      test.clock.advance(1_000)
+      const stop = new AbortController()
+      const broken = test.engine.backup(backup, { signal: stop.signal, onProgress: () => stop.abort() })
+      await expect(broken).rejects.toThrow()
+      await withRestored({ backup, dataDir: join(dir, 'restored') }, restored => expectStored(restored, first))
+      test.clock.advance(1_000)
+      await test.engine.backup(backup)
+    })
+  })
+
+  test('is for its owner alone, and not made where it would be part of itself or among other things', async () => {
+    await withBackups(async ({ engine, dataDir }, backup, dir) => {
+      await engine.backup(backup)
+      for (const name of ['manifest.json', 'keys/data.key', 'keys/identity.json']) {
+        expect((await stat(join(backup, name))).mode & 0o077).toBe(0)
+      }
+      const [database = ''] = (await readdir(backup)).filter(name => name.startsWith('database-'))
+      expect((await stat(join(backup, database))).mode & 0o077).toBe(0)
+      await writeFile(join(dir, 'other'), 'other')
+      for (const directory of [dataDir, join(dataDir, 'backup'), dir]) {
+        await expect(engine.backup(directory)).rejects.toMatchObject({ code: 'VALIDATION' })
+      }
+    })
+  })
+
+  test('holds the stores that clusters have elsewhere', async () => {
+    await withTempDir(dir =>
+      withClusters(async test => {
+        const backup = join(dir, 'backup')
+        const stored = await fill(test, 'far', 'far')
+        await test.engine.backup(backup)
+        const restored = await restoreBackup({ backup, dataDir: join(dir, 'restored') })
+        expect(restored.clusterDirs).toEqual([{ was: test.farDir, is: join(dir, 'restored', 'clusters', '1') }])
+        const clusters = test.clusters.map(cluster => ({
+          ...cluster,
+          ...(cluster.dataDir && { dataDir: restored.clusterDirs[0]?.is ?? '' }),
+        }))
+        const engine = await createEngine({ dataDir: restored.dataDir, clusters, defaultCluster: 'near' })
+        try {
+          await expectStored(engine, stored)
+        } finally {
+          await engine.stop()
+        }
+      }),
+    )
+  })
+})
+
+describe('what is restored', () => {
+  const network = { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'] }
+  const peerOf = async (dataDir: string): Promise<string> => {
+    const engine = await createEngine({ dataDir, network })
+    try {
+      return (await engine.addresses())[0]?.split('/p2p/')[1] ?? ''
+    } finally {
+      await engine.stop()
+    }
+  }
+
+  test('is a node of its own, or the same one if it is asked to be', async () => {
+    await withTempDir(async dir => {
+      const [dataDir, backup] = [join(dir, 'data'), join(dir, 'backup')]
+      const peer = await peerOf(dataDir)
+      const engine = await createEngine({ dataDir })
+      await engine.backup(backup)
+      await engine.stop()
+      await restoreBackup({ backup, dataDir: join(dir, 'other') })
+      await restoreBackup({ backup, dataDir: join(dir, 'same'), sameNode: true })
+      expect(peer).not.toBe('')
+      expect(await peerOf(join(dir, 'other'))).not.toBe(peer)
+      expect(await peerOf(join(dir, 'same'))).toBe(peer)
+    })
+  })
+
+  test('keeps second factors, if the key that seals them is there', async () => {
+    await withBackups(async ({ engine, account, dataDir }, backup, dir) => {
+      const beside = openAccounts({ dataDir })
+      const setup = await beside.secondFactor.begin(await beside.accounts.get(account))
+      beside.close()
+      expect(setup.secret).not.toBe('')
+      const keys = join(dir, 'keys')
+      await engine.backup(backup, { keys })
+      expect(await readdir(backup)).not.toContain('keys')
+      const dataDir2 = join(dir, 'restored')
+      await expect(restoreBackup({ backup, dataDir: dataDir2 })).rejects.toMatchObject({ code: 'BACKUP_UNUSABLE' })
+      await withRestored({ backup, dataDir: dataDir2, keys }, async restored => {
+        expect(await readFile(join(restored.dataDir, 'data.key'))).toEqual(await readFile(join(dataDir, 'data.key')))
+      })
+    })
+  })
+
+  test('is all of it or nothing, unless damage is accepted', async () => {
+    await withBackups(async (test, backup, dir) => {
+      const stored = await fill(test, 'damaged')
+      await test.engine.backup(backup)
+      const [first = '', second = ''] = await filesIn(join(backup, 'stores'))
+      // The copy alone: a link shares its bytes with the store.
+      for (const name of [first, second]) await rm(join(backup, 'stores', name))
+      await writeFile(join(backup, 'stores', first), 'other bytes')
+      const dataDir = join(dir, 'restored')
+      await expect(restoreBackup({ backup, dataDir })).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
+      await expect(stat(join(dataDir, 'holdfast.db'))).rejects.toThrow()
+      const { damaged } = await restoreBackup({ backup, dataDir, partial: true })
+      expect(damaged.length).toBe(2)
+      const engine = await createEngine({ dataDir })
+      try {
+        expect((await engine.verify()).damaged.length).toBe(2)
+        // The same content again puts it right.
+        const { items } = await engine.pins.list({ account: test.account })
+        for (const content of stored.values()) await engine.pins.upload(content, { account: items[0]?.accountId ?? '' })
+        await expectStored(engine, stored)
+      } finally {
+        await engine.stop()
+      }
+    })
+  })
+
+  test('is refused for what is no backup, has been tampered with, or goes where something is', async () => {
+    await withBackups(async ({ engine }, backup, dir) => {
+      const dataDir = join(dir, 'restored')
+      const refused = (code: string) => expect(restoreBackup({ backup, dataDir })).rejects.toMatchObject({ code })
+      await refused('BACKUP_UNUSABLE')
+      await engine.backup(backup)
+      await expect(restoreBackup({ backup, dataDir: engine.dataDir })).rejects.toMatchObject({
+        code: 'DATA_DIR_UNUSABLE',
+      })
+      const [database = ''] = (await readdir(backup)).filter(name => name.startsWith('database-'))
+      const bytes = await readFile(join(backup, database))
+      bytes[5_000] = (bytes[5_000] ?? 0) ^ 1
+      await writeFile(join(backup, database), bytes)
+      await refused('BACKUP_UNUSABLE')
+      await rm(join(backup, 'manifest.json'))
+      await refused('BACKUP_UNUSABLE')
+    })
+  })
+})

@@ -1,0 +1,219 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
+import { parseCommand, UsageError } from '../../bench/command-line.ts'
+import { FileContent, TreeContent } from '../../bench/content.ts'
+import { rotated, runContest, type Subject, type Work } from '../../bench/contest.ts'
+import { dag } from '../../bench/dag.ts'
+import { fetch } from '../../bench/fetch.ts'
+import { gateway } from '../../bench/gateway.ts'
+import { writeHashed } from '../../bench/hashed-file.ts'
+import { list } from '../../bench/list/list.ts'
+import { loop } from '../../bench/loop.ts'
+import { memory } from '../../bench/memory.ts'
+import { MultipartForm } from '../../bench/multipart-form.ts'
+import { median, rowsOf, tableOf } from '../../bench/report.ts'
+import { upload } from '../../bench/upload.ts'
+
+let dir: string
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+})
+
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true })
+})
+
+function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
+  return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
+}
+
+test.each([upload, dag, fetch, gateway, list, loop, memory])(
+  '$name runs every subject of its targets, and they agree about the CID',
+  async bench => {
+    const measurements = await bench.run(tinyRun())
+    for (const row of rowsOf(bench.name, bench.targets, measurements)) expect(row.value).toBeGreaterThan(0)
+    const compared = rowsOf(bench.name, bench.targets, measurements).filter(row => row.ratio !== undefined)
+    expect(compared.map(({ subject, against }) => `${subject}/${against}`).sort()).toEqual(
+      bench.targets.map(({ subject, against }) => `${subject}/${against}`).sort(),
+    )
+  },
+  120_000,
+)
+
+class Counter implements Work {
+  fills = 0
+  refill(): void {
+    this.fills++
+  }
+}
+
+/** A subject that writes down its turns. */
+function recording(name: string, turns: string[], cid: string | undefined): Subject<Counter> {
+  return {
+    name,
+    async start() {
+      return {
+        async run(work) {
+          turns.push(`${name}${work.fills}`)
+          return cid
+        },
+        async stop() {
+          turns.push(`stop ${name}`)
+        },
+      }
+    },
+  }
+}
+
+function counting(subjects: Subject<Counter>[]) {
+  return {
+    metric: 'turns',
+    unit: 'x',
+    better: 'higher',
+    subjects,
+    createWork: () => new Counter(),
+    value: (work: Counter) => work.fills,
+  } as const
+}
+
+test('rounds are interleaved in a rotating order, on fresh content, after a warm-up that does not count', async () => {
+  const turns: string[] = []
+  const subjects = ['a', 'b', 'c'].map(name => recording(name, turns, undefined))
+  const measurements = await runContest(counting(subjects), tinyRun({ rounds: 4 }))
+  const rounds = ['a1', 'b1', 'c1', 'b2', 'c2', 'a2', 'c3', 'a3', 'b3', 'a4', 'b4', 'c4']
+  expect(turns).toEqual(['a1', 'b1', 'c1', ...rounds, 'stop c', 'stop b', 'stop a'])
+  expect(measurements.map(({ subject, values }) => [subject, values])).toEqual([
+    ['a', [1, 2, 3, 4]],
+    ['b', [1, 2, 3, 4]],
+    ['c', [1, 2, 3, 4]],
+  ])
+}, 90_000)
+
+test('subjects that store different things fail the run, and are stopped', async () => {
+  const turns: string[] = []
+  const subjects = [recording('a', turns, 'bafya'), recording('b', turns, 'bafyb')]
+  await expect(runContest(counting(subjects), tinyRun())).rejects.toThrow('disagree about the CID: a bafya, b bafyb')
+  expect(turns.slice(-2)).toEqual(['stop b', 'stop a'])
+})
+
+test('an interrupted run stops what it started', async () => {
+  const turns: string[] = []
+  const run = runContest(counting([recording('a', turns, undefined)]), tinyRun({ signal: AbortSignal.abort() }))
+  await expect(run).rejects.toThrow()
+  expect(turns).toEqual([])
+})
+
+test('rotation', () => {
+  expect(rotated([1, 2, 3], 4)).toEqual([2, 3, 1])
+  expect(rotated([], 2)).toEqual([])
+})
+
+test('the median of an odd and of an even number of values', () => {
+  expect(median([9, 1, 5])).toBe(5)
+  expect(median([4, 1, 3, 100])).toBe(3.5)
+  expect(() => median([])).toThrow()
+})
+
+const measured = (subject: string, values: number[], better: 'higher' | 'lower' = 'higher'): Measurement => ({
+  subject,
+  metric: 'm',
+  unit: 'u',
+  better,
+  values,
+})
+
+test('a row for each pair with a target, a row without ratio for the rest', () => {
+  const targets = [
+    { subject: 'ours', metric: 'm', against: 'theirs', atLeast: 2 },
+    { subject: 'ours', metric: 'm', against: 'bound', atLeast: 0.5 },
+    { subject: 'ours', metric: 'another', against: 'theirs', atLeast: 9 },
+  ]
+  const rows = rowsOf('b', targets, [measured('ours', [10, 30, 20]), measured('theirs', [8]), measured('bound', [50])])
+  expect(rows).toEqual([
+    { bench: 'b', subject: 'ours', metric: 'm', value: 20, unit: 'u', against: 'theirs', ratio: 2.5 },
+    { bench: 'b', subject: 'ours', metric: 'm', value: 20, unit: 'u', against: 'bound', ratio: 0.4 },
+    { bench: 'b', subject: 'theirs', metric: 'm', value: 8, unit: 'u' },
+    { bench: 'b', subject: 'bound', metric: 'm', value: 50, unit: 'u' },
+  ])
+  const bench: Bench = { name: 'b', describe: () => '', targets, run: async () => [] }
+  expect(tableOf(bench, rows).split('\n')).toEqual([
+    '  ours    m  20 u  2.5 x theirs  target 2    met',
+    '  ours    m  20 u  0.4 x bound   target 0.5  MISSED',
+    '  theirs  m  8 u',
+    '  bound   m  50 u',
+  ])
+})
+
+test('the ratio of times is theirs by ours, so that higher is better', () => {
+  const targets = [{ subject: 'ours', metric: 'm', against: 'theirs', atLeast: 1 }]
+  const rows = rowsOf('b', targets, [measured('ours', [2], 'lower'), measured('theirs', [6], 'lower')])
+  expect(rows[0]?.ratio).toBe(3)
+})
+
+test('the command line names what it does not know', () => {
+  const known = ['upload', 'dag']
+  expect(parseCommand([], known)).toMatchObject({ names: known, quick: false, json: false })
+  expect(parseCommand(['dag', '--quick', '--json', 'dag', '--dir', 'x'], known)).toEqual({
+    names: ['dag'],
+    quick: true,
+    json: true,
+    help: false,
+    dir: 'x',
+  })
+  expect(() => parseCommand(['uplod'], known)).toThrow(new UsageError('unknown bench "uplod"; there are: upload, dag'))
+  expect(() => parseCommand(['--fast'], known)).toThrow(/--fast/)
+  expect(() => parseCommand(['--dir'], known)).toThrow(/--dir/)
+})
+
+const main = join(import.meta.dirname, '../../bench/main.ts')
+const bench = (...args: string[]) => promisify(execFile)(process.execPath, [main, ...args])
+
+test.each([['nonsense'], ['--nonsense']])('%s is one line and exit code 2', async wrong => {
+  const failure = await bench(wrong).catch((error: { code: number; stdout: string; stderr: string }) => error)
+  expect(failure).toMatchObject({ code: 2, stdout: '' })
+  expect(failure.stderr).toMatch(/^[^\n]*nonsense[^\n]*\n$/)
+})
+
+test('--help lists the benches', async () => {
+  const { stdout } = await bench('--help')
+  for (const name of ['upload', 'dag', 'gateway', '--quick', '--json']) expect(stdout).toContain(name)
+})
+
+test('what the limit writes is what it was given, hashed', async () => {
+  const content = new FileContent(3 * 1024 * 1024 + 17)
+  content.refill()
+  const sha256 = await writeHashed(content.chunks(), join(dir, 'file'))
+  expect((await readFile(join(dir, 'file'))).equals(content.bytes)).toBe(true)
+  expect(sha256).toBe(createHash('sha256').update(content.bytes).digest('hex'))
+  await expect(writeHashed(content.chunks(), join(dir, 'file'))).rejects.toThrow('EEXIST')
+  expect(await readdir(dir)).toEqual(['file'])
+})
+
+test('a form is as long as it says and reads back as what went in', async () => {
+  const tree = new TreeContent(120, 1_000)
+  tree.refill()
+  const large = Buffer.alloc(200_000, 7)
+  const parts = [...tree.files.map(file => ({ ...file, content: file.bytes })), { path: 'large', content: large }]
+  const form = new MultipartForm(parts.map(({ path, content }) => ({ name: 'files[]', filename: path, content })))
+  const chunks = [...form.chunks()]
+  const body = Buffer.concat(chunks)
+  expect(body.length).toBe(form.contentLength)
+  expect(Math.max(...chunks.map(chunk => chunk.length))).toBeLessThanOrEqual(64 * 1024)
+  // Read back by Node's own parser.
+  const read = await new Response(body, { headers: { 'content-type': form.contentType } }).formData()
+  const files = read.getAll('files[]')
+  expect(files).toHaveLength(121)
+  for (const [index, { path, content }] of parts.entries()) {
+    const file = files[index]
+    if (!(file instanceof File)) throw new Error('not a file')
+    expect(file.name).toBe(path)
+    expect(Buffer.from(await file.arrayBuffer()).equals(content)).toBe(true)
+  }
+})

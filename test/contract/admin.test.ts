@@ -1,0 +1,243 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { hosts } from './hosts.ts'
+import type { AuditClient } from './world.ts'
+
+/** Files of distinct content. */
+async function* manyFiles(count: number) {
+  for (let i = 0; i < count; i++) yield { kind: 'file' as const, path: `f${i}`, content: pseudoRandom(64, `file ${i}`) }
+}
+
+describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s routes, $name', ({ host }) => {
+  let dataDir: string
+  let engine: Engine
+  let client: AuditClient
+  let close: () => Promise<void>
+  let owner: Record<string, string>
+  let ownerId: string
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
+    engine = await createEngine({ dataDir })
+    ;({ client, close } = await host.serve(engine))
+    const { id } = await engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
+    ownerId = id
+    owner = auth((await engine.keys.create(id, { name: 'all', scopes: SCOPES })).secret)
+    await engine.pins.uploadDirectory(manyFiles(100), { account: id })
+  })
+  afterAll(async () => {
+    await close()
+    await engine.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  const auth = (secret: string) => ({ authorization: `Bearer ${secret}` })
+  const rows = [
+    ['GET', '/stats'],
+    ['POST', '/gc'],
+    ['POST', '/verify'],
+    ['POST', '/reconcile'],
+    ['GET', '/accounts'],
+  ] as const
+
+  const accountRows = [
+    ['POST', '/accounts/:id/disable'],
+    ['POST', '/accounts/:id/enable'],
+    ['GET', '/accounts/:id/sessions'],
+    ['DELETE', '/accounts/:id/sessions'],
+    ['DELETE', '/accounts/:id'],
+  ] as const
+
+  test.each([...rows, ...accountRows])(
+    '%s %s is for the owner alone, by a key that has every scope',
+    async (method, row) => {
+      const path = row.replace(
+        ':id',
+        (await engine.accounts.create({ email: `${method}${row.replaceAll(/[/:]/g, '.')}@example.net`, plan: 'free' }))
+          .id,
+      )
+      const user = await engine.accounts.create({
+        email: `${method}.${row.replaceAll(/[/:]/g, '.')}@example.org`,
+        plan: 'unlimited',
+      })
+      const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
+      const lesser = await engine.keys.create(ownerId, {
+        name: `${method} ${row.replaceAll('/', ' ')}`,
+        scopes: SCOPES.slice(0, 3),
+      })
+      const ask = (headers: Record<string, string>) => client.request(method, `/admin/v1${path}`, { headers })
+
+      const nobody = await ask({})
+      expect([nobody.status, nobody.json.code]).toEqual([401, 'INVALID_API_KEY'])
+      const stranger = await ask(auth(theirs.secret))
+      expect([stranger.status, stranger.json.code]).toEqual([403, 'OWNER_REQUIRED'])
+      const partly = await ask(auth(lesser.secret))
+      expect([partly.status, partly.json]).toMatchObject([403, { code: 'missing_scope', required: SCOPES[3] }])
+      const whole = await ask(owner)
+      expect(whole.status).toBe(200)
+      expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
+    },
+  )
+
+  test('stats tell what is held', async () => {
+    const { json } = await client.request('GET', '/admin/v1/stats', { headers: owner })
+    // Others write to the disk, too.
+    const { disks, ...rest } = json
+    const { disks: sameDisks, ...same } = JSON.parse(JSON.stringify(await engine.stats()))
+    expect(rest).toEqual(same)
+    expect(disks).toHaveLength(sameDisks.length)
+    expect(json.blocks.durable.count).toBe(101)
+    expect(json.databaseBytes).toBeGreaterThan(4_096)
+  })
+
+  test('gc frees what was let go, of the age that is asked for', async () => {
+    const { record } = await engine.pins.upload(pseudoRandom(5_000, host.name), { account: ownerId })
+    await engine.pins.remove({ account: ownerId, cid: record.cid })
+    const ask = async (body: string) => {
+      const headers = { ...owner, 'content-type': 'application/json' }
+      const { status, json } = await client.request('POST', '/admin/v1/gc', { headers, body })
+      return { status, json }
+    }
+    for (const body of ['{"graceSeconds": -1}', '{"graceSeconds": "0"}']) {
+      expect(await ask(body)).toMatchObject({
+        status: 400,
+        json: { code: 'VALIDATION', message: expect.stringContaining('graceSeconds') },
+      })
+    }
+    // The root goes at once, its block only when it has been garbage for long enough.
+    expect(await ask('{"graceSeconds": 3600}')).toEqual({ status: 200, json: { roots: 1, blocks: 0, bytes: 0 } })
+    expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0 } })
+    expect(await ask('{"graceSeconds": 0}')).toEqual({ status: 200, json: { roots: 0, blocks: 1, bytes: 5_000 } })
+  })
+
+  test('reconcile answers what it has found, and refuses what it cannot read', async () => {
+    const headers = { ...owner, 'content-type': 'application/json' }
+    const ask = (body: string) => client.request('POST', '/admin/v1/reconcile', { headers, body })
+    const { json } = await ask('{"dryRun": true}')
+    expect(json).toMatchObject({ dryRun: true, found: {}, findings: [], seen: { blocks: 101 } })
+    const refused = await ask('{"force": "yes"}')
+    expect([refused.status, refused.json.code]).toEqual([400, 'VALIDATION'])
+    const lines = await client.request('POST', '/admin/v1/reconcile', {
+      headers: { ...headers, accept: 'application/x-ndjson' },
+    })
+    expect(JSON.parse(lines.body.toString().trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      done: true,
+      found: {},
+    })
+  })
+
+  test('verify answers the outcome, or says line by line how far it is', async () => {
+    const plain = await client.request('POST', '/admin/v1/verify', { headers: owner })
+    expect(plain.json).toEqual({ blocks: 101, bytes: expect.any(Number), damaged: [], damagedBlocks: 0 })
+    const headers = { ...owner, accept: 'application/x-ndjson' }
+    const streamed = await client.request('POST', '/admin/v1/verify', { headers })
+    expect(streamed.header('content-type')).toBe('application/x-ndjson')
+    const lines = streamed.body
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(lines.at(-1)).toEqual({ done: true, ...plain.json })
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines[0]).toEqual({ blocks: expect.any(Number), bytes: expect.any(Number), damaged: 0 })
+  })
+
+  test('accounts come in pages, with what they keep', async () => {
+    const ask = async (query: string) =>
+      (await client.request('GET', `/admin/v1/accounts${query}`, { headers: owner })).json
+    const all = await ask('')
+    expect(all.accounts).toHaveLength(all.total)
+    expect(all.accounts[0]).toEqual({
+      ...(await engine.accounts.get(ownerId)),
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      usage: await engine.pins.usage(ownerId),
+    })
+    const paged = [await ask('?limit=2'), await ask('?limit=2&page=2')]
+    expect(paged.flatMap(page => page.accounts)).toEqual(all.accounts.slice(0, 4))
+    expect(paged[1].pagination).toEqual({ page: 2, limit: 2, total: all.total, totalPages: Math.ceil(all.total / 2) })
+    expect(await ask('?page=9007199254740991')).toMatchObject({ accounts: [], total: all.total })
+    expect(await ask('?limit=0')).toMatchObject({ code: 'VALIDATION' })
+  })
+
+  test('an account is disabled, enabled and deleted', async () => {
+    const { id } = await engine.accounts.create({ email: 'managed@example.org', plan: 'unlimited' })
+    const theirs = auth((await engine.keys.create(id, { name: 'all', scopes: SCOPES })).secret)
+    const { record } = await engine.pins.upload(pseudoRandom(100, 'managed'), { account: id })
+    const manage = async (method: string, path: string) => {
+      const { status, json } = await client.request(method, `/admin/v1/accounts/${path}`, { headers: owner })
+      return { status, json }
+    }
+    const me = async () => {
+      const { status, json } = await client.request('GET', '/api/v3/users/me', { headers: theirs })
+      return [status, json.code]
+    }
+    expect(await me()).toEqual([200, undefined])
+    expect(await manage('POST', `${id}/disable`)).toMatchObject({ status: 200, json: { id, disabled: true } })
+    expect(await me()).toEqual([403, 'account_disabled'])
+    expect((await engine.pins.status({ account: id, cid: record.cid }))[0]?.record.status).toBe('pinned')
+    expect(await manage('POST', `${id}/enable`)).toMatchObject({ status: 200, json: { id, disabled: false } })
+    expect(await me()).toEqual([200, undefined])
+    expect(await manage('DELETE', id)).toEqual({ status: 200, json: { id, deleted: true } })
+    expect(await me()).toEqual([401, 'INVALID_API_KEY'])
+    for (const [method, path] of accountRows) {
+      const gone = path.replace('/accounts/:id', id)
+      expect(await manage(method, gone)).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } })
+    }
+    for (const [method, path] of [
+      ['POST', `${ownerId}/disable`],
+      ['DELETE', ownerId],
+    ] as const) {
+      expect(await manage(method, path)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } })
+    }
+  })
+
+  test('the sessions of an account are seen and ended', async () => {
+    const password = 'a password to remember'
+    const email = 'signed-in@example.org'
+    const { id } = await engine.accounts.create({ email, plan: 'free', password })
+    const login = { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email, password }) }
+    const { token } = (await client.request('POST', '/api/v3/auth/login', login)).json
+    const me = async () => (await client.request('GET', '/api/v3/users/me', { headers: auth(token) })).status
+    expect(await me()).toBe(200)
+    const ask = async (method: string) =>
+      (await client.request(method, `/admin/v1/accounts/${id}/sessions`, { headers: owner })).json
+    expect(await ask('GET')).toMatchObject({ sessions: [{ current: false }], next: null })
+    expect(await ask('DELETE')).toEqual({ ended: 1 })
+    expect(await me()).toBe(401)
+    expect(await ask('GET')).toEqual({ sessions: [], next: null })
+  })
+
+  test('other methods and paths are refused in JSON, and the contract’s description says nothing of any', async () => {
+    const wrong = await client.request('GET', '/admin/v1/gc', { headers: owner })
+    expect([wrong.status, wrong.header('allow')]).toEqual([405, 'POST, OPTIONS'])
+    const nothing = await client.request('GET', '/admin/v1/', { headers: owner })
+    expect([nothing.status, nothing.json.code]).toEqual([404, 'NOT_FOUND'])
+    const description = await client.request('GET', '/api/v3/openapi.json')
+    expect(Object.keys(description.json.paths).filter(path => path.includes('admin'))).toEqual([])
+  })
+})
+
+test('an engine that stops ends a verification, and waits until it has ended', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
+  try {
+    const engine = await createEngine({ dataDir })
+    const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+    await engine.pins.uploadDirectory(manyFiles(200), { account: id })
+    const steps: number[] = []
+    let stopped: Promise<void> | undefined
+    const onProgress = ({ blocks }: { blocks: number }): void => {
+      steps.push(blocks)
+      stopped ??= engine.stop()
+    }
+    await expect(engine.verify({ onProgress })).rejects.toMatchObject({ code: 'ABORTED' })
+    await stopped
+    expect(steps).toHaveLength(1)
+    await expect(engine.verify()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

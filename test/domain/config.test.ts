@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseConfig } from '../../src/domain/config.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+
+const plan = { timelock: true, clusters: '*' }
+
+function problem(value: unknown): string {
+  try {
+    parseConfig(value, 'config.json')
+  } catch (error) {
+    expect(error).toBeInstanceOf(HoldfastError)
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
+    return (error as HoldfastError).message
+  }
+  throw new Error('nothing was thrown')
+}
+
+test('a whole configuration is taken as it is', () => {
+  const config = {
+    publicUrl: 'https://pins.example.org/node',
+    importRoots: ['/srv/import'],
+    clusters: [
+      {
+        id: 'cl0-global',
+        label: 'Primary',
+        region: 'Global',
+        country: null,
+        gateways: [{ label: 'Main', publicUrl: 'https://gateway.example.org/ipfs/', url: 'http://10.0.0.1:8080' }],
+      },
+      { id: 'attic', label: 'Attic', region: 'Home', country: 'DE', gateways: [], dataDir: '/srv/attic' },
+    ],
+    defaultCluster: 'attic',
+    plans: {
+      team: {
+        timelock: false,
+        clusters: ['attic'],
+        maxFileBytes: 1,
+        maxDirectoryBytes: 2,
+        maxDirectoryFiles: 3,
+        maxStorageBytes: 4,
+        maxPins: null,
+        maxKeys: 100,
+        maxQueuedPins: 1_000,
+        serverImport: true,
+        pageLimit: { default: 5, max: 5 },
+        rateLimit: { requests: 6, windowSeconds: 7 },
+        accountRateLimit: null,
+      },
+    },
+    signup: { enabled: true, plan: 'team' },
+    passwordCost: 65_536,
+    trustedProxies: 1,
+    gc: { graceSeconds: 0, intervalSeconds: 1.5 },
+  }
+  expect(parseConfig(config, 'config.json')).toEqual(config)
+  expect(parseConfig({}, 'config.json')).toEqual({})
+})
+
+test('what is left out of a plan or cluster is filled in, and that again stays the same', () => {
+  const config = parseConfig(
+    { publicUrl: 'http://x.test//', plans: { team: plan }, clusters: [{ id: 'cl0-global' }] },
+    '',
+  )
+  expect(config).toEqual({
+    publicUrl: 'http://x.test',
+    plans: {
+      team: {
+        ...plan,
+        maxFileBytes: null,
+        maxDirectoryBytes: null,
+        maxDirectoryFiles: null,
+        maxStorageBytes: null,
+        maxPins: null,
+        maxKeys: 100,
+        maxQueuedPins: 1_000,
+        serverImport: true,
+        pageLimit: { default: 20, max: 100 },
+        rateLimit: null,
+        accountRateLimit: null,
+      },
+    },
+    clusters: [{ id: 'cl0-global', label: 'cl0-global', region: '', country: null, gateways: [] }],
+  })
+  expect(parseConfig(config, '')).toEqual(config)
+})
+
+test.each<[unknown, string]>([
+  [null, 'must be object'],
+  [[], 'must be object'],
+  [{ zz: 1, yy: 2 }, 'unknown keys zz, yy'],
+  [{ plans: { team: { ...plan, maxPinz: 1 } } }, 'plans.team: unknown key maxPinz'],
+  [{ plans: { team: {} } }, 'plans.team: timelock, clusters missing'],
+  [{ plans: { team: { ...plan, clusters: 5 } } }, 'plans.team.clusters: must be "*" or must be array'],
+  [{ plans: { team: { ...plan, clusters: ['cl9'] } } }, 'plans.team.clusters: cl9 is not among the clusters'],
+  [{ plans: { team: { ...plan, maxPins: '5' } } }, 'plans.team.maxPins: must be integer or must be null'],
+  [{ plans: { team: { ...plan, maxPins: -1 } } }, 'plans.team.maxPins: must be >= 0 or must be null'],
+  [{ plans: { team: { ...plan, rateLimit: { requests: 5 } } } }, 'plans.team.rateLimit: windowSeconds missing'],
+  [
+    { plans: { team: { ...plan, rateLimit: { requests: 5, windowSeconds: 0 } } } },
+    'plans.team.rateLimit.windowSeconds: must be > 0',
+  ],
+  [
+    { plans: { team: { ...plan, pageLimit: { default: 9, max: 8 } } } },
+    'plans.team.pageLimit.default: must not be over max, 8',
+  ],
+  [{ plans: { 'a b': plan } }, 'plans.a b: a plan is named with up to 64 of the characters A-Z a-z 0-9 _ . -'],
+  [{ publicUrl: 'pins.example.org' }, 'publicUrl: must be an http or https URL'],
+  [{ publicUrl: 'ftp://x.test' }, 'publicUrl: must be an http or https URL'],
+  [{ publicUrl: 'http://x.test/?a' }, 'publicUrl: must be a URL without query, fragment or credentials'],
+  [{ publicUrl: 'http://a:b@x.test' }, 'publicUrl: must be a URL without query, fragment or credentials'],
+  [{ importRoots: '/srv' }, 'importRoots: must be array'],
+  [{ defaultCluster: 'cl9' }, 'defaultCluster: cl9 is not among the clusters'],
+  [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
+  [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
+  [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
+  [
+    { clusters: [{ id: 'cl0-global', gateways: [{ label: 'A', publicUrl: '/ipfs/' }] }] },
+    'clusters.0.gateways.0.publicUrl: must be an http or https URL',
+  ],
+  [{ signup: { enabled: true, plan: 'gold' } }, 'signup.plan: must be one of free, premium, unlimited'],
+  [{ signup: { open: true } }, 'signup: unknown key open'],
+  [{ passwordCost: 3_000 }, 'passwordCost: must be a power of two'],
+  [{ passwordCost: 512 }, 'passwordCost: must be >= 1024'],
+  [{ trustedProxies: -1 }, 'trustedProxies: must be >= 0'],
+  [{ gc: { graceSeconds: -1 } }, 'gc.graceSeconds: must be >= 0'],
+])('%j is refused by name', (value, message) => {
+  expect(problem(value)).toBe(`config.json: ${message}`)
+})
+
+test('the example of the documentation is a configuration', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
+  const example = /```json\n([^`]+)```/.exec(text)?.[1] ?? ''
+  expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
+})

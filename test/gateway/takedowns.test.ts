@@ -1,0 +1,219 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nodeFileSystem } from '../../src/disk/file-system.ts'
+import type { FileSystem } from '../../src/domain/file-system.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { Takedowns } from '../../src/gateway/policy/takedowns.ts'
+import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { hosts } from '../contract/hosts.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { serveEngine } from '../support/served-engine.ts'
+import { runHoldfast } from '../support/server-process.ts'
+import { apiRequest, readBody } from './client.ts'
+
+const MIB = 1024 ** 2
+
+let dataDir: string
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'holdfast-takedowns-'))
+})
+
+afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+async function statusOf(engine: Engine, path: string): Promise<number> {
+  return (await engine.gateway(apiRequest('GET', path))).status
+}
+
+async function* tree() {
+  for (const path of ['sub/a.txt', 'sub/b.txt', 'subway/c.txt', 'd.txt']) {
+    yield { kind: 'file' as const, path, content: Buffer.from(path) }
+  }
+}
+
+describe.each(hosts.map(host => ({ host, name: host.name })))('the routes, $name', ({ host }) => {
+  test('the owner takes content down and lets it be served again, and nobody else does', async () => {
+    const engine = await createEngine({ dataDir })
+    const { client, close } = await host.serve(engine)
+    try {
+      const { id } = await engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
+      const other = await engine.accounts.create({ email: 'user@example.org', plan: 'unlimited' })
+      const auth = async (account: string) => ({
+        authorization: `Bearer ${(await engine.keys.create(account, { name: 'all', scopes: SCOPES })).secret}`,
+        'content-type': 'application/json',
+      })
+      const [owner, user] = [await auth(id), await auth(other.id)]
+      const { record } = await engine.pins.upload(Buffer.from('bad'), { account: other.id })
+      const { cid } = record
+      const ask = (method: string, path: string, body?: object, headers = owner) =>
+        client.request(method, `/admin/v1/takedowns${path}`, {
+          headers,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', ''],
+        ['DELETE', `/${cid}`],
+      ] as const) {
+        const refused = await ask(method, path, method === 'POST' ? { cid, reason: 'x' } : undefined, user)
+        expect([refused.status, refused.json.code]).toEqual([403, 'OWNER_REQUIRED'])
+      }
+      for (const body of [
+        { reason: 'x' },
+        { cid: 'x', reason: 'x' },
+        { cid, reason: ' ' },
+        { cid },
+        { cid, reason: 'x'.repeat(1001) },
+        { cid, reason: 'two\nlines' },
+        { cid, reason: 'x', status: 404 },
+        { cid, reason: 'x', path: 'a*' },
+      ]) {
+        expect((await ask('POST', '', body)).status, JSON.stringify(body)).toBe(400)
+      }
+      expect(await statusOf(engine, `/ipfs/${cid}`)).toBe(200)
+      const taken = await ask('POST', '', { cid, reason: 'complaint 17: % ünsafe', status: 451 })
+      expect(taken.status).toBe(201)
+      expect(taken.json).toMatchObject({ cid, path: '', status: 451, reason: 'complaint 17: % ünsafe' })
+      expect(await statusOf(engine, `/ipfs/${cid}`)).toBe(451)
+      expect((await ask('GET', '')).json).toEqual({ takedowns: [taken.json], next: null })
+      expect((await ask('DELETE', `/${cid}?path=x`)).status).toBe(404)
+      expect((await ask('DELETE', `/${cid}`)).json).toEqual({ removed: true })
+      expect((await ask('DELETE', `/${cid}`)).status).toBe(404)
+      expect(await statusOf(engine, `/ipfs/${cid}`)).toBe(200)
+    } finally {
+      await close()
+      await engine.stop()
+    }
+  })
+})
+
+test('what is taken down is refused by any way that leads to it, and after a restart', async () => {
+  let engine = await createEngine({ dataDir })
+  const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+  const { record: root } = await engine.pins.uploadDirectory(tree(), { account: id })
+  const { record: file } = await engine.pins.upload(Buffer.from('d.txt'), { account: id })
+  await engine.takedowns.add({ cid: file.cid, reason: 'one' })
+  await engine.takedowns.add({ cid: root.cid, path: '/sub/', reason: 'two', status: 451 })
+  const expected = {
+    '': 200,
+    '/d.txt': 410,
+    '/sub': 451,
+    '/sub/': 451,
+    '/sub/a.txt': 451,
+    '/subway/c.txt': 200,
+    '/d.txt?format=raw': 410,
+  }
+  for (const when of ['at once', 'after a restart']) {
+    for (const [path, status] of Object.entries(expected)) {
+      expect(await statusOf(engine, `/ipfs/${root.cid}${path || '/'}`), `${path} ${when}`).toBe(status)
+    }
+    expect((await engine.takedowns.page({ after: null, limit: 10 })).rows.map(({ reason }) => reason)).toEqual([
+      'one',
+      'two',
+    ])
+    await engine.stop()
+    engine = await createEngine({ dataDir })
+  }
+  const first = await engine.takedowns.page({ after: null, limit: 1 })
+  expect(first.rows.length).toBe(1)
+  expect(await engine.takedowns.page({ after: first.next, limit: 1 })).toMatchObject({
+    rows: [{ reason: 'two' }],
+    next: null,
+  })
+  await engine.stop()
+  // A list that cannot be read keeps the node from serving unchecked.
+  await rm(join(dataDir, 'takedowns.deny'))
+  await mkdir(join(dataDir, 'takedowns.deny'))
+  await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
+})
+
+test('an answer that is under way is cut off', async () => {
+  const engine = await createEngine({ dataDir })
+  try {
+    const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+    const { record } = await engine.pins.upload(pseudoRandom(12 * MIB), { account: id })
+    const response = await engine.gateway(apiRequest('GET', `/ipfs/${record.cid}?filename=x.bin`))
+    const body = (response.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+    await body.next()
+    await engine.takedowns.add({ cid: record.cid, reason: 'x' })
+    const rest = await readBody({ ...response, body: { [Symbol.asyncIterator]: () => body } })
+    expect(rest.isBroken).toBe(true)
+    expect(rest.bytes.length).toBeLessThan(11 * MIB)
+  } finally {
+    await engine.stop()
+  }
+})
+
+describe('the file', () => {
+  const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+  const open = (fileSystem: FileSystem): Takedowns =>
+    Takedowns.open(join(dataDir, 'takedowns.deny'), { fileSystem, clock: new ManualClock(), logger: silentLogger })
+
+  beforeEach(() => nodeFileSystem.makeDirectory(join(dataDir, 'tmp')))
+
+  test('is on the disk before anything is acknowledged', async () => {
+    const done: string[] = []
+    const recording: FileSystem = {
+      ...nodeFileSystem,
+      create: async path => {
+        const file = await nodeFileSystem.create(path)
+        return { ...file, datasync: () => file.datasync().then(() => void done.push('data')) }
+      },
+      rename: (from, to) => nodeFileSystem.rename(from, to).then(() => void done.push('name')),
+      syncDirectory: path => nodeFileSystem.syncDirectory(path).then(() => void done.push('directory')),
+    }
+    await open(recording).add({ cid: CID, reason: 'x' })
+    expect(done).toEqual(['data', 'name', 'directory'])
+  })
+
+  test('stays what it was when it cannot be written, and changes come one after the other', async () => {
+    let isFull = false
+    const failing: FileSystem = {
+      ...nodeFileSystem,
+      rename: async (from, to) => {
+        if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+        await nodeFileSystem.rename(from, to)
+      },
+    }
+    const takedowns = open(failing)
+    await Promise.all(['a', 'b', 'c'].map(path => takedowns.add({ cid: CID, path, reason: path })))
+    isFull = true
+    await expect(takedowns.add({ cid: CID, path: 'd', reason: 'd' })).rejects.toThrow('full')
+    isFull = false
+    expect(takedowns.page({ after: null, limit: 9 }).rows.map(({ path }) => path)).toEqual(['a', 'b', 'c'])
+    expect(open(nodeFileSystem).page({ after: null, limit: 9 })).toEqual(takedowns.page({ after: null, limit: 9 }))
+    expect(await readFile(join(dataDir, 'takedowns.deny'), 'utf8')).toContain(`/ipfs/${CID}/a gateway_status:410 `)
+  })
+
+  test('keeps names and reasons of any kind', async () => {
+    const takedowns = open(nodeFileSystem)
+    const path = 'a b/%41/ü/#?\n/!x'
+    await takedowns.add({ cid: CID, path, reason: 'a  b % ü # !', status: 451 })
+    expect(open(nodeFileSystem).page({ after: null, limit: 9 }).rows).toMatchObject([{ path, reason: 'a  b % ü # !' }])
+    expect(await readdir(join(dataDir, 'tmp'))).toEqual([])
+  })
+})
+
+test('by command, through the server and on the directory', { timeout: 60_000 }, async () => {
+  await writeFile(join(dataDir, 'bad'), 'bad')
+  const directory = join(dataDir, 'data')
+  const served = await serveEngine(directory)
+  const { env } = served
+  const cid = (await runHoldfast(['upload', join(dataDir, 'bad'), '--json'], env)).stdout.match(/baf\w+/)?.[0] ?? ''
+  const run = async (...args: string[]): Promise<string> => {
+    const finished = await runHoldfast(['takedown', ...args], args.includes('--data-dir') ? {} : env)
+    expect(finished).toMatchObject({ code: 0, stderr: '' })
+    return finished.stdout
+  }
+  expect(await run('add', `/ipfs/${cid}`, '--reason', 'complaint 17')).toBe(`${cid} is refused with 410 from now on\n`)
+  expect(await run('list')).toContain('complaint 17')
+  await served[Symbol.asyncDispose]()
+  const here = ['--data-dir', directory]
+  expect(JSON.parse(await run('list', '--json', ...here))).toMatchObject({ cid, status: 410, reason: 'complaint 17' })
+  expect(await run('remove', cid, ...here)).toBe(`${cid} may be served again\n`)
+  expect((await runHoldfast(['takedown', 'add', cid], env)).code).toBe(2)
+})

@@ -1,0 +1,248 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isHoldfastError } from '../../src/domain/errors.ts'
+import { defaultFormLimits, type FormLimits, readForm, readPartText } from '../../src/http/multipart.ts'
+
+interface ReadPart {
+  name: string
+  filename: string | undefined
+  isFile: boolean
+  content: Buffer
+}
+
+async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+function form(bytes: Uint8Array | string, contentType: string, chunkSize = 64 * 1024) {
+  const body = chunksOf(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, chunkSize)
+  return { body, header: (name: string) => (name === 'content-type' ? contentType : undefined) }
+}
+
+async function readAll(request: ReturnType<typeof form>, limits: FormLimits = defaultFormLimits): Promise<ReadPart[]> {
+  const parts: ReadPart[] = []
+  for await (const { name, filename, isFile, content } of readForm(request, limits)) {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of content) chunks.push(Buffer.from(chunk))
+    parts.push({ name, filename, isFile, content: Buffer.concat(chunks) })
+  }
+  return parts
+}
+
+const TYPE = 'multipart/form-data; boundary=b'
+
+function part(disposition: string, content: string, more = ''): string {
+  return `--b\r\nContent-Disposition: form-data; ${disposition}\r\n${more}\r\n${content}\r\n`
+}
+
+async function refusal(request: ReturnType<typeof form>, limits?: FormLimits): Promise<string> {
+  try {
+    await readAll(request, limits)
+  } catch (error) {
+    if (isHoldfastError(error)) return `${error.code}: ${error.message}`
+    throw error
+  }
+  return 'accepted'
+}
+
+describe('forms that the platform itself writes', () => {
+  // A FormData of the platform sends names as browsers do; a lone CR or LF in a name would be normalised by it.
+  const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter(text => !/[\r\n\0]|%22/.test(text))
+  const wellFormed = name.map(text => text.toWellFormed())
+
+  test('come back byte for byte, with names and order, however the body is cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ name: wellFormed, filename: wellFormed, bytes: fc.uint8Array({ maxLength: 300 }) }), {
+          maxLength: 5,
+        }),
+        fc.integer({ min: 1, max: 100 }),
+        async (files, chunkSize) => {
+          const data = new FormData()
+          for (const file of files) data.append(file.name, new File([Uint8Array.from(file.bytes)], file.filename))
+          const sent = new Response(data)
+          const bytes = new Uint8Array(await sent.arrayBuffer())
+          const parts = await readAll(form(bytes, sent.headers.get('content-type') ?? '', chunkSize))
+          expect(parts.map(({ name, filename, content }) => ({ name, filename, bytes: [...content] }))).toEqual(
+            files.map(({ name, filename, bytes }) => ({ name, filename, bytes: [...bytes] })),
+          )
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  test('content that nearly is a delimiter stays content', async () => {
+    const pieces = fc.array(fc.constantFrom('\r', '\n', '-', '\r\n', '\r\n-', '\r\n--', '\r\n--a', '--b', 'b', 'x'))
+    await fc.assert(
+      fc.asyncProperty(pieces, fc.integer({ min: 1, max: 20 }), async (words, chunkSize) => {
+        const content = words.join('')
+        fc.pre(!`${content}\r\n`.includes('\r\n--b') && !`\r\n\r\n${content}`.includes('\r\n--b'))
+        const parts = await readAll(form(`${part('name="file"; filename="f"', content)}--b--\r\n`, TYPE, chunkSize))
+        expect(parts.map(({ content }) => content.toString())).toEqual([content])
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('names', () => {
+  test.each([
+    ['name="file"; filename="a/b/c.txt"', 'a/b/c.txt'],
+    ['name="file"; filename="né %22a%22.txt"', 'né "a".txt'],
+    ['name="file"; filename="a\\"b.txt"', 'a"b.txt'],
+    ['name="file"; filename="a%20b%2Fc.txt"', 'a%20b%2Fc.txt'],
+    ['name="file"; filename="dir\\sub\\x.txt"', 'dir\\sub\\x.txt'],
+    ['name="file"; filename="dir\\"', 'dir\\'],
+    ['name="file"; filename=plain.txt', 'plain.txt'],
+    ['filename="first.txt"; name=file', 'first.txt'],
+    ['name="file"; filename=""', ''],
+    ['name="file"; filename="; name=evil"', '; name=evil'],
+    ['name="file"; filename="x.txt"; filename*=UTF-8\'\'y.txt', 'y.txt'],
+    ['name="file"; filename*=utf-8\'en\'%e2%82%ac%20%22rates%22.txt', '€ "rates".txt'],
+    ['name="file" ; filename = "spaced.txt" ;', 'spaced.txt'],
+    ['name="file"; filename="a\\\\"', 'a\\\\'],
+  ])('%s', async (disposition, filename) => {
+    const parts = await readAll(form(`${part(disposition, 'x')}--b--`, TYPE))
+    expect(parts).toEqual([{ name: 'file', filename, isFile: true, content: Buffer.from('x') }])
+  })
+
+  test('a field has no file name, and octets are a file without one', async () => {
+    const body = part('name="cl"', 'cl1-eu') + part('name="c"', 'x', 'Content-Type: application/octet-stream\r\n')
+    const parts = await readAll(form(`${body}--b--`, TYPE))
+    expect(parts.map(({ name, filename, isFile }) => ({ name, filename, isFile }))).toEqual([
+      { name: 'cl', filename: undefined, isFile: false },
+      { name: 'c', filename: undefined, isFile: true },
+    ])
+  })
+})
+
+describe('malformed forms are refused and never hang', () => {
+  const whole = `${part('name="file"; filename="f"', 'content')}--b--\r\n`
+
+  test('cut anywhere before the closing boundary', async () => {
+    const end = whole.indexOf('--b--') + '--b--'.length
+    for (let length = 0; length < end; length++) {
+      expect(await refusal(form(whole.slice(0, length), TYPE)), `${length} bytes`).toMatch(/^VALIDATION: /)
+    }
+    expect(await refusal(form(whole.slice(0, end), TYPE))).toBe('accepted')
+  })
+
+  test.each([
+    ['application/json', 'UNSUPPORTED_MEDIA_TYPE'],
+    ['multipart/form-data', 'VALIDATION: Content-Type names no multipart boundary'],
+    ['multipart/form-data; boundary=', 'VALIDATION: Content-Type names no multipart boundary'],
+    ['multipart/form-data; boundary=other', 'VALIDATION: the form ends before its closing boundary'],
+    [`multipart/form-data; x=y; boundary=${'x'.repeat(201)}`, 'VALIDATION: the multipart boundary'],
+  ])('Content-Type %.40s', async (contentType, expected) => {
+    expect(await refusal(form(whole, contentType))).toContain(expected)
+  })
+
+  test.each([
+    ['no disposition', '--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--'],
+    ['no headers', '--b\r\n\r\nx\r\n--b--'],
+    ['no field name', `${part('filename="f"', 'x')}--b--`],
+    ['an unclosed quote', `${part('name="file"; filename="f', 'x')}--b--`],
+    [
+      'backslashes without end in a quote that is not closed',
+      `${part(`name="f"; filename="${'\\'.repeat(80)}`, 'x')}--b--`,
+    ],
+    ['a name as long as headers may be', `${part(`name="f"; filename="${'\\"'.repeat(8_000)}x; y`, 'x')}--b--`],
+    ['a name in another character set', `${part("name=f; filename*=koi8-r''x", 'x')}--b--`],
+    ['a name with broken escapes', `${part("name=f; filename*=utf-8''%e2%82", 'x')}--b--`],
+    ['a transfer encoding', `${part('name="a"', 'eA==', 'Content-Transfer-Encoding: base64\r\n')}--b--`],
+    ['a line break in a name', `${part('name="file"; filename="a\nb"', 'x')}--b--`],
+    ['a header without a colon', '--b\r\nContent-Disposition\r\n\r\nx\r\n--b--'],
+    ['a header twice', `${part('name="a"', 'x', 'Content-Disposition: form-data; name="b"\r\n')}--b--`],
+    ['headers cut off by a delimiter', `--b\r\nContent-Disposition: form-data; name="a"\r\n${whole}`],
+    ['a delimiter with a tail', '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--bc\r\n\r\n--b--'],
+  ])('%s', async (_, body) => {
+    expect(await refusal(form(body, TYPE))).toMatch(/^VALIDATION: /)
+  })
+
+  test('limits on parts, headers and padding', async () => {
+    const limits = { maxParts: 2, maxHeaderBytes: 200, maxPaddingBytes: 100 }
+    const field = part('name="a"', 'x')
+    expect(await refusal(form(`${field.repeat(2)}--b--`, TYPE), limits)).toBe('accepted')
+    expect(await refusal(form(`${field.repeat(3)}--b--`, TYPE), limits)).toContain('more than 2 parts')
+    const long = part(`name="${'n'.repeat(300)}"`, 'x')
+    expect(await refusal(form(`${long}--b--`, TYPE), limits)).toContain('headers of part 1')
+    expect(await refusal(form(`${'p'.repeat(500)}\r\n${field}--b--`, TYPE), limits)).toContain('outside its parts')
+    expect(await refusal(form(`${field}--b--\r\n${'e'.repeat(500)}`, TYPE), limits)).toContain('outside its parts')
+  })
+})
+
+describe('reading one part at a time', () => {
+  test('nothing is read before it is asked for, and no further than that needs', async () => {
+    let pulled = 0
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const text of [part('name="a"; filename="a"', 'first'), part('name="b"; filename="b"', 'second'), '--b--']) {
+        pulled += 1
+        yield Buffer.from(text)
+      }
+    }
+    const parts = readForm({ body: body(), header: () => TYPE })
+    expect(pulled).toBe(0)
+    const first = await parts.next()
+    expect([first.done, pulled]).toEqual([false, 1])
+    await parts.next()
+    expect(pulled).toBe(2)
+    await parts.return()
+  })
+
+  test('content that is not read, or only in part, is skipped', async () => {
+    const body = `${part('name="a"; filename="a"', 'x'.repeat(1000))}${part('name="b"', 'second')}--b--`
+    const seen: string[] = []
+    for await (const one of readForm(form(body, TYPE, 7))) {
+      if (one.name === 'a') for await (const _ of one.content) break
+      else seen.push(await readPartText(one, 100))
+    }
+    expect(seen).toEqual(['second'])
+  })
+
+  test('stopping early releases the body', async () => {
+    let released = false
+    async function* body(): AsyncGenerator<Uint8Array> {
+      try {
+        yield Buffer.from(part('name="a"; filename="a"', 'x'))
+        yield Buffer.from('never reached')
+      } finally {
+        released = true
+      }
+    }
+    for await (const _ of readForm({ body: body(), header: () => TYPE })) break
+    expect(released).toBe(true)
+  })
+
+  test('what the body throws comes out of the content', async () => {
+    const gone = new Error('client gone')
+    async function* body(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nsome')
+      throw gone
+    }
+    await expect(readAll({ body: body(), header: () => TYPE } as ReturnType<typeof form>)).rejects.toBe(gone)
+  })
+
+  test('text fields are capped and must be UTF-8', async () => {
+    const read = async (bytes: Buffer): Promise<string> => {
+      const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="cl"\r\n\r\n')
+      for await (const one of readForm(form(Buffer.concat([head, bytes, Buffer.from('\r\n--b--')]), TYPE))) {
+        return readPartText(one, 10)
+      }
+      return 'no part'
+    }
+    await expect(read(Buffer.from('cl1-eu'))).resolves.toBe('cl1-eu')
+    await expect(read(Buffer.from('x'.repeat(11)))).rejects.toThrow('"cl" is longer than 10 bytes')
+    await expect(read(Buffer.from([0xff, 0xfe]))).rejects.toThrow('"cl" is not valid UTF-8')
+  })
+
+  test('ten thousand files in one form', async () => {
+    const body = Buffer.from(`${part('name="files"; filename="d/f.txt"', 'content').repeat(10_000)}--b--`)
+    let count = 0
+    for await (const one of readForm(form(body, TYPE))) {
+      expect(await readPartText(one, 100)).toBe('content')
+      count += 1
+    }
+    expect(count).toBe(10_000)
+  })
+})

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest'
+import type { Credential, Principal } from '../../src/access/principal.ts'
+import { RequestLimits } from '../../src/access/request-limits.ts'
+import { ScopePolicy } from '../../src/access/scope-policy.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { currentWork, underName } from '../../src/domain/work.ts'
+import { readJsonBody } from '../../src/http/json-body.ts'
+import { jsonResponse } from '../../src/http/json-response.ts'
+import { createApi } from '../../src/http/pipeline.ts'
+import type { Route } from '../../src/http/route.ts'
+import type { ApiRequest } from '../../src/http/types.ts'
+
+const clock: Clock = { now: () => Date.UTC(2026, 0, 1), after: () => () => {} }
+const SECRET = 'a-secret-that-must-not-be-logged'
+
+function principalOf(kind: Credential['kind'], requests: number): Principal {
+  return {
+    account: {
+      ...{ id: 'a', email: 'a@example.org', name: null, plan: 'p', role: 'user', defaultCluster: null },
+      ...{ disabled: false, createdAt: 0 },
+    },
+    plan: {
+      ...{ name: 'p', timelock: false, clusters: '*', serverImport: true, maxFileBytes: null, maxDirectoryBytes: null },
+      ...{
+        maxDirectoryFiles: null,
+        maxStorageBytes: null,
+        maxPins: null,
+        maxKeys: null,
+        maxQueuedPins: null,
+        pageLimit: { default: 1, max: 1 },
+      },
+      ...{ rateLimit: { requests, windowSeconds: 60 }, accountRateLimit: null },
+    },
+    credential: { kind, id: `credential of ${requests}`, name: null, scopes: ['files:read'], expiresAt: null },
+  }
+}
+
+interface Line {
+  level: string
+  message: string
+  fields: Record<string, unknown>
+}
+
+/** An API with a few routes of its own; `principal` is who everybody with a credential is. */
+function apiOf(routes: readonly Route[], options: { kind?: Credential['kind']; requests?: number } = {}) {
+  const lines: Line[] = []
+  const record = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, message, fields: { ...fields } })
+  }
+  const logger = { debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
+  let ids = 0
+  const api = createApi({
+    routes,
+    authentication: {
+      authenticate: async request => {
+        const header = request.header('authorization')
+        if (header === 'disabled') throw new HoldfastError('account_disabled', 'disabled')
+        if (header === undefined) throw new HoldfastError('INVALID_API_KEY', 'none')
+        return principalOf(options.kind ?? 'key', options.requests ?? 1_000)
+      },
+    },
+    authorization: new ScopePolicy(),
+    limits: new RequestLimits({ clock, failures: { requests: 2, windowSeconds: 60 } }),
+    logger,
+    clock,
+    newRequestId: () => `request-${++ids}`,
+  })
+  return { api, lines }
+}
+
+function get(
+  path: string,
+  more: Partial<Omit<ApiRequest, 'header'>> & { headers?: Record<string, string> } = {},
+): ApiRequest {
+  const { headers = { authorization: SECRET }, ...rest } = more
+  return {
+    ...{
+      method: 'GET',
+      path,
+      query: '',
+      body: bytes(),
+      signal: new AbortController().signal,
+      remoteAddress: '10.0.0.1',
+    },
+    ...rest,
+    header: name => headers[name],
+  }
+}
+
+async function* bytes(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+const fine: Route = {
+  method: 'GET',
+  path: '/fine/:what',
+  access: 'authenticated',
+  handler: () => jsonResponse(200, {}),
+}
+const body: Route = {
+  method: 'POST',
+  path: '/body',
+  access: 'authenticated',
+  handler: async ({ request }) => jsonResponse(200, { body: await readJsonBody(request) }),
+}
+
+describe('the request log', () => {
+  test.each([
+    ['key', undefined, 'API_KEY'],
+    ['session', undefined, 'JWT'],
+    ['session', 'web', 'WEB'],
+    ['key', 'Web', 'WEB'],
+    ['key', 'something else', 'API_KEY'],
+  ] as const)('a %s with the source %s is %s', async (kind, source, expected) => {
+    const { api, lines } = apiOf([fine], { kind })
+    const headers: Record<string, string> = { authorization: SECRET, 'x-api-key': SECRET }
+    if (source !== undefined) headers['x-request-source'] = source
+    await api(get('/fine/thing', { headers, query: `key=${SECRET}` }))
+    expect(lines).toEqual([
+      {
+        ...{ level: 'info', message: 'request' },
+        fields: {
+          ...{ requestId: 'request-1', source: expected, method: 'GET', route: '/fine/:what', status: 200 },
+          ...{ bytes: 2, bytesIn: 0, ms: 0 },
+        },
+      },
+    ])
+    expect(JSON.stringify(lines)).not.toContain(SECRET)
+  })
+
+  test('what is not authenticated has no source, what is not routed no route', async () => {
+    const { api, lines } = apiOf([fine])
+    await api(get('/nowhere', { headers: {} }))
+    await api(get('/fine/x', { headers: {} }))
+    expect(lines.map(({ fields }) => [fields.source, fields.route, fields.status])).toEqual([
+      [null, null, 404],
+      [null, '/fine/:what', 401],
+    ])
+  })
+
+  test('bytes of the request are those that were read', async () => {
+    const { api, lines } = apiOf([body])
+    await api(get('/body', { method: 'POST', body: bytes('{"a":', '"é"}') }))
+    expect(lines[0]?.fields.bytesIn).toBe(10)
+  })
+})
+
+test('the work of a request bears the name of its route', async () => {
+  const handler = () => jsonResponse(200, { work: currentWork() })
+  const { api } = apiOf([{ method: 'GET', path: '/named/:what', access: 'public', handler }])
+  const answer = await underName('not known yet', () => api(get('/named/thing')))
+  expect(JSON.parse(String(answer.body))).toEqual({ work: 'GET /named/:what' })
+})
+
+describe('failures', () => {
+  test('an unknown error is a 500 that names the request, and is logged whole', async () => {
+    const failure = new Error('no such table: records')
+    const handler = (): never => {
+      throw failure
+    }
+    const { api, lines } = apiOf([{ method: 'GET', path: '/fails', access: 'public', handler }])
+    const answer = await api(get('/fails'))
+    expect(answer.status).toBe(500)
+    expect(JSON.parse(String(answer.body))).toEqual({
+      error: 'Internal Server Error',
+      message: 'the request failed inside the node',
+      code: 'INTERNAL_ERROR',
+      requestId: answer.headers['x-request-id'],
+    })
+    expect(lines).toMatchObject([{ level: 'error', fields: { err: failure, status: 500 } }])
+  })
+
+  test('when the client has gone nothing is answered', async () => {
+    const gone = new AbortController()
+    const handler = async (): Promise<never> => {
+      gone.abort()
+      throw new Error('the socket closed')
+    }
+    const { api, lines } = apiOf([{ method: 'GET', path: '/gone', access: 'public', handler }])
+    const answer = await api(get('/gone', { signal: gone.signal }))
+    expect([answer.status, answer.body]).toEqual([499, null])
+    expect(lines).toMatchObject([{ level: 'info', fields: { status: 499 } }])
+  })
+
+  test.each([
+    ['longer', '3'],
+    ['shorter', '20'],
+  ])('a body %s than its Content-Length is a 400', async (how, length) => {
+    const { api } = apiOf([body])
+    const headers = { authorization: SECRET, 'content-length': length }
+    const answer = await api(get('/body', { method: 'POST', headers, body: bytes('{"a"', ':1}') }))
+    expect(answer.status).toBe(400)
+    expect(String(answer.body)).toContain(how)
+  })
+
+  test('a Content-Length that is no number is a 400', async () => {
+    const { api } = apiOf([body])
+    const answer = await api(
+      get('/body', { method: 'POST', headers: { authorization: SECRET, 'content-length': 'x' } }),
+    )
+    expect(answer.status).toBe(400)
+  })
+})
+
+describe('the order of checks', () => {
+  const needsWrite: Route = {
+    method: 'POST',
+    path: '/write',
+    access: 'files:write',
+    handler: () => {
+      throw new Error('the handler ran')
+    },
+  }
+
+  test('route, credential, rate limit, scope, handler', async () => {
+    const { api } = apiOf([needsWrite], { requests: 1 })
+    const status = async (more: Parameters<typeof get>[1]) => (await api(get('/write', more))).status
+    expect(await status({ method: 'PUT', headers: {} })).toBe(405)
+    expect(await status({ method: 'POST', headers: {} })).toBe(401)
+    expect(await status({ method: 'POST' })).toBe(403)
+    expect(await status({ method: 'POST' })).toBe(429)
+  })
+
+  test('only bad credentials count against an address', async () => {
+    const { api } = apiOf([fine])
+    const status = async (headers: Record<string, string>, remoteAddress = '10.0.0.1') =>
+      (await api(get('/fine/x', { headers, remoteAddress }))).status
+    expect(await status({ authorization: 'disabled' })).toBe(403)
+    expect(await status({})).toBe(401)
+    expect(await status({})).toBe(401)
+    expect(await status({})).toBe(429)
+    expect(await status({ authorization: SECRET })).toBe(200)
+    expect(await status({ authorization: 'disabled' })).toBe(403)
+    expect(await status({}, '10.0.0.2')).toBe(401)
+  })
+})

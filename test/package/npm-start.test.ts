@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/server-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Whether any process of its group is there. */
+function isRunning(group: number): boolean {
+  try {
+    return process.kill(-group, 0)
+  } catch {
+    return false
+  }
+}
+
+async function untilListening(child: ChildProcess): Promise<void> {
+  let said = ''
+  child.stdout?.setEncoding('utf8')
+  for await (const text of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
+    said += String(text)
+    if (/^import folder/m.test(said)) return
+  }
+  throw new Error(`ended without listening: ${said}`)
+}
+
+test.skipIf(process.platform === 'win32').each(['start --', 'run holdfast -- serve'])(
+  'npm %s: what ends npm ends the server, before npm has ended',
+  async command => {
+    const directory = temporaryDirectory()
+    const child = spawn('npm', [...command.split(' '), '--port', '0', '--data-dir', directory.path], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    })
+    const group = child.pid ?? Number.NaN
+    try {
+      await untilListening(child)
+      child.stdout?.resume()
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      expect(isRunning(group)).toBe(false)
+    } finally {
+      if (isRunning(group)) process.kill(-group, 'SIGKILL')
+      directory.remove()
+    }
+  },
+  60_000,
+)

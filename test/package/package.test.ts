@@ -1,0 +1,82 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+interface Metadata {
+  exports: Record<string, string | { types: string; default: string }>
+  bin: Record<string, string>
+  files: string[]
+  dependencies: Record<string, string>
+  peerDependencies: Record<string, string>
+  peerDependenciesMeta: Record<string, { optional?: boolean }>
+  scripts: Record<string, string>
+}
+
+const metadata = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Metadata
+
+/** What `dist` is made of. */
+const sources = globSync('{src,adapters}/**/*.ts', { cwd: ROOT }).map(path => ({
+  path,
+  text: readFileSync(join(ROOT, path), 'utf8'),
+}))
+
+/** Packages that are imported, with whether any import of them is there when the code runs. */
+function importedPackages(): Map<string, { atRuntime: boolean; from: string }> {
+  const found = new Map<string, { atRuntime: boolean; from: string }>()
+  const statement = /^\s*(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?'([^'.][^']*)'|\bimport\('([^'.][^']*)'\)/gm
+  for (const { path, text } of sources) {
+    for (const [, type, named, dynamic] of text.matchAll(statement)) {
+      const specifier = named ?? dynamic ?? ''
+      if (specifier.startsWith('node:') || builtinModules.includes(specifier)) continue
+      const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+      const atRuntime = type === undefined || found.get(name)?.atRuntime === true
+      found.set(name, { atRuntime, from: path })
+    }
+  }
+  return found
+}
+
+/** The source of a file in `dist`. */
+function sourceOf(built: string): string {
+  return built.replace(/^\.\/dist\//, '').replace(/(\.d\.ts|\.js)$/, '.ts')
+}
+
+describe('the package', () => {
+  test('its entries and commands are built from sources that are there', () => {
+    const entries = ['.', './catalogue', './node-http', './fetch', './fastify', './package.json']
+    expect(Object.keys(metadata.exports)).toEqual(entries)
+    for (const entry of Object.values(metadata.exports)) {
+      if (typeof entry === 'string') continue
+      expect(Object.keys(entry)).toEqual(['types', 'default'])
+      expect(sourceOf(entry.types)).toBe(sourceOf(entry.default))
+      expect(existsSync(join(ROOT, sourceOf(entry.default))), entry.default).toBe(true)
+    }
+    for (const command of Object.values(metadata.bin)) {
+      expect(readFileSync(join(ROOT, sourceOf(command)), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S )?node\b/)
+    }
+    expect(metadata.files).toContain('dist')
+  })
+
+  test('depends on exactly what it imports', () => {
+    const imported = importedPackages()
+    const needed = [...imported].filter(([, { atRuntime }]) => atRuntime).map(([name]) => name)
+    const optional = Object.keys(metadata.peerDependenciesMeta).filter(
+      name => metadata.peerDependenciesMeta[name]?.optional === true,
+    )
+    expect(needed.filter(name => !(name in metadata.dependencies))).toEqual([])
+    expect(Object.keys(metadata.dependencies).filter(name => !imported.has(name))).toEqual([])
+    const typesOnly = [...imported.keys()].filter(name => !(name in metadata.dependencies))
+    expect(typesOnly.toSorted()).toEqual(optional.toSorted())
+  })
+
+  test('every script can be run on a bare clone', () => {
+    const { scripts } = metadata
+    const hook = 'node tools/node-runtime/ensure.mjs'
+    const own = Object.keys(scripts).filter(name => !(name.startsWith('pre') && name.slice(3) in scripts))
+    expect(own.length).toBeGreaterThan(5)
+    for (const name of own.filter(name => name !== 'prepack')) expect(scripts[`pre${name}`], name).toBe(hook)
+  })
+})
