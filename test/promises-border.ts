@@ -1,6 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
-const slots = 'test/domain/slots.test.ts'
+const slots = 'test/domain/concurrency/slots.test.ts'
 const proxies = 'test/http/proxies.test.ts'
 const pressure = 'test/adapters/node-http/back-pressure.test.ts'
 const multipart = 'test/http/multipart.test.ts'

@@ -5,7 +5,7 @@ const identity = 'test/network/identity.test.ts'
 const dataKey = 'test/storage/data-key.test.ts'
 const serverDirectory = 'test/content/server-directory.test.ts'
 const peers = 'test/network/private-peers.test.ts'
-const hostile = 'test/network/hostile-messages.test.ts'
+const hostile = 'test/network/exchange/hostile-messages.test.ts'
 
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [

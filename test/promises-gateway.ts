@@ -1,8 +1,8 @@
 import type { KeptPromise } from './promises.ts'
 
-const bounds = 'test/gateway/bounds.test.ts'
-const documents = 'test/gateway/document.test.ts'
-const takedowns = 'test/gateway/takedowns.test.ts'
+const bounds = 'test/gateway/representations/bounds.test.ts'
+const documents = 'test/gateway/pages/document.test.ts'
+const takedowns = 'test/gateway/policy/takedowns.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
 /** What the gateway promises of content that anybody may have made. */
@@ -19,14 +19,17 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/domain/concurrency/turns.ts',
     find: '  if (waiting.length > 0) setImmediate(giveTurn)\n',
     replace: '  for (const give of waiting.splice(0)) give()\n',
-    test: { file: 'test/domain/turns.test.ts', name: 'walks side by side get on equally' },
+    test: { file: 'test/domain/concurrency/turns.test.ts', name: 'walks side by side get on equally' },
   },
   {
     promise: 'the pump of an answer gives the loop back',
     file: 'adapters/node-http/response.ts',
     find: '      else if (turnSpent()) await nextTurn()\n',
     replace: '',
-    test: { file: 'test/gateway/body-writer.test.ts', name: 'a body made in microtasks gives the loop back' },
+    test: {
+      file: 'test/adapters/node-http/body-writer.test.ts',
+      name: 'a body made in microtasks gives the loop back',
+    },
   },
   {
     promise: 'what one answer walks is bounded',

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Document, documentLinks, findLink, tokensOf } from '../../src/content/dag/document.ts'
-import { WalkBudget } from '../../src/content/dag/walk-budget.ts'
-import { CODEC } from '../../src/domain/cid.ts'
-import { documentText } from '../../src/gateway/pages/document-text.ts'
-import { directClient } from './client.ts'
-import { GatewayWorld } from './world.ts'
+import { type Document, documentLinks, findLink, tokensOf } from '../../../src/content/dag/document.ts'
+import { WalkBudget } from '../../../src/content/dag/walk-budget.ts'
+import { CODEC } from '../../../src/domain/cid.ts'
+import { documentText } from '../../../src/gateway/pages/document-text.ts'
+import { directClient } from '../client.ts'
+import { GatewayWorld } from '../world.ts'
 
 const LINK = CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
 const CODECS = [dagCbor, dagJson]

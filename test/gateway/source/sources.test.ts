@@ -1,13 +1,13 @@
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { HoldfastError } from '../../src/domain/errors.ts'
-import type { DirectoryEntry } from '../../src/index.ts'
-import type { BlockFetcher } from '../../src/network/block-fetcher.ts'
-import { pseudoRandom } from '../support/bytes.ts'
-import { withEngine } from '../support/test-engine.ts'
-import { apiRequest, directClient, socketClient } from './client.ts'
-import { GatewayWorld } from './world.ts'
+import { HoldfastError } from '../../../src/domain/errors.ts'
+import type { DirectoryEntry } from '../../../src/index.ts'
+import type { BlockFetcher } from '../../../src/network/block-fetcher.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { withEngine } from '../../support/test-engine.ts'
+import { apiRequest, directClient, socketClient } from '../client.ts'
+import { GatewayWorld } from '../world.ts'
 
 const MIB = 1024 ** 2
 let world: GatewayWorld

@@ -1,10 +1,10 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { importFile } from '../../src/content/unixfs/import.ts'
-import { pseudoRandom } from '../support/bytes.ts'
-import { gate, rawCid, turns, withContentParts } from '../support/content-parts.ts'
-import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
-import { withEngine } from '../support/test-engine.ts'
+import { importFile } from '../../../src/content/unixfs/import.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { gate, rawCid, turns, withContentParts } from '../../support/content-parts.ts'
+import { EMPTY, storeSizes, withDatabase } from '../../support/store-inspection.ts'
+import { withEngine } from '../../support/test-engine.ts'
 
 const MiB = 1024 ** 2
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { readPbNode } from '../../src/content/dag/dag-pb.ts'
-import { readUnixfs } from '../../src/content/unixfs/data.ts'
+import { readPbNode } from '../../../src/content/dag/dag-pb.ts'
+import { readUnixfs } from '../../../src/content/unixfs/data.ts'
 
 const CIDS = [
   'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',

@@ -4,7 +4,7 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { expect, test } from 'vitest'
-import { Denylist } from '../../src/gateway/policy/denylist.ts'
+import { Denylist } from '../../../src/gateway/policy/denylist.ts'
 
 const cidOf = async (text: string, codec = 0x55): Promise<CID> =>
   CID.createV1(codec, await sha256.digest(Buffer.from(text)))

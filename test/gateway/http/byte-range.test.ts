@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseRanges } from '../../src/gateway/http/byte-range.ts'
+import { parseRanges } from '../../../src/gateway/http/byte-range.ts'
 
 const offset = fc.nat({ max: 60 })
 const spec = fc.oneof(

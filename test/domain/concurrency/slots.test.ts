@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Slot, type SlotLimits, Slots } from '../../src/domain/concurrency/slots.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { type Slot, type SlotLimits, Slots } from '../../../src/domain/concurrency/slots.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 function slotsOf(limits: Partial<SlotLimits> = {}) {
   const clock = new ManualClock()

@@ -6,11 +6,11 @@ import { UnixFS } from 'ipfs-unixfs'
 import { type ImportCandidate, importer } from 'ipfs-unixfs-importer'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { DirectoryEntry } from '../../src/index.ts'
-import { collect, pseudoRandom, sha256Hex } from '../support/bytes.ts'
-import { dagBytes, readBlock, readFile, readTree } from '../support/read-back.ts'
-import { filesIn } from '../support/temp-dir.ts'
-import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import type { DirectoryEntry } from '../../../src/index.ts'
+import { collect, pseudoRandom, sha256Hex } from '../../support/bytes.ts'
+import { dagBytes, readBlock, readFile, readTree } from '../../support/read-back.ts'
+import { filesIn } from '../../support/temp-dir.ts'
+import { type TestEngine, withEngine } from '../../support/test-engine.ts'
 
 const MiB = 1024 ** 2
 /** A directory's block may have this many bytes; above it becomes a HAMT. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextTurn, turnSpent } from '../../src/domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../../src/domain/concurrency/turns.ts'
 
 /** Holds the loop for a stretch of work, however fast the machine is. */
 function work(ms: number): void {

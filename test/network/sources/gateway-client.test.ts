@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { GatewayClient, type GatewayClientOptions } from '../../src/network/sources/gateway-client.ts'
-import { rawBlock, someBlocks } from './support/blocks.ts'
-import { withNodes } from './support/node.ts'
+import { GatewayClient, type GatewayClientOptions } from '../../../src/network/sources/gateway-client.ts'
+import { rawBlock, someBlocks } from '../support/blocks.ts'
+import { withNodes } from '../support/node.ts'
 
 const [block = rawBlock(Buffer.of())] = someBlocks(1, 100_000)
 const never = new AbortController().signal

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { splitEntryPath } from '../../src/content/unixfs/entry-path.ts'
-import { isHoldfastError } from '../../src/domain/errors.ts'
+import { splitEntryPath } from '../../../src/content/unixfs/entry-path.ts'
+import { isHoldfastError } from '../../../src/domain/errors.ts'
 
 function outcome(path: string): string[] | string {
   try {

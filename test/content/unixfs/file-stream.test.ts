@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { streamFile } from '../../src/content/unixfs/file-stream.ts'
-import { decodeNode } from '../../src/content/unixfs/node.ts'
-import { pseudoRandom } from '../support/bytes.ts'
-import { MapReader } from './map-reader.ts'
-import { fileNode, pbBlock, rawBlock } from './world.ts'
+import { streamFile } from '../../../src/content/unixfs/file-stream.ts'
+import { decodeNode } from '../../../src/content/unixfs/node.ts'
+import { MapReader } from '../../gateway/map-reader.ts'
+import { fileNode, pbBlock, rawBlock } from '../../gateway/world.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
 
 /** A leaf by its length, or a node with bytes of its own and children. */
 type Shape = number | { inline: number; children: Shape[] }

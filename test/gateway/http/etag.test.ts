@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesAny, matchesStrongly } from '../../src/gateway/http/etag.ts'
+import { matchesAny, matchesStrongly } from '../../../src/gateway/http/etag.ts'
 
 test.each([
   ['"a"', true],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeHtml, hrefOf } from '../../src/gateway/pages/html.ts'
+import { escapeHtml, hrefOf } from '../../../src/gateway/pages/html.ts'
 
 const anything = fc.oneof(
   fc.string({ unit: 'binary' }),

@@ -3,10 +3,10 @@ import * as dagJson from '@ipld/dag-json'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { linksOf, newLinks } from '../../src/content/dag/walk.ts'
-import { CODEC } from '../../src/domain/cid.ts'
-import { blockOf, leaf } from '../pins/fetches/support/dags.ts'
-import { turnsDuring } from '../support/turns-during.ts'
+import { linksOf, newLinks } from '../../../src/content/dag/walk.ts'
+import { CODEC } from '../../../src/domain/cid.ts'
+import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
+import { turnsDuring } from '../../support/turns-during.ts'
 
 const cids = fc.nat(50).map(number => leaf(Buffer.from([number])).root)
 const documents = fc.letrec(tie => ({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { DirectoryEntry } from '../../src/index.ts'
-import { readTree } from '../support/read-back.ts'
-import { EMPTY, storeSizes } from '../support/store-inspection.ts'
-import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import type { DirectoryEntry } from '../../../src/index.ts'
+import { readTree } from '../../support/read-back.ts'
+import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
+import { type TestEngine, withEngine } from '../../support/test-engine.ts'
 
 async function* filesAt(...paths: string[]): AsyncGenerator<DirectoryEntry> {
   for (const path of paths) yield { kind: 'file', path, content: Buffer.from(path) }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CHUNK_BYTES, ChunkPool } from '../../src/content/chunk-pool.ts'
-import { Chunker } from '../../src/content/unixfs/chunker.ts'
-import { pieces, pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import { CHUNK_BYTES, ChunkPool } from '../../../src/content/chunk-pool.ts'
+import { Chunker } from '../../../src/content/unixfs/chunker.ts'
+import { pieces, pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 
 async function chunksOf(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = []
