@@ -17,6 +17,7 @@ import type { Logger } from './domain/logger.ts'
 import type { Metrics } from './domain/metrics.ts'
 import type { EngineConfig } from './domain/options.ts'
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
+import type { Content } from './gateway/reader/content.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type {
@@ -191,6 +192,7 @@ export interface EngineOptions extends EngineConfig {
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */
 export interface Engine extends Border, AsyncDisposable {
   readonly pins: PinService
+  readonly content: Content
   readonly clusters: ClusterRegistry
   readonly accounts: Accounts
   readonly keys: Keys

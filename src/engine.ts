@@ -142,6 +142,7 @@ function startedEngine(parts: Parts, stores: Stores, dataDir: string, { node, en
   }
   const engine: Engine = {
     pins: parts.get(T.pins),
+    content: parts.get(T.contentReader),
     clusters: publicClusters(parts),
     accounts: parts.get(T.accounts),
     keys: parts.get(T.keys),

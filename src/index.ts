@@ -56,6 +56,16 @@ export { currentWork, underName } from './domain/work.ts'
 export { createEngine } from './engine.ts'
 export type { BlockedStatus } from './gateway/policy/denylist.ts'
 export type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
+export type {
+  Content,
+  ContentAddress,
+  ContentEntry,
+  ContentRange,
+  ContentStat,
+  ContentStream,
+  ReadContent,
+  ReadRequest,
+} from './gateway/reader/content.ts'
 export { PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
 export type { EngineStats, StoredAmount } from './pins/statistics.ts'

@@ -5,6 +5,7 @@ import type {
   Accounts,
   ClusterBackend,
   ClusterRegistry,
+  Content,
   Engine,
   Keys,
   PinService,
@@ -23,6 +24,7 @@ type SyncMethods<T> = {
 }[keyof T]
 
 test('every method of the public surface may wait', () => {
+  expectTypeOf<SyncMethods<Content>>().toBeNever()
   expectTypeOf<SyncMethods<PinService>>().toBeNever()
   expectTypeOf<SyncMethods<ClusterRegistry>>().toBeNever()
   expectTypeOf<SyncMethods<ClusterBackend>>().toBeNever()

@@ -35,6 +35,8 @@ export interface GatewayDependencies {
   takedowns?: TakenDown
   /** What one answer may cost, where it is not the usual. */
   limits?: WalkLimits
+  /** Default: one of its own, of all the others. */
+  opener?: RootOpener
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -54,14 +56,7 @@ const WAIT_MS = 15_000
  * a network.
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
-  const { clock, logger, options = {}, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
-  const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
-  const admission = new Admission({
-    allow: options.mode === 'allow-list' ? (options.allow ?? []) : null,
-    denylist,
-    takedowns,
-  })
-  const opener = new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher })
+  const { clock, logger, options = {}, opener = openerOf(dependencies) } = dependencies
   const capacity = options.maxConcurrentRequests ?? CONCURRENT_REQUESTS
   const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
   const slots = new Slots(limits, clock)
@@ -131,6 +126,20 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       return instead
     }
   }
+}
+
+/**
+ * What opens content by the gateway's rules. Throws what {@link createGateway} throws.
+ */
+export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
+  const { clock, logger, options = {}, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
+  const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
+  const admission = new Admission({
+    allow: options.mode === 'allow-list' ? (options.allow ?? []) : null,
+    denylist,
+    takedowns,
+  })
+  return new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher })
 }
 
 const NOBODY: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }

@@ -9,6 +9,7 @@ export class BlockTable implements Blocks {
   readonly #get: Statement<[number], BlockRow>
   readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
+  readonly #idsOf: Statement<[Uint8Array], { id: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
   readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
   readonly #putBytes: Statement<[number, Uint8Array], unknown>
@@ -38,6 +39,7 @@ export class BlockTable implements Blocks {
       WHERE b.multihash = ? AND b.backend_id = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
       LIMIT 1`)
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
+    this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
     this.#bytes = db.prepare('SELECT bytes FROM small_blocks WHERE block_id = ?')
     this.#insert = db.prepare('INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)')
     this.#putBytes = db.prepare('INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)')
@@ -100,6 +102,11 @@ export class BlockTable implements Blocks {
 
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
+  }
+
+  /** The ids of a block, one for each backend that has it. */
+  idsOf(multihash: Uint8Array): number[] {
+    return this.#idsOf.all(multihash).map(({ id }) => id)
   }
 
   /** Returns the new block's id. */

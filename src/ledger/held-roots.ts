@@ -65,6 +65,18 @@ export class HeldRoots {
     return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)
   }
 
+  /** The complete roots that need a block, on any backend, each looked up as it is asked for. */
+  *rootsWith(multihash: Uint8Array): Generator<DagIdentity, void, undefined> {
+    for (const blockId of this.#blocks.idsOf(multihash)) {
+      for (let after = 0; ; ) {
+        const [root] = this.#blocks.completeRootsOf(blockId, after, 1)
+        if (root === undefined) break
+        yield root
+        after = root.id
+      }
+    }
+  }
+
   /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
   announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
     return this.#roots.announcedBefore(before, limit)

@@ -34,6 +34,8 @@ import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
+import type { ContentReader } from '../gateway/reader/content-reader.ts'
+import type { RootOpener } from '../gateway/source/root-opener.ts'
 import type { ApiHandler } from '../http/types.ts'
 import type { BlockTable } from '../ledger/block-table.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
@@ -146,5 +148,7 @@ export const T = {
   api: token<ApiHandler>('api'),
   gateway: token<ApiHandler>('gateway'),
   takedowns: token<Takedowns>('takedowns'),
+  rootOpener: token<RootOpener>('rootOpener'),
+  contentReader: token<ContentReader>('contentReader'),
   border: token<Border>('border'),
 }

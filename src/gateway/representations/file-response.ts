@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
 import type { ApiResponse } from '../../http/types.ts'
@@ -27,12 +28,13 @@ export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: 
   return bytesResponse(lookup, {
     file,
     etag: `"${cid}"`,
-    contentType: () => type ?? sniff(lookup, file),
+    contentType: () => type ?? sniff(lookup.blocks, file),
     headers: { ...dispositionHeader(lookup.query, { kind: null, name }), ...sandbox },
   })
 }
 
-async function sniff({ blocks }: Lookup, file: FileNode): Promise<string> {
+/** The type of a file by its beginning. */
+export async function sniff(blocks: BlockReader, file: FileNode): Promise<string> {
   const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
   const chunks: Uint8Array[] = []
   for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)

@@ -9,7 +9,7 @@ import type { GatewayConfig } from '../../domain/options.ts'
 import type { ApiRequest } from '../../http/types.ts'
 import type { BlockFetcher } from '../../network/block-fetcher.ts'
 import type { ContentPath } from '../http/content-path.ts'
-import type { Admission } from '../policy/admission.ts'
+import type { Admission, AdmissionRules } from '../policy/admission.ts'
 import { type ContentOrigin, PinnedContent } from './held-content.ts'
 import { NetworkContent } from './network-content.ts'
 import { RequestBlocks } from './request-blocks.ts'
@@ -27,6 +27,9 @@ export interface RootOpenerParts {
   fetcher: BlockFetcher | null
   limits?: WalkLimits | undefined
 }
+
+/** Where a path begins, and the names below. */
+export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
 const RETRIEVAL_SECONDS = 10
 const BLOCKS_AHEAD = 16
@@ -51,21 +54,50 @@ export class RootOpener {
    * @throws HoldfastError `CID_NOT_FOUND`; `PRECONDITION_FAILED` if only what is here was wanted; `UNAVAILABLE` for
    * what is on its way or did not come in time; `GONE` or `LEGAL_REASONS` if it is blocked.
    */
-  async open(request: ApiRequest, path: ContentPath): Promise<RequestBlocks> {
-    const { admission, clock, arrivalOf, limits } = this.#parts
-    const rules = await admission.rules()
+  async open({ header, signal }: Pick<ApiRequest, 'header' | 'signal'>, path: ContentRoot): Promise<RequestBlocks> {
+    const rules = await this.#parts.admission.rules()
     rules.checkRoot(path.cid)
     rules.checkBlocked(path.cid, path.names)
-    const onlyIfCached = /\bonly-if-cached\b/i.test(request.header('cache-control') ?? '')
-    const origins = onlyIfCached ? this.#origins.slice(0, 1) : this.#origins
-    const { signal } = request
-    const shared = { spareReads: this.#spareReads, nodes: this.#nodes }
-    const blocks = await RequestBlocks.open(path.cid, { ...shared, origins, clock, rules, signal, limits })
+    const onlyIfCached = /\bonly-if-cached\b/i.test(header('cache-control') ?? '')
+    const origins = onlyIfCached ? this.#pinned : this.#origins
+    const blocks = await this.#openFrom(origins, path, rules, signal)
     if (blocks !== null) return blocks
-    const arrival = onlyIfCached ? null : await arrivalOf(path.cid)
-    if (arrival !== null) throw onItsWay(path.root, arrival)
-    const code = onlyIfCached ? 'PRECONDITION_FAILED' : 'CID_NOT_FOUND'
-    throw new HoldfastError(code, `${path.root} is not pinned on this node`)
+    if (!onlyIfCached) throw await this.#missing(path)
+    throw new HoldfastError('PRECONDITION_FAILED', `${path.root} is not pinned on this node`)
+  }
+
+  /**
+   * As {@link RootOpener.open}, for whoever has pinned it: what is pinned here, whatever the gateway shows to others.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND`; `UNAVAILABLE` for what is on its way; `GONE` or `LEGAL_REASONS`
+   */
+  async openPinned(path: ContentRoot, signal: AbortSignal): Promise<RequestBlocks> {
+    const rules = await this.#parts.admission.rules()
+    rules.checkBlocked(path.cid, path.names)
+    const blocks = await this.#openFrom(this.#pinned, path, rules, signal)
+    if (blocks !== null) return blocks
+    throw await this.#missing(path)
+  }
+
+  get #pinned(): readonly ContentOrigin[] {
+    return this.#origins.slice(0, 1)
+  }
+
+  #openFrom(
+    origins: readonly ContentOrigin[],
+    { cid }: ContentRoot,
+    rules: AdmissionRules,
+    signal: AbortSignal,
+  ): Promise<RequestBlocks | null> {
+    const { clock, limits } = this.#parts
+    const shared = { spareReads: this.#spareReads, nodes: this.#nodes }
+    return RequestBlocks.open(cid, { ...shared, origins, clock, rules, signal, limits })
+  }
+
+  async #missing({ cid, root }: ContentRoot): Promise<HoldfastError> {
+    const arrival = await this.#parts.arrivalOf(cid)
+    if (arrival !== null) return onItsWay(root, arrival)
+    return new HoldfastError('CID_NOT_FOUND', `${root} is not pinned on this node`)
   }
 }
 

@@ -1,0 +1,216 @@
+import type { CID } from 'multiformats/cid'
+import type { ByteRange } from '../../content/unixfs/file-stream.ts'
+import { streamFile } from '../../content/unixfs/file-stream.ts'
+import { type FileNode, fileInOneBlock, type UnixfsNode } from '../../content/unixfs/node.ts'
+import type { Activity } from '../../domain/activity.ts'
+import { CODEC, parseCid } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { formatContentPath } from '../http/content-path.ts'
+import { MEDIA_TYPE } from '../http/format.ts'
+import { streamCar } from '../representations/car-stream.ts'
+import { typeOfName } from '../representations/content-type.ts'
+import { sniff } from '../representations/file-response.ts'
+import { type Listing, listDirectory } from '../source/directory-listing.ts'
+import type { RequestBlocks } from '../source/request-blocks.ts'
+import { type Resolved, resolve } from '../source/resolver.ts'
+import type { ContentRoot, RootOpener } from '../source/root-opener.ts'
+import type {
+  Content,
+  ContentAddress,
+  ContentEntry,
+  ContentRange,
+  ContentStat,
+  ContentStream,
+  ReadContent,
+  ReadRequest,
+} from './content.ts'
+import { OpenStreams, type StreamSource } from './open-streams.ts'
+
+export interface ContentReaderParts {
+  opener: RootOpener
+  /** Whether an account has that content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
+  isOwned: (account: string, cid: CID, signal: AbortSignal) => Promise<boolean>
+  activity: Activity
+  clock: Clock
+}
+
+/** Reads content in the process, by the gateway's rules. `Content` of the public surface says what each method promises. */
+export class ContentReader implements Content {
+  readonly #parts: ContentReaderParts
+  readonly #streams: OpenStreams
+
+  constructor(parts: ContentReaderParts) {
+    this.#parts = parts
+    this.#streams = new OpenStreams(parts.activity, parts.clock)
+  }
+
+  async read(request: ReadRequest): Promise<ReadContent> {
+    const wanted = checkedRange(request.range)
+    return this.#streaming(request, true, async (blocks, resolved, path) => {
+      const file = fileOf(resolved, path)
+      const about = {
+        cid: String(resolved.node.cid),
+        size: file.size,
+        type: await typeOf(blocks, resolved, file),
+      }
+      return { bytes: streamFile(blocks, file, rangeWithin(wanted, file.size)), about }
+    })
+  }
+
+  stat(request: ContentAddress): Promise<ContentStat> {
+    return this.#reading(request, false, async (blocks, { node, block }) => {
+      return { cid: String(node.cid), type: TYPES[node.kind], size: await sizeOf(blocks, node, block) }
+    })
+  }
+
+  async *entries(request: ContentAddress): AsyncGenerator<ContentEntry, void, undefined> {
+    let after: string | null = null
+    do {
+      // Nothing is held between two pages, which may be as far apart as the caller likes.
+      const page: Listing = await this.#reading(request, true, async (blocks, { node }, path) => {
+        if (node.kind === 'directory' || node.kind === 'shard') return listDirectory(blocks, node, after)
+        throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is no directory`)
+      })
+      for (const { cid, ...entry } of page.entries) yield { ...entry, cid: String(cid) }
+      after = page.next
+    } while (after !== null)
+  }
+
+  async exportCar(request: ContentAddress): Promise<ContentStream> {
+    const { stream } = await this.#streaming(request, false, async (blocks, { node }) => {
+      const whole = { trail: [node.cid], scope: 'all', range: null, duplicates: false } as const
+      return { bytes: streamCar(blocks, whole), about: {} }
+    })
+    return stream
+  }
+
+  #reading<T>(
+    request: ContentAddress,
+    followLast: boolean,
+    read: (blocks: RequestBlocks, resolved: Resolved, path: ContentRoot) => Promise<T>,
+  ): Promise<T> {
+    return this.#streams.during(request.signal, async signal => {
+      const { blocks, resolved, path } = await this.#open(request, followLast, signal)
+      try {
+        return await read(blocks, resolved, path)
+      } finally {
+        blocks.release()
+      }
+    })
+  }
+
+  #streaming<T>(
+    request: ContentAddress,
+    followLast: boolean,
+    make: (
+      blocks: RequestBlocks,
+      resolved: Resolved,
+      path: ContentRoot,
+    ) => Promise<{ bytes: AsyncIterable<Uint8Array>; about: T }>,
+  ): Promise<T & { stream: ContentStream }> {
+    return this.#streams.open(request.signal, async signal => {
+      const { blocks, resolved, path } = await this.#open(request, followLast, signal)
+      const release = (): void => blocks.release()
+      try {
+        const { bytes, about } = await make(blocks, resolved, path)
+        const source: StreamSource = { bytes, release }
+        return { source, about }
+      } catch (error) {
+        release()
+        throw error
+      }
+    })
+  }
+
+  async #open(request: ContentAddress, followLast: boolean, signal: AbortSignal) {
+    const path = pathOf(request)
+    const blocks = await this.#blocksOf(path, request.account, signal)
+    try {
+      const resolved = await resolve(blocks, path.root, path.names, followLast)
+      blocks.checkPath(resolved.roots, resolved.names)
+      return { blocks, resolved, path }
+    } catch (error) {
+      blocks.release()
+      throw error
+    }
+  }
+
+  async #blocksOf(path: ContentRoot, account: string | undefined, signal: AbortSignal): Promise<RequestBlocks> {
+    const { opener, isOwned } = this.#parts
+    if (account === undefined) return opener.open({ signal, header: () => undefined }, path)
+    if (await isOwned(account, path.cid, signal)) return opener.openPinned(path, signal)
+    throw new HoldfastError('CID_NOT_FOUND', `${path.root} is not among what the account has`)
+  }
+}
+
+const TYPES = {
+  file: 'file',
+  directory: 'directory',
+  shard: 'directory',
+  symlink: 'symlink',
+  opaque: 'other',
+} as const satisfies Record<UnixfsNode['kind'], ContentStat['type']>
+
+const CODEC_TYPES = new Map<number, string>([
+  [CODEC.dagJson, MEDIA_TYPE['dag-json']],
+  [CODEC.dagCbor, MEDIA_TYPE['dag-cbor']],
+  [CODEC.json, MEDIA_TYPE.json],
+  [CODEC.cbor, MEDIA_TYPE.cbor],
+])
+
+/** @throws HoldfastError `INVALID_CID`, `VALIDATION` */
+function pathOf({ cid: text, path = '', account }: ContentAddress): ContentRoot {
+  for (const [field, value] of Object.entries({ cid: text, path, account: account === undefined ? '' : account })) {
+    if (typeof value !== 'string') throw new HoldfastError('VALIDATION', `${field} must be text`)
+  }
+  return { cid: parseCid(text), root: text.trim(), names: path.split('/').filter(name => name !== '') }
+}
+
+function nameOf({ root, names }: ContentRoot): string {
+  return formatContentPath(root, names)
+}
+
+/** The bytes that a path leads to. */
+function fileOf({ node, block }: Resolved, path: ContentRoot): FileNode {
+  if (node.kind === 'file') return node
+  if (node.kind === 'opaque') return fileInOneBlock(node.cid, block)
+  if (node.kind !== 'symlink') throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is a directory`)
+  throw new HoldfastError('NOT_FOUND', `${nameOf(path)} is a symbolic link without the directory that it is in`)
+}
+
+async function typeOf(blocks: RequestBlocks, { node, names }: Resolved, file: FileNode): Promise<string> {
+  if (node.kind === 'opaque') return CODEC_TYPES.get(node.cid.code) ?? 'application/octet-stream'
+  return typeOfName(names.at(-1) ?? '') ?? sniff(blocks, file)
+}
+
+async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array): Promise<number> {
+  if (node.kind === 'file') return node.size
+  if (node.kind === 'symlink') return Buffer.byteLength(node.target)
+  if (node.kind === 'opaque') return block.length
+  let size = block.length
+  for (const { dagSize } of node.links) {
+    size += dagSize
+    const turn = blocks.budget.step()
+    if (turn !== null) await turn
+  }
+  return size
+}
+
+/** @throws HoldfastError `VALIDATION` naming what is no number of bytes */
+function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange = {}): ByteRange {
+  for (const [field, value] of Object.entries({ start, end })) {
+    if (Number.isSafeInteger(value) && value >= 0) continue
+    throw new HoldfastError('VALIDATION', `range.${field} must be a whole number of bytes`)
+  }
+  if (end < start) throw new HoldfastError('VALIDATION', 'range.end must not come before range.start')
+  return { start, end }
+}
+
+/** @throws HoldfastError `RANGE_NOT_SATISFIABLE` if it begins behind the end */
+function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
+  if (start <= size) return { start, end: Math.min(end, size) }
+  throw new HoldfastError('RANGE_NOT_SATISFIABLE', `range begins behind the ${size} bytes of the content`, {
+    details: { size },
+  })
+}

@@ -1,0 +1,37 @@
+import type { CID } from 'multiformats/cid'
+import type { Records } from '../catalogue/records.ts'
+import { type DagIdentity, identityOf } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import type { HeldRoots } from '../ledger/held-roots.ts'
+
+/** Records of one content that are looked at: in more clusters than that nobody has it. */
+const MOST_RECORDS = 100
+
+/** What an account has: the content of its live records, and everything below it. */
+export class OwnedContent {
+  readonly #records: Records
+  readonly #held: HeldRoots
+  readonly #clock: Clock
+
+  constructor(records: Records, held: HeldRoots, clock: Clock) {
+    this.#records = records
+    this.#held = held
+    this.#clock = clock
+  }
+
+  /** Whether a live record of the account has that content, or content that it is part of, whole. */
+  async has(accountId: string, cid: CID, signal?: AbortSignal): Promise<boolean> {
+    if (await this.#hasRecord(accountId, identityOf(cid))) return true
+    for (const root of this.#held.rootsWith(cid.multihash.bytes)) {
+      if (await this.#hasRecord(accountId, root)) return true
+      if (turnSpent()) await nextTurn(signal)
+    }
+    return false
+  }
+
+  async #hasRecord(accountId: string, dag: DagIdentity): Promise<boolean> {
+    const asked = { accountId, dag, clusterId: null, now: this.#clock.now(), limit: MOST_RECORDS }
+    return (await this.#records.ofDag(asked)).some(({ rootId }) => rootId !== null)
+  }
+}
