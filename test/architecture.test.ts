@@ -27,7 +27,7 @@ const LAYERS = [
 ]
 
 /** The rooms of the gateway, from the highest to the lowest: what is not below a room, it does not know. */
-const ROOMS = ['gateway.ts', 'site', 'representations', 'pages', 'source', 'policy', 'http'].map(
+const ROOMS = ['gateway.ts', 'site', 'reader', 'representations', 'pages', 'source', 'policy', 'http'].map(
   room => `src/gateway/${room}`,
 )
 
