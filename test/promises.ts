@@ -163,9 +163,9 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a deletion that finds no room is given the ballast',
-    file: 'src/wiring/provide-content.ts',
-    find: '          return isGivenUp\n',
-    replace: '          return false\n',
+    file: 'src/wiring/storage.ts',
+    find: '        return isGivenUp\n',
+    replace: '        return false\n',
     test: { file: full, name: 'is written when there is room, given up for a deletion that finds none' },
   },
   {
@@ -240,9 +240,9 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'secrets that were stored in clear are sealed at the next start',
-    file: 'src/engine.ts',
-    find: '    await parts.get(T.secondFactor).sealStored()\n',
-    replace: '',
+    file: 'src/wiring/access.ts',
+    find: 'start: () => secondFactor.sealStored(),',
+    replace: 'start: async () => undefined,',
     test: { file: 'test/access/sealing.test.ts', name: 'secrets that are stored in clear' },
   },
   {
@@ -254,8 +254,8 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the removal of an account goes on after a restart',
-    file: 'src/engine.ts',
-    find: '    parts.get(T.accountRemoval).wake()\n',
+    file: 'src/wiring/pins.ts',
+    find: '      accountRemoval.wake()\n',
     replace: '',
     test: { file: removal, name: 'by a command without a server' },
   },

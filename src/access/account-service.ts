@@ -18,7 +18,7 @@ export interface AccountServiceOptions {
   clock: Clock
   random?: RandomBytes
   /** Called when an account has been marked deleted, to have what it had removed. */
-  onDeleted?: () => void
+  onDeleted?: (() => void) | undefined
 }
 
 /** The address of the first owner, kept free for it. */

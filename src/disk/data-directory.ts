@@ -41,7 +41,7 @@ export async function ownDataDirectory(dataDir: string, logger: Logger): Promise
     makeDirectory(dataDir, OWNERS_DIRECTORY)
     makeDirectory(path, OWNERS_DIRECTORY)
   } catch (cause) {
-    throw unusable(dataDir, cause)
+    throw directoryUnusable(dataDir, cause)
   }
   const place = placeOf(dataDir)
   let isRepaired = false
@@ -66,10 +66,10 @@ export async function ownDataDirectory(dataDir: string, logger: Logger): Promise
       owned.delete(place)
       await datastore.close().catch(() => undefined)
       if (!isLocked(cause)) {
-        if (isRepaired || !isCorrupt(cause)) throw unusable(dataDir, cause)
+        if (isRepaired || !isCorrupt(cause)) throw directoryUnusable(dataDir, cause)
         isRepaired = true
         await repair(datastore, path).catch((failure: unknown) => {
-          throw unusable(dataDir, failure)
+          throw directoryUnusable(dataDir, failure)
         })
         logger.warn({ datastore: path }, 'the list of files of the datastore was damaged and has been made anew')
         continue
@@ -99,7 +99,8 @@ async function repair({ db }: LevelDatastore, path: string): Promise<void> {
   if ('repair' in level && typeof level.repair === 'function') await level.repair(path)
 }
 
-function unusable(dataDir: string, cause: unknown): HoldfastError {
+/** What is wrong with a directory that stores are kept in, by the deepest cause. */
+export function directoryUnusable(dataDir: string, cause: unknown): HoldfastError {
   const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const reason = deepest instanceof Error ? deepest.message : String(deepest)
   return new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${dataDir} cannot be used: ${reason}`, { cause })

@@ -3,25 +3,26 @@ import 'reflect-metadata/lite'
 import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** The name of a part, which knows the part's type. */
+/** The name of a module, which knows the module's type. */
 export type Token<T> = InjectionToken<T> & { readonly type?: T }
 
 export function token<T>(name: string): Token<T> {
   return Symbol(name) as unknown as Token<T>
 }
 
-/** The parts of one engine. Every part is made once, when it is first asked for, by the factory given for it. */
-export class Parts {
+/** What a module begins by itself, and how that ends. Stopping is safe whether or not it has started. */
+export interface Lifecycle {
+  start?(): Promise<void>
+  stop?(): Promise<void>
+}
+
+/** The modules of one engine. Each is made once, when it is first asked for, by the function given for it. */
+export class Modules {
   readonly #container: DependencyContainer = container.createChildContainer()
   readonly #making: string[] = []
+  readonly #started: Lifecycle[] = []
 
-  /** Adds a part that exists already. */
-  add<T>(token: Token<T>, part: T): void {
-    this.#container.registerInstance(token, part)
-  }
-
-  /** Adds a part by how to make it. */
-  provide<T>(token: Token<T>, make: (parts: Parts) => T): void {
+  provide<T>(token: Token<T>, make: (modules: Modules) => T): void {
     this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
   }
 
@@ -29,10 +30,24 @@ export class Parts {
     return this.#container.resolve(token)
   }
 
-  #make<T>(token: Token<T>, make: (parts: Parts) => T): T {
+  /** Starts modules one after the other. */
+  async start(order: ReadonlyArray<Token<Lifecycle>>): Promise<void> {
+    for (const token of order) {
+      const module = this.get(token)
+      this.#started.push(module)
+      await module.start?.()
+    }
+  }
+
+  /** Stops in the opposite order what has been started, or was about to. */
+  async stop(): Promise<void> {
+    for (const module of this.#started.splice(0).reverse()) await module.stop?.()
+  }
+
+  #make<T>(token: Token<T>, make: (modules: Modules) => T): T {
     const name = String(token)
     if (this.#making.includes(name)) {
-      throw new HoldfastError('INTERNAL_ERROR', `parts need each other: ${[...this.#making, name].join(' > ')}`)
+      throw new HoldfastError('INTERNAL_ERROR', `modules need each other: ${[...this.#making, name].join(' > ')}`)
     }
     this.#making.push(name)
     try {

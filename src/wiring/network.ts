@@ -1,45 +1,27 @@
-import type { Datastore } from 'interface-datastore'
 import type { LiveContent } from '../content/live-content.ts'
-import type { EngineConfig } from '../domain/options.ts'
 import type { HostBlocks } from '../network/host-blocks.ts'
 import { loadNetwork } from '../network/load-network.ts'
 import type { NetworkNode } from '../network/network-node.ts'
-import { Announcer } from '../pins/announcer.ts'
-import type { PinRecord } from '../pins/types.ts'
-import type { Parts } from './container.ts'
-import { T } from './tokens.ts'
+import type { ClustersModule } from './clusters.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
 
-/** Starts the network node if the configuration asks for one; null otherwise. The caller stops it. */
-export async function startNetwork(
-  parts: Parts,
-  { network }: EngineConfig,
-  datastore: Datastore,
-): Promise<NetworkNode | null> {
-  if (network?.enabled !== true) return null
-  const blocks = hostBlocks(parts.get(T.liveContent))
-  return loadNetwork({ config: network, blocks, datastore, clock: parts.get(T.clock), logger: parts.get(T.logger) })
-}
+export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/** Begins to fetch what records wait for, and to tell routers of what is pinned. Returns what ends both. */
-export async function useNetwork(parts: Parts, node: NetworkNode): Promise<() => void> {
-  const announcer = new Announcer({
-    announcing: node,
-    roots: parts.get(T.heldRoots),
-    clock: parts.get(T.clock),
-    logger: parts.get(T.logger),
-  })
-  const pinned = (record: PinRecord): void => {
-    if (record.status === 'pinned') announcer.pinned(record)
+/** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
+export function makeNetwork({ config, clock, logger }: Setup, { datastore }: StorageModule, { live }: ClustersModule) {
+  let node: NetworkNode | null = null
+  return {
+    get node(): NetworkNode | null {
+      return node
+    },
+    peerCount: (): number => node?.peerCount() ?? 0,
+    start: async (): Promise<void> => {
+      if (config.network?.enabled !== true) return
+      node = await loadNetwork({ config: config.network, blocks: hostBlocks(live), datastore, clock, logger })
+    },
+    stop: async (): Promise<void> => node?.stop(),
   }
-  const scheduler = parts.get(T.fetchScheduler)
-  parts.get(T.pinChanges).observe({
-    created: pinned,
-    changed: pinned,
-    removed: record => announcer.removed(record),
-  })
-  announcer.start()
-  await scheduler.start(node)
-  return () => announcer.stop()
 }
 
 /** Only what a live record needs is served. */

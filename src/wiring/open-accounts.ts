@@ -1,14 +1,7 @@
 import { join, resolve } from 'node:path'
-import { AccountService } from '../access/account-service.ts'
-import { CredentialCache } from '../access/credential-cache.ts'
-import { KeyService } from '../access/key-service.ts'
-import { ScryptHasher } from '../access/password-hasher.ts'
-import { PlanCatalogue } from '../access/plan-catalogue.ts'
-import { ScopePolicy } from '../access/scope-policy.ts'
-import { SecondFactor } from '../access/second-factor.ts'
-import { SessionRegistry } from '../access/session-registry.ts'
 import type { AccountsHandle, AccountsOptions } from '../api.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { keepToOwner } from '../disk/permissions.ts'
@@ -20,6 +13,7 @@ import type { Sealing } from '../domain/sealing.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
+import { makeAccounts } from './access.ts'
 
 /**
  * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
@@ -27,27 +21,13 @@ import { WriteQueue } from '../storage/write-queue.ts'
  *
  * @throws HoldfastError `CONFIG_INVALID`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`.
  */
-export function openAccounts(options: AccountsOptions): AccountsHandle {
-  const clock = options.clock ?? systemClock
-  const config = parseConfig(options.config ?? {}, 'config')
-  const db = openDatabase(options.dataDir)
-  const access = sqliteAccess(db, new WriteQueue(db))
-  const plans = new PlanCatalogue(config.plans)
-  const cache = new CredentialCache(clock, () => db.dataVersion())
-  const scopes = new ScopePolicy()
-  const hasher = ScryptHasher.ofCost(config.passwordCost)
-  const secondFactor = new SecondFactor({
-    store: access.secondFactors,
-    sealing: keyOnDemand(db, options.dataDir),
-    clock,
-  })
-  return {
-    accounts: new AccountService({ store: access.accounts, hasher, plans, cache, clock }),
-    keys: new KeyService({ store: access.keys, accounts: access.accounts, plans, scopes, secondFactor, cache, clock }),
-    secondFactor,
-    sessions: new SessionRegistry(access.sessions, cache, clock),
-    close: () => db.close(),
-  }
+export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
+  const setup = { config: parseConfig(config, 'config'), clock }
+  const database = openDatabase(dataDir)
+  const catalogue = sqliteAccess(database, new WriteQueue(database))
+  const sealing = keyOnDemand(database, dataDir)
+  const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(setup, { database, catalogue, sealing })
+  return { accounts, keys, secondFactor, sessions: sessionRegistry, close: () => database.close() }
 }
 
 /** Most commands need no key, and work where it is missing. */
@@ -67,7 +47,7 @@ function openDatabase(dataDir: string): Database {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
   }
-  const database = new Database(join(directory, 'holdfast.db'))
+  const database = new Database(join(directory, DATABASE))
   keepToOwner(directory, silentLogger)
   return database
 }

@@ -1,31 +1,29 @@
-import { mkdir, realpath } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import { SecretsFile } from '../access/secrets-file.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
-import { type Environment, type GivenBackends, openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
+import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads } from '../content/block-threads.ts'
 import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
-import { isInside } from '../content/server-directory.ts'
-import { ownDataDirectory } from '../disk/data-directory.ts'
-import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { openImportRoots } from '../content/import-roots.ts'
+import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
+import { DATABASE, SECRETS } from '../disk/file-names.ts'
+import { nodeFileSystem } from '../disk/file-system.ts'
 import { keepToOwner } from '../disk/permissions.ts'
-import type { Clock } from '../domain/clock.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { isDiskFull } from '../domain/disk-full.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { FileSystem } from '../domain/file-system.ts'
-import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
-import { clusterDirectories } from '../ledger/cluster-directories.ts'
+import { type ClusterDirectory, clusterDirectories } from '../ledger/cluster-directories.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
 import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
+import type { Setup } from './setup.ts'
 
 /** What an engine has open on disk. */
 export interface Stores {
@@ -47,75 +45,72 @@ export interface Stores {
   close(): Promise<void>
 }
 
-export interface StoresOptions {
-  dataDir: string
-  clusters: readonly ClusterDefinition[]
-  importRoots: readonly string[] | undefined
-  logger: Logger
-  clock: Clock
-  /** Where keys of other nodes may be named. */
-  environment: Environment
-  /** Of clusters that the host program keeps, by cluster id. */
-  backends: GivenBackends
-  fileSystem?: FileSystem | undefined
-}
-
 /**
  * Opens everything that an engine keeps on disk; on failure what was opened is closed again.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
  */
-export async function openStores(options: StoresOptions): Promise<Stores> {
+export async function openStores(setup: Setup): Promise<Stores> {
   try {
-    return await openAll(options)
+    return await openAll(setup)
   } catch (error) {
     // The databases need a little room to open at all, and to delete with afterwards.
-    if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, resolve(options.dataDir)))) throw error
-    options.logger.warn({}, 'the disk is full: the ballast is given up')
-    return openAll(options)
+    if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, setup.dataDir))) throw error
+    setup.logger.warn({}, 'the disk is full: the ballast is given up')
+    return openAll(setup)
   }
 }
 
-async function openAll(options: StoresOptions): Promise<Stores> {
-  const dataDir = resolve(options.dataDir)
+async function openAll(setup: Setup): Promise<Stores> {
+  const { dataDir, clusters, config, fileSystem, logger } = setup
   const closers: Array<() => Promise<void> | void> = []
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
-    const owned = await ownDataDirectory(dataDir, options.logger)
+    const owned = await ownDataDirectory(dataDir, logger)
     closers.push(() => owned.close())
-    const { clusters: remotes, close: closeRemotes } = await openRemotes(options.clusters, options)
+    const { clusters: remotes, close: closeRemotes } = await openRemotes(clusters, setup)
     closers.push(closeRemotes)
-    const importRoots = await openImportRoots(dataDir, options.clusters, options.importRoots)
-    const database = new Database(join(dataDir, 'holdfast.db'))
+    const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
+    const database = new Database(join(dataDir, DATABASE))
     closers.push(() => database.close())
-    const checkpoints = new Checkpoints(join(dataDir, 'holdfast.db'))
+    const checkpoints = new Checkpoints(join(dataDir, DATABASE))
     closers.push(() => checkpoints.stop())
     const sealing = openDataKey(database, dataDir)
     const datastore = await sealedDatastore(owned.datastore, sealing)
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
-    const openBlockFiles = (dir: string): Promise<BlockFiles> => blockFilesIn(dir, threads, options.fileSystem)
-    const secrets = await SecretsFile.open(join(dataDir, 'secrets'))
-    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await openBlockFiles(dataDir)]])
+    const secrets = await SecretsFile.open(join(dataDir, SECRETS))
+    // Threads know `node:fs` alone: with another file system they do not write.
+    const filesIn = (path: string) => new BlockFiles(path, fileSystem === undefined ? threads : null, fileSystem)
+    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await opened(filesIn(dataDir))]])
     const ownBackends = new Map<string, number>()
-    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, options.clusters, remotes))
-    for (const { path, backendId, clusterIds } of directories) {
+    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, clusters, remotes))
+    for (const directory of directories) {
+      const { path, backendId, clusterIds } = directory
       for (const id of clusterIds) ownBackends.set(id, backendId)
-      const clusterOwned = await ownDataDirectory(path, options.logger)
+      const clusterOwned = await ownDataDirectory(path, logger)
       closers.push(() => clusterOwned.close())
-      const remote = clusterIds.map(id => remotes.get(id)).find(found => found !== undefined)
-      if (remote !== undefined && clusterIds.length > 1) {
-        throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterIds.join(' and ')} have the same dataDir`)
-      }
-      const cache = remote && cacheOf(remote, { path, backendId, database, fileSystem: options.fileSystem })
-      blockFiles.set(backendId, await (cache === undefined ? openBlockFiles(path) : openFiles(cache, path)))
-      keepToOwner(path, options.logger)
+      const remote = remoteOf(directory, remotes)
+      const files = remote === undefined ? filesIn(path) : cacheOf(remote, directory, database, setup)
+      blockFiles.set(backendId, await opened(files))
+      keepToOwner(path, logger)
     }
-    keepToOwner(dataDir, options.logger)
-    const opened = { database, checkpoints, datastore, threads, blockFiles, ownBackends, remotes }
-    return { ...opened, importRoots, secrets, sealing, close }
+    keepToOwner(dataDir, logger)
+    return {
+      database,
+      checkpoints,
+      datastore,
+      threads,
+      blockFiles,
+      ownBackends,
+      remotes,
+      importRoots,
+      secrets,
+      sealing,
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -133,71 +128,39 @@ function withCaches(
   )
 }
 
+/** The cluster elsewhere that a directory is the cache of. */
+function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
+  const remote = clusterIds.map(id => remotes.get(id)).find(found => found !== undefined)
+  if (remote !== undefined && clusterIds.length > 1) {
+    throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterIds.join(' and ')} have the same dataDir`)
+  }
+  return remote
+}
+
 function cacheOf(
   { reader, cacheBytes }: RemoteCluster,
-  at: { path: string; backendId: number; database: Database; fileSystem: FileSystem | undefined },
+  { path, backendId }: ClusterDirectory,
+  database: Database,
+  { fileSystem }: Setup,
 ): BlockFiles {
-  const blocks = new PlacedBlocks(at.database)
+  const blocks = new PlacedBlocks(database)
   const elsewhere = {
     fetch: async (cid: CID) => {
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
       return reader.read(cid)
     },
-    mayForget: (multihash: Uint8Array) => reader !== null && !blocks.isNeededHere(at.backendId, multihash),
-    sizeOf: (multihash: Uint8Array) => blocks.sizeOf(at.backendId, multihash),
+    mayForget: (multihash: Uint8Array) => reader !== null && !blocks.isNeededHere(backendId, multihash),
+    sizeOf: (multihash: Uint8Array) => blocks.sizeOf(backendId, multihash),
     cacheBytes,
   }
-  return new CachedBlockFiles(at.path, elsewhere, at.fileSystem)
+  return new CachedBlockFiles(path, elsewhere, fileSystem)
 }
 
-/** Threads know `node:fs` alone: with another file system they do not write. */
-async function blockFilesIn(dataDir: string, threads: BlockThreads, fileSystem?: FileSystem): Promise<BlockFiles> {
-  return openFiles(new BlockFiles(dataDir, fileSystem === undefined ? threads : null, fileSystem), dataDir)
-}
-
-async function openFiles(files: BlockFiles, dataDir: string): Promise<BlockFiles> {
+async function opened(files: BlockFiles): Promise<BlockFiles> {
   try {
     await files.open()
   } catch (cause) {
-    throw unusable(dataDir, cause)
+    throw directoryUnusable(files.dataDir, cause)
   }
   return files
-}
-
-/** Directories inside a data directory whose content is nobody's to read by server path. */
-const PRIVATE = ['blocks', 'tmp', 'datastore']
-
-/** Uploads by server path read below these; one that contains a store, or lies in it, would let it be read. */
-async function openImportRoots(
-  dataDir: string,
-  clusters: readonly ClusterDefinition[],
-  configured: readonly string[] | undefined,
-): Promise<string[]> {
-  if (configured === undefined) {
-    const root = join(dataDir, 'import')
-    await mkdir(root, { recursive: true, mode: OWNERS_DIRECTORY }).catch(cause => {
-      throw unusable(root, cause)
-    })
-    return [root]
-  }
-  const clusterDirs = clusters.flatMap(cluster => cluster.dataDir ?? [])
-  const dataDirs = await Promise.all([dataDir, ...clusterDirs].map(realPathOf))
-  const roots = configured.map(root => resolve(root))
-  for (const root of roots) {
-    const real = await realPathOf(root)
-    const isWrong = dataDirs.some(dir => isInside(real, dir) || PRIVATE.some(name => isInside(join(dir, name), real)))
-    if (isWrong)
-      throw new HoldfastError('CONFIG_INVALID', `importRoots: ${root} contains the data directory or a store`)
-  }
-  return roots
-}
-
-/** The path itself while there is nothing. */
-function realPathOf(path: string): Promise<string> {
-  return realpath(path).catch(() => resolve(path))
-}
-
-function unusable(path: string, cause: unknown): HoldfastError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${path} cannot be used: ${reason}`, { cause })
 }

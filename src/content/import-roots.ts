@@ -1,0 +1,46 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { directoryUnusable } from '../disk/data-directory.ts'
+import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import type { ClusterDefinition } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { isInside } from './server-directory.ts'
+
+/** Directories inside a data directory whose content is nobody's to read by server path. */
+const PRIVATE = ['blocks', 'tmp', 'datastore']
+
+/**
+ * The directories below which uploads by server path read, absolute; without configured ones `import` in the data
+ * directory, which is made.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` for one that contains a store, or lies in it, and so would let it be read;
+ * `DATA_DIR_UNUSABLE`
+ */
+export async function openImportRoots(
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  configured: readonly string[] | undefined,
+): Promise<string[]> {
+  if (configured === undefined) {
+    const root = join(dataDir, 'import')
+    await mkdir(root, { recursive: true, mode: OWNERS_DIRECTORY }).catch(cause => {
+      throw directoryUnusable(root, cause)
+    })
+    return [root]
+  }
+  const clusterDirs = clusters.flatMap(cluster => cluster.dataDir ?? [])
+  const dataDirs = await Promise.all([dataDir, ...clusterDirs].map(realPathOf))
+  const roots = configured.map(root => resolve(root))
+  for (const root of roots) {
+    const real = await realPathOf(root)
+    const isWrong = dataDirs.some(dir => isInside(real, dir) || PRIVATE.some(name => isInside(join(dir, name), real)))
+    if (isWrong)
+      throw new HoldfastError('CONFIG_INVALID', `importRoots: ${root} contains the data directory or a store`)
+  }
+  return roots
+}
+
+/** The path itself while there is nothing. */
+function realPathOf(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path))
+}

@@ -1,0 +1,93 @@
+import { AccountService } from '../access/account-service.ts'
+import { Authenticator } from '../access/authenticator.ts'
+import { CredentialCache } from '../access/credential-cache.ts'
+import { ApiKeyVerifier } from '../access/credential-verifier.ts'
+import { KeyService } from '../access/key-service.ts'
+import { LoginChallenges } from '../access/login-challenges.ts'
+import { LoginService } from '../access/login-service.ts'
+import { ScryptHasher } from '../access/password-hasher.ts'
+import { PasswordService } from '../access/password-service.ts'
+import { PlanCatalogue } from '../access/plan-catalogue.ts'
+import { RequestLimits } from '../access/request-limits.ts'
+import { ScopePolicy } from '../access/scope-policy.ts'
+import { SecondFactor } from '../access/second-factor.ts'
+import { SessionRegistry } from '../access/session-registry.ts'
+import { SESSION_MS, SessionService } from '../access/session-service.ts'
+import { SessionTokens } from '../access/session-token.ts'
+import { SessionVerifier } from '../access/session-verifier.ts'
+import { DEFAULT_SIGN_UP_PLAN, SignUp } from '../access/sign-up.ts'
+import { SigningKeys } from '../access/signing-keys.ts'
+import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import type { Sealing } from '../domain/sealing.ts'
+import type { Database } from '../storage/database.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+
+export type AccessModule = ReturnType<typeof makeAccess>
+
+/** Where accounts are kept. */
+export interface AccessStorage {
+  database: Pick<Database, 'dataVersion'>
+  catalogue: ReturnType<typeof sqliteAccess>
+  sealing: Sealing
+}
+
+/**
+ * Accounts, keys and what they may do: all that needs no engine.
+ *
+ * @param onDeleted called when an account has been marked deleted
+ */
+export function makeAccounts(
+  { config, clock }: Pick<Setup, 'config' | 'clock'>,
+  { database, catalogue, sealing }: AccessStorage,
+  onDeleted?: () => void,
+) {
+  const { accounts: store, keys, sessions, secondFactors } = catalogue
+  const plans = new PlanCatalogue(config.plans)
+  const cache = new CredentialCache(clock, () => database.dataVersion())
+  const scopes = new ScopePolicy()
+  const hasher = ScryptHasher.ofCost(config.passwordCost)
+  const secondFactor = new SecondFactor({ store: secondFactors, sealing, clock })
+  return {
+    plans,
+    cache,
+    scopes,
+    hasher,
+    secondFactor,
+    accounts: new AccountService({ store, hasher, plans, cache, clock, onDeleted }),
+    keys: new KeyService({ store: keys, accounts: store, plans, scopes, secondFactor, cache, clock }),
+    sessionRegistry: new SessionRegistry(sessions, cache, clock),
+  }
+}
+
+/** Accounts and keys, signing in, and who a request is from. */
+export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () => void) {
+  const { clock, logger, config } = setup
+  const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
+  const made = makeAccounts(setup, storage, onDeleted)
+  const { accounts, plans, cache, hasher, secondFactor } = made
+  const tokens = new SessionTokens(new SigningKeys(storage.secrets, clock, SESSION_MS), clock)
+  const sessions = new SessionService({ store: sessionStore, tokens, cache, clock })
+  const challenges = new LoginChallenges(clock)
+  const verifiers = [new ApiKeyVerifier(keys, clock, logger), new SessionVerifier(tokens, sessionStore, clock)]
+  warnOfSignUp(setup, plans, storage.importRoots)
+  return {
+    ...made,
+    sessions,
+    passwords: new PasswordService({ store, accounts, hasher, clock }),
+    logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, hasher, clock }),
+    signUp: new SignUp(accounts, config.signup ?? {}, clock),
+    authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
+    limits: new RequestLimits({ clock }),
+    /** Seals what an older version has kept in clear. */
+    start: () => secondFactor.sealStored(),
+  }
+}
+
+/** Logs what a configuration allows that its operator may not have meant. */
+function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
+  const { enabled = false, plan = DEFAULT_SIGN_UP_PLAN } = config.signup ?? {}
+  if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return
+  const mend = 'set "serverImport": false in that plan, or "importRoots": []'
+  logger.warn({ plan, importRoots }, `anybody may sign up, and then read all that is in the import roots: ${mend}`)
+}

@@ -1,0 +1,86 @@
+import type { ClusterRegistry as PublicRegistry } from '../api.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
+import { LiveContent } from '../content/live-content.ts'
+import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { backends as backendRows } from '../ledger/backend-table.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import type { AccessModule } from './access.ts'
+import type { ContentModule } from './content.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+
+/** What the gateways of clusters are built on until the node knows where it is reached. */
+const LOCAL_URL = 'http://127.0.0.1:4100'
+
+export type ClustersModule = ReturnType<typeof makeClusters>
+
+/** The clusters, who keeps the content of each, and what of it is to be read. */
+export function makeClusters(
+  { clusters, config, clock }: Setup,
+  { ledger, heldRoots, ...storage }: StorageModule,
+  { blockStores, leases }: ContentModule,
+) {
+  const embedded = new Map(
+    [...blockStores].map(([id, store]) => [id, new EmbeddedBackend(store, ledger, heldRoots, clock)]),
+  )
+  const embeddedOf = (id: number): EmbeddedBackend => {
+    const backend = embedded.get(id)
+    if (backend === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no backend ${id}`)
+    return backend
+  }
+  const registry = new ClusterRegistry({
+    clusters,
+    defaultCluster: config.defaultCluster ?? defaultOf(clusters),
+    defaultBackend: embeddedOf(DEFAULT_BACKEND_ID),
+    backends: new Map([...storage.ownBackends].map(([cluster, id]) => [cluster, embeddedOf(id)])),
+    elsewhere: new Set(storage.remotes.keys()),
+    publicUrl: config.publicUrl ?? LOCAL_URL,
+  })
+  return {
+    registry,
+    embeddedOf,
+    /** Backends elsewhere, by their number in the ledger. */
+    remote: remoteBackends(storage),
+    live: new LiveContent(heldRoots, id => registry.readerOf(id), leases, clock),
+  }
+}
+
+function defaultOf(clusters: readonly ClusterDefinition[]): string {
+  if (clusters.some(cluster => cluster.id === DEFAULT_CLUSTER)) return DEFAULT_CLUSTER
+  return clusters[0]?.id ?? DEFAULT_CLUSTER
+}
+
+function remoteBackends({
+  database,
+  remotes,
+  ownBackends,
+}: Pick<StorageModule, 'database' | 'remotes' | 'ownBackends'>): ReadonlyMap<number, ClusterBackend> {
+  const identities = new Map(backendRows(database).map(({ id, identity }) => [id, identity]))
+  const made = new Map<number, ClusterBackend>()
+  for (const [cluster, { connect }] of remotes) {
+    const id = ownBackends.get(cluster)
+    const identity = id === undefined ? undefined : identities.get(id)
+    if (id === undefined || identity === undefined) {
+      throw new HoldfastError('INTERNAL_ERROR', `the cluster ${cluster} has no backend`)
+    }
+    made.set(id, connect(`holdfast:${identity}`))
+  }
+  return made
+}
+
+/** The registry as others see it. */
+export function publicClusters({ registry, remote }: ClustersModule, access: AccessModule): PublicRegistry {
+  const planOf = async (id: string) => access.plans.get((await access.accounts.get(id)).plan)
+  return {
+    list: async ({ account } = {}) =>
+      registry.allowed(account === undefined ? { clusters: '*' } : await planOf(account)),
+    backendOf: async (cluster = registry.defaultCluster) => {
+      if (!registry.has(cluster)) throw new HoldfastError('NOT_FOUND', `there is no cluster ${cluster}`)
+      const here = registry.backendOf(cluster)
+      return remote.get(here.id) ?? here
+    },
+  }
+}

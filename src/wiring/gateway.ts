@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
+import { TAKEDOWNS } from '../disk/file-names.ts'
+import { nodeFileSystem } from '../disk/file-system.ts'
+import { identityOf } from '../domain/cid.ts'
+import { createGateway, openerOf } from '../gateway/gateway.ts'
+import { Takedowns } from '../gateway/policy/takedowns.ts'
+import { ContentReader } from '../gateway/reader/content-reader.ts'
+import { observed } from '../http/observed.ts'
+import { OwnedContent } from '../pins/owned-content.ts'
+import type { AccessModule } from './access.ts'
+import type { ClustersModule } from './clusters.ts'
+import type { NetworkModule } from './network.ts'
+import type { PinsModule } from './pins.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+
+export type GatewayModule = ReturnType<typeof makeGateway>
+
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  clusters: ClustersModule
+  network: NetworkModule
+  pins: PinsModule
+}
+
+/** What serves `/ipfs/`, what it refuses, and reading in the process by the same rules. */
+export function makeGateway({ dataDir, config, clock, logger, metrics, activity, ...setup }: Setup, below: Below) {
+  const { fileSystem = nodeFileSystem } = setup
+  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger })
+  const dependencies = {
+    content: below.clusters.live,
+    clock,
+    logger,
+    options: config.gateway ?? {},
+    takedowns,
+    arrivalOf: (cid: CID) => arrivalOf(below, cid),
+    fetcher: below.network.node,
+  }
+  const opener = openerOf(dependencies)
+  const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
+  const reader = new ContentReader({
+    opener,
+    isOwned: async (account, cid, signal) => {
+      await below.access.accounts.get(account)
+      return owned.has(account, cid, signal)
+    },
+    activity,
+    clock,
+  })
+  const handler = observed(createGateway({ ...dependencies, opener }), metrics, clock)
+  return { takedowns, reader, handler }
+}
+
+/** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
+async function arrivalOf(
+  { storage, clusters, pins }: Below,
+  cid: CID,
+): Promise<{ blocks: number; bytes: number } | null> {
+  for (const { id } of clusters.registry.backends) {
+    const fetch = await storage.catalogue.fetches.find(id, identityOf(cid))
+    if (fetch === undefined) continue
+    const attempt = pins.scheduler.attempt(fetch.id)
+    if (attempt !== undefined) return attempt.totals
+    if (fetch.nextAttemptAt !== null) return { blocks: 0, bytes: 0 }
+  }
+  return null
+}

@@ -1,0 +1,103 @@
+import type { Border } from '../api.ts'
+import { createAdminRoutes } from '../contract/admin-routes.ts'
+import { createRoutes } from '../contract/routes.ts'
+import type { NodeStatus } from '../contract/services.ts'
+import { createTakedownRoutes } from '../contract/takedowns.ts'
+import { Slots } from '../domain/concurrency/slots.ts'
+import { VERSION } from '../domain/version.ts'
+import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
+import { createApi } from '../http/pipeline.ts'
+import { behindProxies, requestedHost } from '../http/proxies.ts'
+import type { AccessModule } from './access.ts'
+import type { ClustersModule } from './clusters.ts'
+import type { ContentModule } from './content.ts'
+import type { GatewayModule } from './gateway.ts'
+import type { NetworkModule } from './network.ts'
+import type { PinsModule } from './pins.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+import type { UpkeepModule } from './upkeep.ts'
+
+const MOST_UPLOADS = 256
+const MOST_UPLOADS_PER_ACCOUNT = 64
+const MOST_WAITING_UPLOADS = 1_024
+const UPLOAD_WAIT_MS = 15_000
+
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  content: ContentModule
+  clusters: ClustersModule
+  network: NetworkModule
+  pins: PinsModule
+  upkeep: UpkeepModule
+  gateway: GatewayModule
+}
+
+/** The API and the gateway, as functions from request to response. */
+export function makeHttp(setup: Setup, below: Below): Border {
+  const { trustedProxies = 0, gateway = {} } = setup.config
+  const { host = null } = gateway
+  const { handler } = below.gateway
+  const behind = behindProxies(trustedProxies, setup.logger)
+  const { clock, logger, metrics } = setup
+  const { authenticator, scopes, limits } = below.access
+  const routes = routesOf(setup, below)
+  const api = createApi({
+    routes,
+    authentication: authenticator,
+    authorization: scopes,
+    limits,
+    logger,
+    metrics,
+    clock,
+  })
+  return {
+    api: behind(withContentHosts(api, handler, host)),
+    gateway: behind(handler),
+    trustedProxies,
+    isContentHost: header =>
+      isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),
+  }
+}
+
+function routesOf(setup: Setup, { access, pins, upkeep, ...below }: Below) {
+  const { accounts, sessionRegistry } = access
+  return [
+    ...createRoutes({
+      ...access,
+      pins: pins.service,
+      uploadSlots: uploadSlots(setup),
+      clusters: below.clusters.registry,
+      sessionLists: sessionRegistry,
+      peers: below.network,
+      health: { status: () => nodeStatus(below.storage) },
+      version: VERSION,
+    }),
+    ...createAdminRoutes({
+      ...upkeep,
+      collector: below.content.collector,
+      verifier: below.content.verifier,
+      accounts,
+      sessions: sessionRegistry,
+      pins: pins.service,
+    }),
+    ...createTakedownRoutes(below.gateway.takedowns),
+  ]
+}
+
+function uploadSlots({ config: { uploads = {} }, clock }: Setup): Slots {
+  const bounds = {
+    capacity: uploads.maxConcurrent ?? MOST_UPLOADS,
+    perOwner: uploads.maxPerAccount ?? MOST_UPLOADS_PER_ACCOUNT,
+    waiting: MOST_WAITING_UPLOADS,
+    waitMs: UPLOAD_WAIT_MS,
+    what: 'what takes uploads in',
+  }
+  return new Slots(bounds, clock)
+}
+
+function nodeStatus({ isBroken, reserves }: StorageModule): NodeStatus {
+  if (isBroken()) return 'failed'
+  return [...reserves.values()].some(({ state }) => state?.isFull === true) ? 'full' : 'ok'
+}

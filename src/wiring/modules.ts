@@ -1,0 +1,70 @@
+import type { Border } from '../api.ts'
+import { type AccessModule, makeAccess } from './access.ts'
+import { type ClustersModule, makeClusters } from './clusters.ts'
+import { Modules, token } from './container.ts'
+import { type ContentModule, makeContent } from './content.ts'
+import { type GatewayModule, makeGateway } from './gateway.ts'
+import { makeHttp } from './http.ts'
+import { makeNetwork, type NetworkModule } from './network.ts'
+import { makePins, type PinsModule } from './pins.ts'
+import type { Setup } from './setup.ts'
+import { makeStorage, type StorageModule } from './storage.ts'
+import { openStores } from './stores.ts'
+import { makeUpkeep, type UpkeepModule } from './upkeep.ts'
+
+/** The modules of an engine, each of which knows those above it in this list. */
+export const M = {
+  storage: token<StorageModule>('storage'),
+  access: token<AccessModule>('access'),
+  content: token<ContentModule>('content'),
+  clusters: token<ClustersModule>('clusters'),
+  network: token<NetworkModule>('network'),
+  pins: token<PinsModule>('pins'),
+  upkeep: token<UpkeepModule>('upkeep'),
+  gateway: token<GatewayModule>('gateway'),
+  http: token<Border>('http'),
+}
+
+/** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
+const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.upkeep]
+
+/**
+ * Opens the stores and starts everything on them; on failure all of it is stopped again.
+ *
+ * @throws HoldfastError what opening the stores throws
+ */
+export async function startModules(setup: Setup): Promise<Modules> {
+  const stores = await openStores(setup)
+  const modules = new Modules()
+  modules.provide(M.storage, () => makeStorage(setup, stores))
+  modules.provide(M.access, m => makeAccess(setup, m.get(M.storage), () => m.get(M.pins).accountRemoval.wake()))
+  modules.provide(M.content, m => makeContent(setup, m.get(M.storage)))
+  modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
+  modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
+  modules.provide(M.pins, m => makePins(setup, below(m)))
+  modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
+  modules.provide(M.gateway, m => makeGateway(setup, { ...below(m), pins: m.get(M.pins) }))
+  modules.provide(M.http, m =>
+    makeHttp(setup, { ...below(m), pins: m.get(M.pins), upkeep: m.get(M.upkeep), gateway: m.get(M.gateway) }),
+  )
+  try {
+    await modules.start(ORDER)
+    modules.get(M.http)
+    return modules
+  } catch (error) {
+    await modules.stop()
+    await stores.close()
+    throw error
+  }
+}
+
+/** The modules below pins. */
+function below(modules: Modules) {
+  return {
+    storage: modules.get(M.storage),
+    access: modules.get(M.access),
+    content: modules.get(M.content),
+    clusters: modules.get(M.clusters),
+    network: modules.get(M.network),
+  }
+}

@@ -1,0 +1,189 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
+import { SharedBlocks } from '../content/dag/fetch.ts'
+import { DEFAULT_MAX_DEPTH } from '../content/dag/walk.ts'
+import { AccountRemoval } from '../pins/account-removal.ts'
+import { Announcer } from '../pins/announcer.ts'
+import { CarImporter } from '../pins/car-importer.ts'
+import { ExpirySweeper } from '../pins/expiry-sweeper.ts'
+import { FetchScheduler } from '../pins/fetch-scheduler.ts'
+import { NetworkPinner } from '../pins/network-pinner.ts'
+import { PinChanges } from '../pins/pin-changes.ts'
+import { PinCommit } from '../pins/pin-commit.ts'
+import { PinList } from '../pins/pin-list.ts'
+import { PinService } from '../pins/pin-service.ts'
+import { PinStatusView } from '../pins/pin-status.ts'
+import { Pinner } from '../pins/pinner.ts'
+import { PlacementRunner } from '../pins/placement-runner.ts'
+import { Timelock } from '../pins/timelock.ts'
+import type { PinRecord } from '../pins/types.ts'
+import { UploadStaging } from '../pins/upload-staging.ts'
+import { Uploader } from '../pins/uploader.ts'
+import type { AccessModule } from './access.ts'
+import type { ClustersModule } from './clusters.ts'
+import type { NetworkModule } from './network.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+
+/** Blocks of one DAG on their way at a time. */
+const BLOCKS_AT_ONCE = 32
+
+export type PinsModule = ReturnType<typeof makePins>
+
+/** What pins are made by. */
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  clusters: ClustersModule
+  network: NetworkModule
+}
+
+/** What stands among pins below those who make them. */
+type Shared = Below & { changes: PinChanges; tellChanges: (made: readonly StatusChange[]) => void }
+
+/** Records: how they are made, listed and removed, and what goes on for them in the background. */
+export function makePins(setup: Setup, below: Below) {
+  const { clock, logger, events, activity } = setup
+  const { storage, network } = below
+  const { records } = storage.catalogue
+  const changes = new PinChanges(events)
+  const tellChanges = (made: readonly StatusChange[]): void => {
+    for (const { record, from } of made) changes.changed(record, from)
+  }
+  const shared = { ...below, changes, tellChanges }
+  const scheduler = fetchScheduler(setup, shared)
+  const placements = placementRunner(setup, shared)
+  const leaveFetch = (fetchId: number): void => {
+    scheduler
+      .subscribersChanged(fetchId)
+      .catch((error: unknown) => logger.error({ err: error, fetch: fetchId }, 'a fetch could not be given up'))
+  }
+  const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
+  const makers = pinMakers(setup, shared, scheduler)
+  const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity })
+  const accountRemoval = new AccountRemoval({
+    accounts: storage.catalogue.accounts,
+    pins: service,
+    pinned: async (accountId, limit) => {
+      const live = { accountId, multihash: null, hasExpiration: false, now: clock.now() }
+      const { rows } = await records.page(live, 0, limit)
+      return rows.map(({ cid }) => cid)
+    },
+    clock,
+    logger,
+  })
+  const { node } = network
+  const announcer = node && new Announcer({ announcing: node, roots: storage.heldRoots, clock, logger })
+  return {
+    service,
+    scheduler,
+    tellChanges,
+    accountRemoval,
+    start: async (): Promise<void> => {
+      sweeper.start()
+      accountRemoval.wake()
+      tellPlacements(changes, placements)
+      if (announcer !== null) announceChanges(changes, announcer)
+      if (node !== null) await scheduler.start(node)
+    },
+    stop: async (): Promise<void> => {
+      await scheduler.stop()
+      await placements.stop()
+      announcer?.stop()
+      await accountRemoval.stop()
+      await sweeper.stop()
+    },
+  }
+}
+
+/** Those who make records, and tell of them. */
+function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
+  const { storage, access, clusters, network, changes } = shared
+  const { catalogue, heldRoots: held } = storage
+  const { records, fetches } = catalogue
+  const { registry } = clusters
+  const now = (): number => clock.now()
+  const commit = new PinCommit({
+    accounts: access.accounts,
+    plans: access.plans,
+    clusters: registry,
+    timelock: new Timelock(),
+    records,
+    clock,
+    changes,
+    leaveFetch: fetchId => scheduler.subscribersChanged(fetchId),
+  })
+  const staging = new UploadStaging(registry, commit, records, now)
+  const { findTimeoutSeconds, waitSeconds, maxDepth = DEFAULT_MAX_DEPTH } = config.pin ?? {}
+  const times = { findMs: ms(findTimeoutSeconds, 20), waitMs: ms(waitSeconds, 20) }
+  const fetcher = network.node
+  const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
+  const backendOf = (clusterId: string) => registry.backendOf(clusterId).id
+  return {
+    commit,
+    uploader: new Uploader(registry, commit, staging, storage.importRoots),
+    carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
+    pinner: new Pinner(registry, commit, held, networkPinner, now),
+    lists: new PinList(commit, catalogue, now),
+    statuses: new PinStatusView(catalogue, scheduler, now, backendOf),
+  }
+}
+
+/** Who brings what records wait for. */
+function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clusters, tellChanges }: Shared) {
+  const { accounts, records, fetches } = storage.catalogue
+  const { pin = {} } = config
+  const attempts = {
+    // One that is gone waits for nothing more than its removal.
+    limitsOf: (accountId: string) => access.plans.get(accounts.read(accountId)?.plan ?? ''),
+    records,
+    fetches,
+    clock,
+    shared: new SharedBlocks(),
+    bounds: {
+      maxBlocks: pin.maxBlocks ?? 10_000_000,
+      maxDepth: pin.maxDepth ?? DEFAULT_MAX_DEPTH,
+      concurrency: BLOCKS_AT_ONCE,
+    },
+    times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },
+    onChanges: tellChanges,
+  }
+  return new FetchScheduler(attempts, clusters.registry, logger)
+}
+
+/** Who tells clusters elsewhere what to keep. */
+function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChanges }: Shared) {
+  return new PlacementRunner({
+    backends: clusters.remote,
+    sourceOf: backendId => clusters.embeddedOf(backendId).reader,
+    placements: storage.catalogue.placements,
+    clock,
+    logger,
+    onChanges: tellChanges,
+    onPlaced: backendId => {
+      storage.blockFiles
+        .get(backendId)
+        ?.trim()
+        .catch((error: unknown) => logger.warn({ err: error }, 'a cache could not be trimmed'))
+    },
+  })
+}
+
+/** Begins to tell clusters elsewhere what to keep, and goes on whenever that changes. */
+function tellPlacements(changes: PinChanges, runner: PlacementRunner): void {
+  const wake = (): void => runner.wake()
+  changes.observe({ created: wake, changed: wake, removed: wake })
+  wake()
+}
+
+/** Begins to tell routers of what is pinned. */
+function announceChanges(changes: PinChanges, announcer: Announcer): void {
+  const pinned = (record: PinRecord): void => {
+    if (record.status === 'pinned') announcer.pinned(record)
+  }
+  changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
+  announcer.start()
+}
+
+function ms(seconds: number | undefined, fallback: number): number {
+  return (seconds ?? fallback) * 1_000
+}

@@ -1,0 +1,55 @@
+import { resolve } from 'node:path'
+import type { EngineOptions } from '../api.ts'
+import { Activity } from '../domain/activity.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { type ClusterDefinition, knownClusters } from '../domain/cluster.ts'
+import { parseConfig } from '../domain/config.ts'
+import { Emitter } from '../domain/emitter.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { FileSystem } from '../domain/file-system.ts'
+import { type Logger, silentLogger } from '../domain/logger.ts'
+import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import type { EngineConfig } from '../domain/options.ts'
+import type { EngineEvents } from '../pins/types.ts'
+
+/** What the host program has given an engine, and what all its modules share. */
+export interface Setup {
+  /** Absolute. */
+  dataDir: string
+  config: EngineConfig
+  clusters: readonly ClusterDefinition[]
+  clock: Clock
+  logger: Logger
+  metrics: Metrics
+  events: Emitter<EngineEvents>
+  activity: Activity
+  /** Instead of `node:fs`, for blocks. */
+  fileSystem: FileSystem | undefined
+  threadPoolSize: number | undefined
+  environment: NonNullable<EngineOptions['environment']>
+  backends: NonNullable<EngineOptions['backends']>
+}
+
+/** @throws HoldfastError `CONFIG_INVALID` naming the option */
+export function setupOf(options: EngineOptions): Setup {
+  const { dataDir, logger = silentLogger, metrics = silentMetrics, clock = systemClock, ...rest } = options ?? {}
+  const { fileSystem, threadPoolSize, environment = {}, backends = {}, ...given } = rest
+  if (typeof dataDir !== 'string' || dataDir === '') {
+    throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
+  }
+  const config = parseConfig(given, 'options')
+  return {
+    dataDir: resolve(dataDir),
+    config,
+    clusters: config.clusters ?? knownClusters,
+    clock,
+    logger,
+    metrics,
+    events: new Emitter<EngineEvents>(logger),
+    activity: new Activity(),
+    fileSystem,
+    threadPoolSize,
+    environment,
+    backends,
+  }
+}

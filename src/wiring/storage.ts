@@ -1,0 +1,92 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import { CensusTable } from '../catalogue/sqlite/census-table.ts'
+import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
+import { DiskReserve } from '../content/disk-reserve.ts'
+import { BlockTable } from '../ledger/block-table.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { HeldRoots } from '../ledger/held-roots.ts'
+import { Holds } from '../ledger/holds.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { RootTable } from '../ledger/root-table.ts'
+import { VerificationTable } from '../ledger/verification-table.ts'
+import { WriteQueue } from '../storage/write-queue.ts'
+import type { Setup } from './setup.ts'
+import type { Stores } from './stores.ts'
+
+/** Free pages of the database that one transaction gives back to the disk. */
+const PAGES_AT_ONCE = 64
+
+export type StorageModule = ReturnType<typeof makeStorage>
+
+/** The opened stores, which it closes, with the ledger and the catalogue that are kept in them. */
+export function makeStorage(setup: Setup, stores: Stores) {
+  const { database } = stores
+  const reserves = diskReserves(setup, stores)
+  const writes = writeQueue(setup, stores, reserves)
+  const elsewhere = new Set([...stores.remotes.keys()].flatMap(id => stores.ownBackends.get(id) ?? []))
+  const blocks = new BlockTable(database)
+  const roots = new RootTable(database)
+  const holds = new Holds(database, roots)
+  const access = sqliteAccess(database, writes)
+  const catalogue = {
+    ...access,
+    ...sqliteContent(database, writes, { roots, holds, blocks }, elsewhere),
+  } satisfies Catalogue
+  return {
+    ...stores,
+    catalogue,
+    census: new CensusTable(database),
+    blocks,
+    ledger: new Ledger(blocks, roots, holds, writes),
+    heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
+    verification: new VerificationTable(database, writes),
+    /** Of the disks of the backends, by backend id. */
+    reserves,
+    /** Whether the disk has failed a write, so that nothing is written any more. */
+    isBroken: (): boolean => writes.isBroken,
+    /** Gives some free pages of the database back to the disk. Returns how many are left. */
+    giveBackPages: () => writes.run(() => database.giveBack(PAGES_AT_ONCE), { durable: false }),
+    start: async (): Promise<void> => {
+      await catalogue.records.finishRemovals()
+      for (const reserve of reserves.values()) reserve.start()
+    },
+    stop: async (): Promise<void> => {
+      for (const reserve of reserves.values()) await reserve.stop()
+      await writes.settled()
+      await stores.close()
+    },
+  }
+}
+
+function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): ReadonlyMap<number, DiskReserve> {
+  const { reserveBytes } = config.disk ?? {}
+  const reserves = [...blockFiles].map(([backendId, { dataDir, fileSystem: files }]) => {
+    const hasBallast = backendId === DEFAULT_BACKEND_ID
+    return [backendId, new DiskReserve({ dataDir, files, clock, reserveBytes, hasBallast })] as const
+  })
+  return new Map(reserves)
+}
+
+/**
+ * The queue of all writes to the database. On a full disk its log is first written from the start again, which needs no
+ * room, and then the ballast given up: so what frees room finds some.
+ */
+function writeQueue(
+  { logger }: Setup,
+  { database, checkpoints }: Stores,
+  reserves: ReadonlyMap<number, DiskReserve>,
+): WriteQueue {
+  return new WriteQueue(database, {
+    checkpoints,
+    onBroken: err => logger.error({ err }, 'the disk has failed a write: nothing more is written'),
+    makeRoom: [
+      () => database.restartLog(),
+      async () => {
+        const isGivenUp = (await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false
+        if (isGivenUp) logger.warn({}, 'the disk is full: the ballast is given up')
+        return isGivenUp
+      },
+    ],
+  })
+}

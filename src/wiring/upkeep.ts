@@ -1,0 +1,89 @@
+import { Backups } from '../backup/backups.ts'
+import { copyKeys } from '../backup/keys.ts'
+import { CheckedSource } from '../content/block-source.ts'
+import { Statistics } from '../pins/statistics.ts'
+import { LostBlocks } from '../upkeep/lost-blocks.ts'
+import { Reconciler } from '../upkeep/reconciler.ts'
+import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-verification.ts'
+import type { ClustersModule } from './clusters.ts'
+import type { ContentModule } from './content.ts'
+import type { NetworkModule } from './network.ts'
+import type { PinsModule } from './pins.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage.ts'
+
+export type UpkeepModule = ReturnType<typeof makeUpkeep>
+
+interface Below {
+  storage: StorageModule
+  content: ContentModule
+  clusters: ClustersModule
+  network: NetworkModule
+  pins: PinsModule
+}
+
+/** What sees to it that everything fits together and is kept, and tells how much it is. */
+export function makeUpkeep(setup: Setup, below: Below) {
+  const { clock, logger, activity, config } = setup
+  const { blocks, catalogue, verification: table } = below.storage
+  const { audit, blockStores: stores, verifier } = below.content
+  const { registry } = below.clusters
+  const { scheduler, tellChanges } = below.pins
+  const { reconciliation } = catalogue
+  const homes = () => registry.homes
+  const fetchesChanged = async (fetchIds: readonly number[]): Promise<void> => {
+    for (const id of fetchIds) await scheduler.subscribersChanged(id)
+    scheduler.wake()
+  }
+  const lost = new LostBlocks({
+    reconciliation,
+    blocks,
+    ledger: below.storage.ledger,
+    audit,
+    stores,
+    readersBeside: backendId => {
+      const others = registry.backends.filter(({ id }) => id !== backendId)
+      return others.flatMap(({ reader }) => (reader === null ? [] : new CheckedSource(reader)))
+    },
+    homes,
+    clock,
+    onChanges: tellChanges,
+    fetchesChanged,
+  })
+  const options = verificationOptions(config.verify ?? {})
+  const hasNetwork = (): boolean => below.network.node !== null
+  const verification =
+    options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
+  return {
+    reconciler: new Reconciler({ reconciliation, blocks, audit, lost, stores, homes, clock, activity, fetchesChanged }),
+    backups: backupsOf(setup, below),
+    statistics: statisticsOf(setup, below),
+    start: async (): Promise<void> => verification?.start(),
+    stop: async (): Promise<void> => verification?.stop(),
+  }
+}
+
+function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, content }: Below): Backups {
+  const { blockFiles, database, datastore } = storage
+  const source = {
+    dataDir,
+    blockFiles,
+    collector: content.collector,
+    clock,
+    copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
+    copyKeys: (to: string) => copyKeys(dataDir, datastore, to),
+  }
+  return new Backups(source, activity, config.backupRoots ?? [])
+}
+
+function statisticsOf({ activity }: Setup, { storage, network }: Below): Statistics {
+  return new Statistics(storage.census, activity, {
+    peerCount: () => network.peerCount(),
+    disks: () =>
+      Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),
+    verification: () => {
+      const { blocks = 0, damaged = 0, lastBlock = 0, endedAt = null } = storage.verification.get() ?? {}
+      return { blocks, damaged, isRunning: lastBlock > 0, endedAt }
+    },
+  })
+}

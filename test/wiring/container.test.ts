@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { Modules, token } from '../../src/wiring/container.ts'
+
+function recorded(told: string[], name: string, fails = false) {
+  return {
+    start: async (): Promise<void> => {
+      told.push(`start ${name}`)
+      if (fails) throw new Error(`${name} cannot start`)
+    },
+    stop: async (): Promise<void> => {
+      told.push(`stop ${name}`)
+    },
+  }
+}
+
+function three(told: string[], failing?: string) {
+  const modules = new Modules()
+  const order = ['a', 'b', 'c'].map(name => {
+    const made = token<ReturnType<typeof recorded>>(name)
+    modules.provide(made, () => recorded(told, name, name === failing))
+    return made
+  })
+  return { modules, order }
+}
+
+describe('the modules of an engine', () => {
+  test('start in one order and stop in the opposite one', async () => {
+    const told: string[] = []
+    const { modules, order } = three(told)
+    await modules.start(order)
+    await modules.stop()
+    await modules.stop()
+    expect(told).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
+  })
+
+  test('are stopped as far as they were started', async () => {
+    const told: string[] = []
+    const { modules, order } = three(told, 'b')
+    await expect(modules.start(order)).rejects.toThrow('b cannot start')
+    await modules.stop()
+    expect(told).toEqual(['start a', 'start b', 'stop b', 'stop a'])
+  })
+
+  test('are made once, and say so if they need each other', () => {
+    const [one, other, third] = [token<object>('one'), token<object>('other'), token<object>('third')]
+    const modules = new Modules()
+    modules.provide(one, m => ({ other: m.get(other) }))
+    modules.provide(other, m => ({ one: m.get(one) }))
+    modules.provide(third, () => ({}))
+    expect(modules.get(third)).toBe(modules.get(third))
+    expect(() => modules.get(one)).toThrow('modules need each other: Symbol(one) > Symbol(other) > Symbol(one)')
+  })
+})
