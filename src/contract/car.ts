@@ -1,65 +1,112 @@
+import { Type } from 'typebox'
 import { NODE_HEADER } from '../clusters/cluster-backend.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { jsonResponse } from '../http/json-response.ts'
 import type { FormRequest } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
 import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
+import { CLUSTER, cid, count, orNull, STORING, text } from './answer-fields.ts'
 import { FileForm } from './file-form.ts'
-import { presentCar } from './presenters.ts'
+import { binary, form, targetFields } from './form-fields.ts'
+import { presentUpload, stored, uploadFields } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
-import type { Pins, UploadSlots } from './services.ts'
+import { type ContractRoute, route, type Shown } from './route.ts'
+import type { Pins } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
 /** Media type of a CAR, whatever its parameters say. */
 export const CAR_TYPE = 'application/vnd.ipld.car'
 
+const Car = Type.Object(
+  {
+    ...uploadFields,
+    roots: Type.Array(
+      Type.Object({
+        ...uploadFields,
+        missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
+      }),
+      { description: 'all roots of the CAR, the one above first' },
+    ),
+  },
+  { title: 'Car' },
+)
+
 /** Taking whole DAGs in, beside what the contract has. 201 if any root has a new record, else 200. */
-export class CarRoutes {
-  readonly #pins: Pins
-  readonly #slots: UploadSlots
-
-  constructor(pins: Pins, slots: UploadSlots) {
-    this.#pins = pins
-    this.#slots = slots
-  }
-
-  /** POST /files/car: the CAR as the body, or as the part `file` of a form. */
-  import = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const importCar = route({
+  method: 'POST',
+  path: '/files/car',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Import a CAR',
+  details:
+    'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
+    'whole, together with what live records of this node have. Blocks that no root needs are not kept. With ' +
+    '`allowPartial`, on plans without a storage limit, a root that is not whole is kept as `failed`, for the network to ' +
+    'complete.',
+  query: {
+    ...CLUSTER.query,
+    timelock: { description: 'When the pins end, unless a form field says so.', schema: text },
+    name: { description: 'What the upload is called.', schema: text },
+    originalName: { description: 'What it was called before.', schema: text },
+    customName: { description: 'What to call it in lists.', schema: text },
+    allowPartial: { description: '`true`: keep what is not whole.', schema: text },
+  },
+  headers: CLUSTER.headers,
+  forms: [
+    { type: CAR_TYPE, schema: Type.String({ contentMediaType: CAR_TYPE }), required: true },
+    form(Type.Object({ file: binary, ...targetFields })),
+  ],
+  answers: { 200: Car, 201: Car },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
+  handler: async (context, { pins, uploadSlots }) => {
     const target = new RequestTarget(context)
     const fromNode = context.request.header(NODE_HEADER) !== undefined
-    await target.check(this.#pins, context.principal.account.id, fromNode)
+    await target.check(pins, context.principal.account.id, fromNode)
     const type = mediaType(context)
     if (type !== CAR_TYPE && type !== 'multipart/form-data') {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
     const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), fromNode }
-    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
+    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
       const outcome = await (type === CAR_TYPE
-        ? this.#pins.importCar(body, { ...options, signal })
-        : this.#importForm({ header: name => context.request.header(name), body }, target, { ...options, signal }))
-      return jsonResponse(outcome.created ? 201 : 200, presentCar(outcome))
+        ? pins.importCar(body, { ...options, signal })
+        : importForm(pins, { header: name => context.request.header(name), body }, target, { ...options, signal }))
+      return stored(outcome.created, presentCar(outcome))
     })
-  }
+  },
+})
 
-  async #importForm(request: FormRequest, target: RequestTarget, options: CarImportOptions): Promise<CarOutcome> {
-    const form = new FileForm(request)
-    const fields = () => ({
-      cluster: target.cluster(form.fields.get('cl')),
-      timelock: present(form.fields.get('timelock')) ?? options.timelock,
-    })
-    try {
-      const file = await form.file()
-      const late = async () => {
-        await form.rest()
-        return fields()
-      }
-      const name = present(file.filename?.replace(/\.car$/i, ''))
-      return await this.#pins.importCar(file.content, { ...options, ...fields(), name: options.name ?? name, late })
-    } finally {
-      await form.close()
+export const carRoutes: readonly ContractRoute[] = [importCar]
+
+async function importForm(
+  pins: Pins,
+  request: FormRequest,
+  target: RequestTarget,
+  options: CarImportOptions,
+): Promise<CarOutcome> {
+  const parts = new FileForm(request)
+  const fields = () => ({
+    cluster: target.cluster(parts.fields.get('cl')),
+    timelock: present(parts.fields.get('timelock')) ?? options.timelock,
+  })
+  try {
+    const file = await parts.file()
+    const late = async () => {
+      await parts.rest()
+      return fields()
     }
+    const name = present(file.filename?.replace(/\.car$/i, ''))
+    return await pins.importCar(file.content, { ...options, ...fields(), name: options.name ?? name, late })
+  } finally {
+    await parts.close()
+  }
+}
+
+/** The answer for a CAR: that of its first root, and all roots. */
+function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
+  return {
+    ...presentUpload(record),
+    roots: roots.map(({ record: one, missing }) => ({ ...presentUpload(one), missing })),
   }
 }
 

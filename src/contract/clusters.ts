@@ -1,18 +1,39 @@
-import { jsonResponse } from '../http/json-response.ts'
-import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import { presentCluster } from './presenters.ts'
-import type { Clusters } from './services.ts'
+import { Type } from 'typebox'
+import type { Cluster } from '../clusters/cluster-registry.ts'
+import { clusterId, count, orNull, text } from './answer-fields.ts'
+import { type ContractRoute, route, type Shown } from './route.ts'
 
-/** The clusters that an account may use. */
-export class ClusterRoutes {
-  readonly #clusters: Clusters
+const ClusterView = Type.Object({
+  clusterId,
+  id: clusterId,
+  label: text,
+  region: text,
+  country: orNull(text),
+  gateways: Type.Array(
+    Type.Object({
+      publicUrl: Type.String({ description: 'ends with /ipfs/; a CID behind it is a content URL' }),
+      url: text,
+      label: text,
+      order: count,
+    }),
+  ),
+})
 
-  constructor(clusters: Clusters) {
-    this.#clusters = clusters
-  }
+/** The clusters that an account may use: an array at the top level. */
+const list = route({
+  method: 'GET',
+  path: '/users/me/clusters',
+  access: 'cluster:read',
+  tag: 'Lists',
+  summary: 'The clusters that the plan allows, with their gateways',
+  answers: { 200: Type.Array(ClusterView, { title: 'Clusters' }) },
+  handler: ({ principal }, { clusters }) => {
+    return { status: 200, body: clusters.allowed(principal.plan).map(presentCluster) }
+  },
+})
 
-  /** GET /users/me/clusters: an array at the top level. */
-  list = (context: AuthenticatedContext): ApiResponse =>
-    jsonResponse(200, this.#clusters.allowed(context.principal.plan).map(presentCluster))
+export const clusterRoutes: readonly ContractRoute[] = [list]
+
+function presentCluster({ id, label, region, country, gateways }: Cluster): Shown<typeof ClusterView> {
+  return { clusterId: id, gateways, id, label, region, country }
 }

@@ -1,37 +1,46 @@
+import { Type } from 'typebox'
 import { PAGE_HEADERS } from '../gateway/pages/html.ts'
-import type { RequestContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import { type OpenApiDocument, openApiDocument, type Row } from './openapi/document.ts'
+import { text } from './answer-fields.ts'
+import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
 import { documentationPage } from './openapi/page.ts'
+import { type ContractRoute, route } from './route.ts'
 
-/** The description of the contract, made from the route table when somebody first asks. */
-export class DocsRoutes {
-  readonly #rows: () => readonly Row[]
-  readonly #version: string
-  #document: OpenApiDocument | undefined
-
-  /** `rows` are those of the table, their paths below the base. */
-  constructor(rows: () => readonly Row[], version: string) {
-    this.#rows = rows
-    this.#version = version
+/** The description of the contract, made from the routes when somebody first asks. `routes` are those to describe. */
+export function docsRoutes(routes: () => readonly ContractRoute[]): readonly ContractRoute[] {
+  let described: OpenApiDocument | undefined
+  const description = (version: string): OpenApiDocument => {
+    described ??= openApiDocument(routes(), version)
+    return described
   }
-
-  /** GET /openapi.json. */
-  document = (): ApiResponse => ({
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
-    body: JSON.stringify(this.#described()),
-  })
-
-  /** GET /docs. */
-  page = ({ request }: RequestContext): ApiResponse => ({
-    status: 200,
-    headers: { ...PAGE_HEADERS, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },
-    body: documentationPage(this.#described(), request.path.endsWith('/') ? '../openapi.json' : 'openapi.json'),
-  })
-
-  #described(): OpenApiDocument {
-    this.#document ??= openApiDocument(this.#rows(), this.#version)
-    return this.#document
-  }
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      access: 'public',
+      tag: 'Node',
+      summary: 'This description, for programs',
+      answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
+      handler: (_, { version }) => ({
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
+        body: JSON.stringify(description(version)),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      access: 'public',
+      tag: 'Node',
+      summary: 'This description, for people',
+      answers: { 200: { media: 'text/html', schema: text } },
+      handler: ({ request }, { version }) => {
+        const source = request.path.endsWith('/') ? '../openapi.json' : 'openapi.json'
+        return {
+          status: 200,
+          headers: { ...PAGE_HEADERS, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' },
+          body: documentationPage(description(version), source),
+        }
+      },
+    }),
+  ]
 }

@@ -1,100 +1,135 @@
+import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
-import { jsonResponse } from '../http/json-response.ts'
-import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import type { PinTarget } from '../pins/types.ts'
+import type { DirectoryOutcome, PinTarget } from '../pins/types.ts'
+import { CLUSTER, STORING, text } from './answer-fields.ts'
+import { optional, required } from './body-reader.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm } from './file-form.ts'
-import type { FormFields } from './form-fields.ts'
-import { presentDirectory, presentUpload } from './presenters.ts'
+import { binary, type FormFields, form, targetFields } from './form-fields.ts'
+import { dagFields, presentDag, presentUpload, stored, Upload } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
-import { readDirectoryBody } from './schemas.ts'
-import type { Pins, UploadSlots } from './services.ts'
+import { type ContractRoute, json, route, type Shown } from './route.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
-/** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
-export class FileRoutes {
-  readonly #pins: Pins
-  readonly #slots: UploadSlots
+const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
 
-  constructor(pins: Pins, slots: UploadSlots) {
-    this.#pins = pins
-    this.#slots = slots
-  }
-
-  /** POST /files. The fields behind the file decide as well as those before it. */
-  upload = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const upload = route({
+  method: 'POST',
+  path: '/files',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Upload one file',
+  details:
+    'The CID is that of the file itself. 201 for a new record; 200 with the record that was there if account, cluster, ' +
+    'content, expiry and names are the same. The fields may stand before or behind the file.',
+  ...CLUSTER,
+  forms: [form(Type.Object({ file: binary, ...targetFields }))],
+  answers: { 200: Upload, 201: Upload },
+  errors: [...STORING, 'FILE_TOO_LARGE'],
+  handler: async (context, { pins, uploadSlots }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
-    await target.check(this.#pins, principal.account.id)
+    await target.check(pins, principal.account.id)
     const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxFileBytes,
       overhead: formOverhead(0),
       code: 'FILE_TOO_LARGE',
       what: 'file',
     })
-    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
-      const form = new FileForm({ header: name => request.header(name), body })
+    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
+      const parts = new FileForm({ header: name => request.header(name), body })
       try {
-        const file = await form.file()
-        const { record, created } = await this.#pins.upload(file.content, {
+        const file = await parts.file()
+        const { record, created } = await pins.upload(file.content, {
           ...{ account: principal.account.id, signal, expectedBytes },
-          ...targetOf(target, form.fields),
+          ...targetOf(target, parts.fields),
           name: present(file.filename),
+          // The fields behind the file decide as well as those before it.
           late: async () => {
-            await form.rest()
-            return targetOf(target, form.fields)
+            await parts.rest()
+            return targetOf(target, parts.fields)
           },
         })
-        return jsonResponse(created ? 201 : 200, presentUpload(record))
+        return stored(created, presentUpload(record))
       } finally {
-        await form.close()
+        await parts.close()
       }
     })
-  }
+  },
+})
 
-  /** POST /files/directory-dag. */
-  uploadDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const uploadDirectory = route({
+  method: 'POST',
+  path: '/files/directory-dag',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Upload many files as one directory',
+  details:
+    'Each file is a part `files` (or `files[]`) whose file name is its path, or a pair `files[0][path]` and ' +
+    '`files[0][content]`. `dirName` names the record and adds no directory.',
+  ...CLUSTER,
+  forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
+  answers: { 200: Directory, 201: Directory },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
+  handler: async (context, { pins, uploadSlots }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
-    await target.check(this.#pins, principal.account.id)
+    await target.check(pins, principal.account.id)
     const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxDirectoryBytes,
       overhead: formOverhead(principal.plan.maxDirectoryFiles),
       code: 'DIRECTORY_TOO_LARGE',
       what: 'directory',
     })
-    return inUploadSlot(this.#slots, context, async ({ body, signal }) => {
-      const form = new DirectoryForm({ header: name => request.header(name), body })
-      const outcome = await this.#pins.uploadDirectory(form.entries(), {
+    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
+      const parts = new DirectoryForm({ header: name => request.header(name), body })
+      const outcome = await pins.uploadDirectory(parts.entries(), {
         ...{ account: principal.account.id, signal, expectedBytes },
         cluster: target.cluster(),
-        late: async () => ({ ...targetOf(target, form.fields), name: present(form.fields.get('dirName')) }),
+        late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
       })
-      return jsonResponse(outcome.created ? 201 : 200, presentDirectory(outcome))
+      return stored(outcome.created, presentDirectory(outcome))
     })
-  }
+  },
+})
 
-  /** POST /files/directory: a directory that the node itself can read. */
-  importDirectory = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const importDirectory = route({
+  method: 'POST',
+  path: '/files/directory',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Import a directory that the server can read',
+  details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
+  ...CLUSTER,
+  body: json(Type.Object({ dirPath: required, cl: optional, timelock: optional })),
+  answers: { 200: Upload, 201: Upload },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
+  handler: async (context, { pins, uploadSlots }) => {
     const target = new RequestTarget(context)
-    await target.check(this.#pins, context.principal.account.id)
-    const body = await readDirectoryBody(context.request)
+    await target.check(pins, context.principal.account.id)
+    const body = await context.body()
     // Before the path is looked at: an answer must tell nothing of the disk.
     const { plan } = context.principal
     if (!plan.serverImport) {
       throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
     }
-    return inUploadSlot(this.#slots, context, async ({ signal }) => {
-      const { record, created } = await this.#pins.importDirectory(body.dirPath, {
+    return inUploadSlot(uploadSlots, context, async ({ signal }) => {
+      const { record, created } = await pins.importDirectory(body.dirPath, {
         ...{ account: context.principal.account.id, signal },
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
       })
-      return jsonResponse(created ? 201 : 200, presentUpload(record))
+      return stored(created, presentUpload(record))
     })
-  }
+  },
+})
+
+/** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
+export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
+
+function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
+  return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
 }
 
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget {

@@ -1,5 +1,7 @@
+import { type TSchema, Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
 import { type FormPart, quoted, readPartText } from '../http/multipart.ts'
+import type { Body } from './route.ts'
 
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
@@ -26,4 +28,18 @@ export class FormFields {
     const text = await readPartText(part, MAX_FIELD_BYTES)
     if (this.#known.has(part.name)) this.#values.set(part.name, text)
   }
+}
+
+/** How forms are described: content, and the fields that say where it goes. */
+export const binary = Type.String({ contentMediaType: 'application/octet-stream' })
+export const targetFields = {
+  cl: Type.Optional(Type.String({ description: 'Cluster id; empty counts as absent.' })),
+  timelock: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When the pin ends; on plans with timelocks.' }),
+  ),
+}
+
+/** A form as a body that the handler reads by itself. */
+export function form(schema: TSchema): Body {
+  return { type: 'multipart/form-data', schema, required: true }
 }

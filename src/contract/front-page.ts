@@ -1,5 +1,6 @@
 import { htmlPage, PAGE_HEADERS } from '../gateway/pages/html.ts'
-import type { ApiResponse } from '../http/types.ts'
+import { text } from './answer-fields.ts'
+import { type ContractRoute, route } from './route.ts'
 
 /** All of its links are relative, so that it is right below any mount. */
 const BODY = `
@@ -19,21 +20,36 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path 
 fill="#0b5cad"/><path d="M8 4v5.5M5 8.5C5 10.5 6.5 12 8 12s3-1.5 3-3.5" fill="none" stroke="#fff" \
 stroke-width="1.5" stroke-linecap="round"/></svg>`
 
-/** What a person sees who opens the address of the node. */
-export class FrontPage {
-  readonly #page = htmlPage('Holdfast', BODY)
+const PAGE = htmlPage('Holdfast', BODY)
 
-  /** GET /. */
-  page = (): ApiResponse => ({
+/** What a person sees who opens the address of the node. */
+const page = route({
+  method: 'GET',
+  path: '',
+  access: 'public',
+  tag: 'Node',
+  summary: 'A page for people who open the address of the node',
+  answers: { 200: { media: 'text/html', schema: text } },
+  handler: () => ({
     status: 200,
     headers: { ...PAGE_HEADERS, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
-    body: this.#page,
-  })
+    body: PAGE,
+  }),
+})
 
-  /** GET /favicon.ico: browsers ask for it by this name whatever the page says, and go by its type. */
-  icon = (): ApiResponse => ({
+/** Browsers ask for it by this name whatever the page says, and go by its type. */
+const icon = route({
+  method: 'GET',
+  path: '/favicon.ico',
+  access: 'public',
+  tag: 'Node',
+  summary: 'The icon of that page',
+  answers: { 200: { media: 'image/svg+xml', schema: text } },
+  handler: () => ({
     status: 200,
     headers: { 'content-type': 'image/svg+xml', 'cache-control': 'max-age=86400', 'x-content-type-options': 'nosniff' },
     body: ICON,
-  })
-}
+  }),
+})
+
+export const frontRoutes: readonly ContractRoute[] = [page, icon]

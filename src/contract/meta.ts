@@ -1,36 +1,68 @@
+import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
-import { jsonResponse } from '../http/json-response.ts'
-import type { ApiResponse } from '../http/types.ts'
-import type { Health, Peers } from './services.ts'
+import { count, text } from './answer-fields.ts'
+import { type ContractRoute, route } from './route.ts'
+
+const Health = Type.Object(
+  { status: Type.Union([Type.Literal('ok'), Type.Literal('full'), Type.Literal('failed')]) },
+  { title: 'Health' },
+)
+
+const about = route({
+  method: 'GET',
+  path: '',
+  access: 'public',
+  tag: 'Node',
+  summary: 'Name and version',
+  answers: { 200: Type.Object({ name: Type.Literal('holdfast'), version: text }, { title: 'About' }) },
+  handler: (_, { version }) => ({ status: 200, body: { name: 'holdfast', version } }),
+})
+
+/** 503 only where a restart is what helps. */
+export const health = route({
+  method: 'GET',
+  path: '/health',
+  access: 'public',
+  tag: 'Node',
+  summary: 'Whether the node answers',
+  details:
+    '`full`: new content is refused until there is room, everything else goes on. `failed`, with 503: the disk has ' +
+    'failed a write, and nothing more is written until a restart. Also at `/health` outside the versioned base.',
+  answers: { 200: Health, 503: Health },
+  handler: (_, services) => {
+    const status = services.health.status()
+    return { status: status === 'failed' ? 503 : 200, body: { status } }
+  },
+})
+
+/** How many, never who or where. */
+const peers = route({
+  method: 'GET',
+  path: '/peers',
+  access: 'public',
+  tag: 'Node',
+  summary: 'How many peers are connected',
+  answers: {
+    200: Type.Object({ peers: Type.Array(text, { description: 'empty: nobody is named' }), count }, { title: 'Peers' }),
+  },
+  handler: (_, services) => ({ status: 200, body: { peers: [], count: services.peers.peerCount() } }),
+})
 
 /** What the service says of itself, without credentials. */
-export class MetaRoutes {
-  readonly #version: string
+export const metaRoutes: readonly ContractRoute[] = [about, health, peers]
 
-  readonly #peers: Peers
-
-  readonly #health: Health
-
-  constructor(version: string, peers: Peers, health: Health) {
-    this.#health = health
-    this.#version = version
-    this.#peers = peers
-  }
-
-  /** GET {base}. */
-  about = (): ApiResponse => jsonResponse(200, { name: 'holdfast', version: this.#version })
-
-  /** GET /health: 503 only where a restart is what helps. */
-  health = (): ApiResponse => {
-    const status = this.#health.status()
-    return jsonResponse(status === 'failed' ? 503 : 200, { status })
-  }
-
-  /** GET /peers: how many, never who or where. */
-  peers = (): ApiResponse => jsonResponse(200, { peers: [], count: this.#peers.peerCount() })
-
-  /** Older versions of the contract. */
-  gone = (): never => {
-    throw new HoldfastError('GONE', 'this version of the API is gone: use /api/v3')
-  }
-}
+/** Older versions of the contract. */
+export const goneRoutes: readonly ContractRoute[] = ['/api/v1/*rest', '/api/v2/*rest'].map(path =>
+  route({
+    method: '*',
+    path,
+    access: 'public',
+    tag: 'Node',
+    summary: 'Refused: an older version of the API',
+    answers: {},
+    errors: ['GONE'],
+    handler: () => {
+      throw new HoldfastError('GONE', 'this version of the API is gone: use /api/v3')
+    },
+  }),
+)

@@ -1,36 +1,101 @@
+import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
-import { jsonResponse } from '../http/json-response.ts'
-import type { ApiResponse } from '../http/types.ts'
+import { count, text } from './answer-fields.ts'
+import { type ContractRoute, route } from './route.ts'
+
+const Locales = Type.Array(Type.Object({ code: text, name: text }), { title: 'Locales' })
+
+const changePlan = route({
+  method: 'PUT',
+  path: '/plans/change',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Refused: the operator of the node gives plans',
+  answers: {},
+  errors: ['NOT_OFFERED'],
+  handler: () => {
+    throw new HoldfastError('NOT_OFFERED', 'plans of this node are given by its operator')
+  },
+})
+
+const preferences = route({
+  method: 'GET',
+  path: '/users/me/preferences',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Always empty: the node keeps no preferences',
+  answers: { 200: Type.Object({ language: Type.Null(), country: Type.Null() }, { title: 'Preferences' }) },
+  handler: () => ({ status: 200, body: { language: null, country: null } }),
+})
+
+const changePreferences = route({
+  method: 'PUT',
+  path: '/users/me/preferences',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Refused: the node keeps no preferences',
+  answers: {},
+  errors: ['NOT_OFFERED'],
+  handler: () => {
+    throw new HoldfastError('NOT_OFFERED', 'this node keeps no preferences')
+  },
+})
+
+const referrals = route({
+  method: 'GET',
+  path: '/users/me/referrals',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Always empty: the node has no referrals',
+  answers: {
+    200: Type.Object({ referralCode: Type.Null(), referrals: Type.Array(text), total: count }, { title: 'Referrals' }),
+  },
+  handler: () => ({ status: 200, body: { referralCode: null, referrals: [], total: 0 } }),
+})
+
+const languages = route({
+  method: 'GET',
+  path: '/locales/languages',
+  access: 'public',
+  tag: 'Node',
+  summary: 'The languages of the node',
+  answers: { 200: Locales },
+  handler: () => ({ status: 200, body: [{ code: 'en', name: 'English' }] }),
+})
+
+const countries = route({
+  method: 'GET',
+  path: '/locales/countries',
+  access: 'public',
+  tag: 'Node',
+  summary: 'Always empty: no country is asked for',
+  answers: { 200: Locales },
+  handler: () => ({ status: 200, body: [] }),
+})
+
+const payments = route({
+  method: '*',
+  path: '/payments/*rest',
+  access: 'public',
+  tag: 'Node',
+  summary: 'Refused: the node takes no payments',
+  answers: {},
+  errors: ['NOT_FOUND'],
+  handler: () => {
+    throw new HoldfastError('NOT_FOUND', 'this node takes no payments')
+  },
+})
 
 /**
  * What clients of hosted services ask for and a node of one's own has not: reads say so by being empty, changes are
  * refused.
  */
-export class NotOffered {
-  /** GET /users/me/preferences. */
-  preferences = (): ApiResponse => jsonResponse(200, { language: null, country: null })
-
-  /** PUT /users/me/preferences. */
-  changePreferences = (): never => {
-    throw new HoldfastError('NOT_OFFERED', 'this node keeps no preferences')
-  }
-
-  /** PUT /plans/change. */
-  changePlan = (): never => {
-    throw new HoldfastError('NOT_OFFERED', 'plans of this node are given by its operator')
-  }
-
-  /** GET /users/me/referrals. */
-  referrals = (): ApiResponse => jsonResponse(200, { referralCode: null, referrals: [], total: 0 })
-
-  /** GET /locales/languages: those that this node speaks. */
-  languages = (): ApiResponse => jsonResponse(200, [{ code: 'en', name: 'English' }])
-
-  /** GET /locales/countries: none is ever asked for. */
-  countries = (): ApiResponse => jsonResponse(200, [])
-
-  /** Everything below /payments. */
-  payments = (): never => {
-    throw new HoldfastError('NOT_FOUND', 'this node takes no payments')
-  }
-}
+export const absentRoutes: readonly ContractRoute[] = [
+  changePlan,
+  preferences,
+  changePreferences,
+  referrals,
+  languages,
+  countries,
+  payments,
+]

@@ -1,26 +1,52 @@
-import { jsonResponse } from '../http/json-response.ts'
+import { Type } from 'typebox'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import { presentPin } from './presenters.ts'
+import { CLUSTER, cid, STORING } from './answer-fields.ts'
+import { optional } from './body-reader.ts'
+import { Pin, presentPin, stored } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
-import { readPinBody } from './schemas.ts'
-import type { Pins } from './services.ts'
+import { type ContractRoute, optionalJson, route, type Shown } from './route.ts'
+import type { Services } from './services.ts'
 
-/** Pinning by CID, and the removal of pins. */
-export class PinRoutes {
-  readonly #pins: Pins
+const LONGEST_ORIGIN = 1_024
+const MOST_ORIGINS = 32
 
-  constructor(pins: Pins) {
-    this.#pins = pins
-  }
+const CID_PARAMETER = { cid: 'A CID, version 0 or 1, in any multibase.' }
 
-  /** POST /files/pin/:cid. */
-  pin = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const Removed = Type.Object({ cid, removed: Type.Literal(true), success: Type.Literal(true) }, { title: 'Removed' })
+
+const pin = route({
+  method: 'POST',
+  path: '/files/pin/*cid',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Pin content by its CID',
+  details:
+    'Content that is here whole is pinned at once. Anything else is looked for on the network; what takes longer than a ' +
+    'request is answered with `status: "pinning"` and goes on, to be followed at `/status/{cid}`.',
+  params: CID_PARAMETER,
+  query: CLUSTER.query,
+  headers: {
+    ...CLUSTER.headers,
+    Prefer: { description: '`respond-async`: answer as soon as the pin is queued.', schema: Type.String() },
+  },
+  body: optionalJson(
+    Type.Object({
+      originalName: optional,
+      customName: optional,
+      filename: optional,
+      cl: optional,
+      timelock: optional,
+      origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
+    }),
+  ),
+  answers: { 200: Pin, 201: Pin },
+  errors: [...STORING, 'INVALID_CID', 'CID_NOT_FOUND'],
+  handler: async (context, { pins }) => {
     const { principal, request } = context
     const target = new RequestTarget(context)
-    await target.check(this.#pins, principal.account.id)
-    const body = await readPinBody(request)
-    const { record, created } = await this.#pins.pin({
+    await target.check(pins, principal.account.id)
+    const body = await context.body()
+    const { record, created } = await pins.pin({
       account: principal.account.id,
       cid: context.param('cid').trim(),
       cluster: target.cluster(body.cl),
@@ -31,17 +57,40 @@ export class PinRoutes {
       respondAsync: prefersAsync(request.header('prefer')),
       signal: request.signal,
     })
-    return jsonResponse(created ? 201 : 200, presentPin(record))
-  }
+    return stored(created, presentPin(record))
+  },
+})
 
-  /** DELETE /files/remove/:cid. */
-  remove = async (context: AuthenticatedContext): Promise<ApiResponse> => {
+const removal = {
+  method: 'DELETE',
+  access: 'files:delete',
+  tag: 'Files',
+  params: CID_PARAMETER,
+  ...CLUSTER,
+  answers: { 200: Removed },
+  errors: ['PIN_NOT_FOUND'],
+  handler: async (
+    context: AuthenticatedContext,
+    { pins }: Services,
+  ): Promise<{ status: 200; body: Shown<typeof Removed> }> => {
     const cid = context.param('cid').trim()
     const cluster = new RequestTarget(context).cluster()
-    await this.#pins.remove({ account: context.principal.account.id, cid, cluster })
-    return jsonResponse(200, { cid, removed: true, success: true })
-  }
-}
+    await pins.remove({ account: context.principal.account.id, cid, cluster })
+    return { status: 200, body: { cid, removed: true, success: true } }
+  },
+} as const
+
+/** Pinning by CID, and the removal of pins. */
+export const pinRoutes: readonly ContractRoute[] = [
+  pin,
+  route({
+    ...removal,
+    path: '/files/remove/*cid',
+    summary: 'Remove a pin',
+    details: 'In one cluster if one is named, else everywhere. Content that another record needs stays.',
+  }),
+  route({ ...removal, path: '/users/me/uploads/:cid', summary: 'Remove a pin (older path)' }),
+]
 
 /** `Prefer: respond-async` (RFC 7240). */
 function prefersAsync(prefer: string | undefined): boolean {

@@ -1,34 +1,49 @@
+import { Type } from 'typebox'
 import type { Plan } from '../domain/plan.ts'
-import { jsonResponse } from '../http/json-response.ts'
-import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import type { Pins, Plans } from './services.ts'
+import { planFields, usage } from './account-view.ts'
+import { text } from './answer-fields.ts'
+import { type ContractRoute, route, type Shown } from './route.ts'
+
+const PlanView = Type.Object({ id: text, ...planFields })
+const Plans = Type.Array(PlanView, { title: 'Plans' })
+const OwnPlan = Type.Object({ ...PlanView.properties, usage }, { title: 'OwnPlan' })
+
+/** An array at the top level. */
+const list = route({
+  method: 'GET',
+  path: '/plans',
+  access: 'public',
+  tag: 'Node',
+  summary: 'The plans of the node',
+  answers: { 200: Plans },
+  handler: (_, { plans }) => ({ status: 200, body: plans.names().map(name => presentPlan(plans.get(name))) }),
+})
+
+const own = route({
+  method: 'GET',
+  path: '/plans/my-plan',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'The plan of the account and its usage',
+  answers: { 200: OwnPlan },
+  handler: async ({ principal }, { pins }) => {
+    return { status: 200, body: { ...presentPlan(principal.plan), usage: await pins.usage(principal.account.id) } }
+  },
+})
+
+const ofUser = route({
+  method: 'GET',
+  path: '/users/me/plans',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'The plan of the account, as a list',
+  answers: { 200: Plans },
+  handler: ({ principal }) => ({ status: 200, body: [presentPlan(principal.plan)] }),
+})
 
 /** The plans of the node, to be read. Its operator decides which account has which. */
-export class PlanRoutes {
-  readonly #plans: Plans
-  readonly #pins: Pins
+export const planRoutes: readonly ContractRoute[] = [list, own, ofUser]
 
-  constructor(plans: Plans, pins: Pins) {
-    this.#plans = plans
-    this.#pins = pins
-  }
-
-  /** GET /plans: an array at the top level. */
-  list = (): ApiResponse =>
-    jsonResponse(
-      200,
-      this.#plans.names().map(name => presentPlan(this.#plans.get(name))),
-    )
-
-  /** GET /plans/my-plan. */
-  own = async ({ principal }: AuthenticatedContext): Promise<ApiResponse> =>
-    jsonResponse(200, { ...presentPlan(principal.plan), usage: await this.#pins.usage(principal.account.id) })
-
-  /** GET /users/me/plans: an array of the one plan. */
-  ofUser = ({ principal }: AuthenticatedContext): ApiResponse => jsonResponse(200, [presentPlan(principal.plan)])
-}
-
-function presentPlan(plan: Plan): object {
+function presentPlan(plan: Plan): Shown<typeof PlanView> {
   return { id: plan.name, ...plan }
 }

@@ -8,9 +8,15 @@ import type { SecondFactor } from '../access/second-factor.ts'
 import type { SessionRegistry } from '../access/session-registry.ts'
 import type { SessionService } from '../access/session-service.ts'
 import type { SignUp } from '../access/sign-up.ts'
+import type { Backups } from '../backup/backups.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { Collector } from '../content/collector.ts'
+import type { Verifier } from '../content/verifier.ts'
 import type { Slots } from '../domain/concurrency/slots.ts'
+import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { PinService } from '../pins/pin-service.ts'
+import type { Statistics } from '../pins/statistics.ts'
+import type { Reconciler } from '../upkeep/reconciler.ts'
 
 export type Pins = Pick<
   PinService,
@@ -45,7 +51,7 @@ export interface Health {
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
-export type Accounts = Pick<AccountService, 'setProfile'>
+export type Accounts = Pick<AccountService, 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'>
 export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
 export type Sessions = Pick<SessionService, 'end'>
 export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
@@ -53,8 +59,8 @@ export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
-/** What the contract's handlers are made of. */
-export interface ContractServices {
+/** What the handlers of routes are given: the parts of one engine. */
+export interface Services {
   pins: Pins
   uploadSlots: UploadSlots
   clusters: Clusters
@@ -72,4 +78,11 @@ export interface ContractServices {
   health: Health
   /** Of the software. */
   version: string
+
+  statistics: Pick<Statistics, 'read'>
+  collector: Pick<Collector, 'collect'>
+  verifier: Pick<Verifier, 'verify'>
+  reconciler: Pick<Reconciler, 'run'>
+  backups: Pick<Backups, 'runBelowRoots'>
+  takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
 }

@@ -1,43 +1,134 @@
-import { jsonResponse } from '../http/json-response.ts'
+import { Type } from 'typebox'
+import { HoldfastError } from '../domain/errors.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import { presentAllocations, presentDag, presentStatus } from './presenters.ts'
+import type { PinProgress } from '../pins/types.ts'
+import { bytes, CLUSTER, cid, clusterId, count, instant, iso, orNull, text } from './answer-fields.ts'
+import { nameOf, pinFields, presentPin, shownName, state } from './record-view.ts'
 import { RequestTarget } from './request-target.ts'
-import { readRenameBody } from './schemas.ts'
-import type { Pins } from './services.ts'
+import { type ContractRoute, route, type Shown } from './route.ts'
+import type { Services } from './services.ts'
 
-/** How far pins are and what is in them, and their names. */
-export class StatusRoutes {
-  readonly #pins: Pins
+const Allocation = Type.Object({
+  peer: Type.String({ description: 'the cluster that holds it' }),
+  status: state,
+  timestamp: instant,
+  error: orNull(text),
+})
 
-  constructor(pins: Pins) {
-    this.#pins = pins
+const Status = Type.Object(
+  {
+    ...pinFields,
+    statusAt: instant,
+    reason: orNull(text),
+    blocks: count,
+    bytes,
+    attempts: count,
+    nextAttemptAt: orNull(instant),
+    lastError: orNull(text),
+    lastAnnounced: orNull(instant),
+    peers: Type.Array(text),
+    allocations: Type.Array(Allocation),
+  },
+  { title: 'Status' },
+)
+
+const Allocations = Type.Object(
+  {
+    cid,
+    clusterId,
+    name: shownName,
+    timestamp: instant,
+    replication_factor: count,
+    nodes: Type.Array(Allocation),
+    allocations: Type.Array(Allocation),
+  },
+  { title: 'Allocations' },
+)
+
+const shared = {
+  method: 'GET',
+  access: 'files:read',
+  tag: 'Pin status',
+  params: { cid: 'A CID, version 0 or 1, in any multibase.' },
+  ...CLUSTER,
+  errors: ['PIN_NOT_FOUND'],
+} as const
+
+const allocations = {
+  ...shared,
+  answers: { 200: Allocations },
+  handler: async (
+    context: AuthenticatedContext,
+    services: Services,
+  ): Promise<{ status: 200; body: Shown<typeof Allocations> }> => {
+    return { status: 200, body: presentAllocations(await progressOf(context, services)) }
+  },
+}
+
+/** How far pins are, and which clusters hold them. */
+export const statusRoutes: readonly ContractRoute[] = [
+  route({
+    ...allocations,
+    path: '/status/allocations/:cid',
+    summary: 'Which clusters hold a content (other path)',
+  }),
+  route({
+    ...shared,
+    path: '/status/:cid',
+    summary: 'How far a pin is',
+    answers: { 200: Status },
+    handler: async (context, services) => {
+      return { status: 200, body: presentStatus(await progressOf(context, services)) }
+    },
+  }),
+  route({ ...allocations, path: '/allocations/:cid', summary: 'Which clusters hold a content' }),
+]
+
+/** Newest first. */
+type Progress = readonly [PinProgress, ...PinProgress[]]
+
+async function progressOf(context: AuthenticatedContext, { pins }: Services): Promise<Progress> {
+  const cluster = new RequestTarget(context).cluster()
+  const cid = context.param('cid').trim()
+  const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster })
+  if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+  return [newest, ...others]
+}
+
+/** How far a content is: its newest record in full, and every record as an allocation. */
+function presentStatus(progress: Progress): Shown<typeof Status> {
+  const [newest] = progress
+  return {
+    ...presentPin(newest.record),
+    statusAt: iso(newest.statusAt),
+    reason: newest.reason,
+    blocks: newest.blocks,
+    bytes: newest.bytes,
+    attempts: newest.attempts,
+    nextAttemptAt: iso(newest.nextAttemptAt),
+    lastError: newest.lastError,
+    lastAnnounced: iso(newest.announcedAt),
+    peers: [...new Set(progress.map(({ record }) => record.clusterId))],
+    allocations: progress.map(presentAllocation),
   }
+}
 
-  /** GET /status/:cid. */
-  status = async (context: AuthenticatedContext): Promise<ApiResponse> =>
-    jsonResponse(200, presentStatus(await this.#progress(context)))
-
-  /** GET /status/allocations/:cid and GET /allocations/:cid. */
-  allocations = async (context: AuthenticatedContext): Promise<ApiResponse> =>
-    jsonResponse(200, presentAllocations(await this.#progress(context)))
-
-  /** GET /users/me/uploads/dag/:cid. */
-  dag = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const account = context.principal.account.id
-    return jsonResponse(200, presentDag(await this.#pins.dag({ account, cid: context.param('cid').trim() })))
+function presentAllocations(progress: Progress): Shown<typeof Allocations> {
+  const [{ record, statusAt }] = progress
+  const clusters = new Set(
+    progress.filter(({ record: { status } }) => status === 'pinned').map(p => p.record.clusterId),
+  )
+  return {
+    cid: record.cid,
+    clusterId: record.clusterId,
+    name: nameOf(record),
+    timestamp: iso(statusAt),
+    replication_factor: clusters.size,
+    nodes: progress.map(presentAllocation),
+    allocations: progress.map(presentAllocation),
   }
+}
 
-  /** PUT /files/rename/:uploadId. */
-  rename = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { newName } = await readRenameBody(context.request)
-    const account = context.principal.account.id
-    const name = await this.#pins.rename({ account, uploadId: context.param('uploadId'), name: newName })
-    return jsonResponse(200, { updated: true, newName: name })
-  }
-
-  #progress(context: AuthenticatedContext) {
-    const cluster = new RequestTarget(context).cluster()
-    return this.#pins.status({ account: context.principal.account.id, cid: context.param('cid').trim(), cluster })
-  }
+function presentAllocation({ record, statusAt, lastError }: PinProgress): Shown<typeof Allocation> {
+  return { peer: record.clusterId, status: record.status, timestamp: iso(statusAt), error: lastError }
 }

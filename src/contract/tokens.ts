@@ -1,43 +1,153 @@
-import { jsonResponse } from '../http/json-response.ts'
-import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiResponse } from '../http/types.ts'
-import { codeOf, readCodeBody, readKeyBody, readRevokeBody } from './auth-schemas.ts'
-import { presentKey, presentNewKey } from './presenters.ts'
+import { Type } from 'typebox'
+import type { ApiKey } from '../access/api-key.ts'
+import { MAX_ALLOWLIST } from '../access/key-input.ts'
+import { type Principal, SCOPES, type Scope } from '../access/principal.ts'
+import { instant, iso, orNull, text } from './answer-fields.ts'
+import { optional, required } from './body-reader.ts'
+import { type ContractRoute, json, optionalJson, route, type Shown } from './route.ts'
+import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 import type { Keys } from './services.ts'
 
+/** Repetition is allowed, within reason; no scope and no network is longer. */
+const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
+const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
+
+const keyFields = {
+  name: text,
+  label: orNull(text),
+  scopes: Type.Array(Type.Enum([...SCOPES])),
+  createdAt: instant,
+  expiresAt: orNull(instant),
+}
+const NewKey = Type.Object(
+  { token: Type.String({ description: 'the secret, shown this once' }), ...keyFields },
+  { title: 'NewKey' },
+)
+const Key = Type.Object({
+  ...keyFields,
+  prefix: Type.String({ description: 'how the secret begins' }),
+  parent: orNull(Type.String({ description: 'the name of the key that made it' })),
+  permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
+  ipAllowlist: Type.Array(text),
+  lastUsed: orNull(instant),
+})
+const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
+
+/** The only answer that ever holds the secret. What a key may be is for the key service to say: types only here. */
+const generate = route({
+  method: 'POST',
+  path: '/tokens/generate',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Make an API key',
+  details:
+    'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry; ' +
+    'when it is revoked, so is what it has made. An account with a second factor sends a code of it.',
+  body: json(
+    Type.Object({
+      name: required,
+      label: optional,
+      scopes: words,
+      permissions: words,
+      expiresInDays: Type.Optional(Type.Number()),
+      ipAllowlist: networks,
+      ...codeFields,
+    }),
+  ),
+  answers: { 201: NewKey },
+  errors: ['CONFLICT', 'missing_scope', 'QUOTA_EXCEEDED', ...CODE_ERRORS],
+  handler: async ({ body, principal }, { keys }) => {
+    const { totpCode, twoFactorCode, ...input } = await body()
+    const { secret, key } = await keys.generate(principal, input, codeOf(totpCode ?? twoFactorCode))
+    return { status: 201, body: presentNewKey(secret, key) }
+  },
+})
+
+/** An array at the top level. */
+const list = route({
+  method: 'GET',
+  path: '/tokens/list',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'List API keys, without their secrets',
+  details: 'Oldest first, the expired included, 1,000 at most.',
+  answers: { 200: Type.Array(Key, { title: 'Keys' }) },
+  handler: async ({ principal }, { keys }) => {
+    return { status: 200, body: (await keys.list(principal.account.id)).map(presentKey) }
+  },
+})
+
+/** A body is there only for the code of the second factor. */
+const revoke = route({
+  method: 'DELETE',
+  path: '/tokens/revoke/:name',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Revoke an API key',
+  params: { name: 'The name of the key, percent-encoded.' },
+  body: optionalJson(Type.Object(codeFields)),
+  answers: { 200: Revoked },
+  errors: ['NOT_FOUND', 'missing_scope', ...CODE_ERRORS],
+  handler: async ({ body, param, principal }, { keys }) => {
+    const { totpCode, twoFactorCode } = await body()
+    return revokeKey(keys, principal, param('name'), codeOf(totpCode ?? twoFactorCode))
+  },
+})
+
+const revokeByBody = route({
+  method: 'POST',
+  path: '/tokens/revoke',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Revoke an API key, named in the body',
+  body: json(Type.Object({ name: required, ...codeFields })),
+  answers: { 200: Revoked },
+  errors: ['NOT_FOUND', 'missing_scope', ...CODE_ERRORS],
+  handler: async ({ body, principal }, { keys }) => {
+    const { name, totpCode, twoFactorCode } = await body()
+    return revokeKey(keys, principal, name, codeOf(totpCode ?? twoFactorCode))
+  },
+})
+
 /** API keys. Who may mint or revoke what is decided by the key service. */
-export class TokenRoutes {
-  readonly #keys: Keys
+export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
 
-  constructor(keys: Keys) {
-    this.#keys = keys
+async function revokeKey(
+  keys: Keys,
+  principal: Principal,
+  name: string,
+  code: string | undefined,
+): Promise<{ status: 200; body: Shown<typeof Revoked> }> {
+  await keys.revoke(principal, name, code)
+  return { status: 200, body: { name, revoked: true } }
+}
+
+function presentNewKey(secret: string, key: ApiKey): Shown<typeof NewKey> {
+  const { name, label, scopes } = key
+  return { token: secret, name, label, scopes, expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
+}
+
+function presentKey(key: ApiKey): Shown<typeof Key> {
+  return {
+    name: key.name,
+    label: key.label,
+    prefix: key.prefix,
+    parent: key.parent,
+    scopes: key.scopes,
+    permissions: permissionsOf(key.scopes),
+    ipAllowlist: key.ipAllowlist,
+    createdAt: iso(key.createdAt),
+    lastUsed: iso(key.lastUsedAt),
+    expiresAt: iso(key.expiresAt),
   }
+}
 
-  /** POST /tokens/generate. The only answer that ever holds the secret. */
-  generate = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { totpCode, twoFactorCode, ...input } = await readKeyBody(context.request)
-    const { secret, key } = await this.#keys.generate(context.principal, input, codeOf(totpCode ?? twoFactorCode))
-    return jsonResponse(201, presentNewKey(secret, key))
-  }
-
-  /** GET /tokens/list: an array at the top level. */
-  list = async (context: AuthenticatedContext): Promise<ApiResponse> =>
-    jsonResponse(200, (await this.#keys.list(context.principal.account.id)).map(presentKey))
-
-  /** DELETE /tokens/revoke/:name. A body is there only for the code of the second factor. */
-  revoke = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { totpCode, twoFactorCode } = await readCodeBody(context.request)
-    return this.#revoke(context, context.param('name'), codeOf(totpCode ?? twoFactorCode))
-  }
-
-  /** POST /tokens/revoke, with the name in the body. */
-  revokeByBody = async (context: AuthenticatedContext): Promise<ApiResponse> => {
-    const { name, totpCode, twoFactorCode } = await readRevokeBody(context.request)
-    return this.#revoke(context, name, codeOf(totpCode ?? twoFactorCode))
-  }
-
-  async #revoke(context: AuthenticatedContext, name: string, code: string | undefined): Promise<ApiResponse> {
-    await this.#keys.revoke(context.principal, name, code)
-    return jsonResponse(200, { name, revoked: true })
-  }
+/** Scopes in the words of older clients. */
+function permissionsOf(scopes: readonly Scope[]): Shown<typeof Key>['permissions'] {
+  const has = (...wanted: Scope[]): boolean => wanted.every(scope => scopes.includes(scope))
+  const permissions: ('read' | 'write' | 'admin')[] = []
+  if (has('files:read', 'cluster:read')) permissions.push('read')
+  if (has('files:write')) permissions.push('write')
+  if (has('files:read', 'files:write', 'files:delete', 'cluster:read')) permissions.push('admin')
+  return permissions
 }

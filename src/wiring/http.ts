@@ -1,8 +1,7 @@
 import type { Border } from '../api.ts'
-import { createAdminRoutes } from '../contract/admin-routes.ts'
-import { createRoutes } from '../contract/routes.ts'
-import type { NodeStatus } from '../contract/services.ts'
-import { createTakedownRoutes } from '../contract/takedowns.ts'
+import { bindRoutes } from '../contract/route.ts'
+import { routeGroups } from '../contract/routes.ts'
+import type { NodeStatus, Services } from '../contract/services.ts'
 import { Slots } from '../domain/concurrency/slots.ts'
 import { VERSION } from '../domain/version.ts'
 import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
@@ -42,9 +41,8 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { authenticator, scopes, limits } = below.access
-  const routes = routesOf(setup, below)
   const api = createApi({
-    routes,
+    routes: bindRoutes(routeGroups, servicesOf(setup, below)),
     authentication: authenticator,
     authorization: scopes,
     limits,
@@ -61,29 +59,21 @@ export function makeHttp(setup: Setup, below: Below): Border {
   }
 }
 
-function routesOf(setup: Setup, { access, pins, upkeep, ...below }: Below) {
-  const { accounts, sessionRegistry } = access
-  return [
-    ...createRoutes({
-      ...access,
-      pins: pins.service,
-      uploadSlots: uploadSlots(setup),
-      clusters: below.clusters.registry,
-      sessionLists: sessionRegistry,
-      peers: below.network,
-      health: { status: () => nodeStatus(below.storage) },
-      version: VERSION,
-    }),
-    ...createAdminRoutes({
-      ...upkeep,
-      collector: below.content.collector,
-      verifier: below.content.verifier,
-      accounts,
-      sessions: sessionRegistry,
-      pins: pins.service,
-    }),
-    ...createTakedownRoutes(below.gateway.takedowns),
-  ]
+function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Services {
+  return {
+    ...access,
+    ...upkeep,
+    pins: pins.service,
+    uploadSlots: uploadSlots(setup),
+    clusters: below.clusters.registry,
+    sessionLists: access.sessionRegistry,
+    peers: below.network,
+    health: { status: () => nodeStatus(below.storage) },
+    collector: below.content.collector,
+    verifier: below.content.verifier,
+    takedowns: below.gateway.takedowns,
+    version: VERSION,
+  }
 }
 
 function uploadSlots({ config: { uploads = {} }, clock }: Setup): Slots {

@@ -1,19 +1,9 @@
 import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { ERROR_STATUS, REASON_PHRASES } from '../../http/error-response.ts'
-import type { Access, Route } from '../../http/route.ts'
-import { accountOperations } from './account-operations.ts'
-import { ANSWERS, type AnswerName, ERROR } from './answers.ts'
-import { authOperations } from './auth-operations.ts'
-import { fileOperations } from './file-operations.ts'
-import { nodeOperations } from './node-operations.ts'
-import type { Body, Operation, Operations, Parameter } from './operation.ts'
-
-/** Everything that the description says of routes, by method and path below the base. */
-export const operations: Operations = { ...fileOperations, ...accountOperations, ...authOperations, ...nodeOperations }
-
-/** A row of the route table, its path below the base. */
-export type Row = Pick<Route, 'method' | 'path' | 'access'>
+import type { Access } from '../../http/route.ts'
+import type { Body, ContractRoute, OtherAnswer, Parameter } from '../route.ts'
+import { ERROR } from './error.ts'
 
 export interface OpenApiDocument {
   readonly openapi: string
@@ -24,6 +14,7 @@ export interface OpenApiDocument {
     readonly [field: string]: unknown
   }
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, TSchema>>; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
 
@@ -52,14 +43,18 @@ Send an API key or a session as \`Authorization: Bearer …\`, or an API key as 
 difference, HEAD works wherever GET does, and in JSON bodies null counts as absent and unknown fields are ignored. Every \
 error has the same shape, whose \`code\` is stable. Content is served at \`/ipfs/{cid}\` beside this API.`
 
-/** The contract as an OpenAPI 3.1 document: the rows of the route table with what {@link operations} says of them. */
-export function openApiDocument(rows: readonly Row[], version: string): OpenApiDocument {
+/** Routes as an OpenAPI 3.1 document; those that answer any method are left out. */
+export function openApiDocument(routes: readonly ContractRoute[], version: string): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
-  for (const row of rows) {
-    const operation = operations[`${row.method} ${row.path}`]
-    if (operation === undefined) continue
-    const path = documentPath(row.path)
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: describe(row, operation) }
+  const schemas: Record<string, TSchema> = {}
+  for (const route of routes) {
+    if (route.method === '*') continue
+    const path = documentPath(route.path)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route) }
+    for (const answer of Object.values(route.answers)) {
+      const title = titleOf(answer)
+      if (title !== undefined) schemas[title] = answer
+    }
   }
   return {
     openapi: '3.1.1',
@@ -68,7 +63,7 @@ export function openApiDocument(rows: readonly Row[], version: string): OpenApiD
     servers: [{ url: '../v3' }],
     paths,
     components: {
-      schemas: { ...ANSWERS, Error: ERROR },
+      schemas: { ...schemas, Error: ERROR },
       headers: RATE_HEADERS,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key or a session token.' },
@@ -83,25 +78,30 @@ export function documentPath(path: string): string {
   return path === '' ? '/' : path.replace(/[:*](\w+)/g, '{$1}')
 }
 
-function describe({ path, access }: Row, operation: Operation): OpenApiOperation {
-  const { tag, summary, details, body, bodyRequired = true } = operation
-  const names = [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
+function describe(route: ContractRoute): OpenApiOperation {
+  const { tag, summary, details, bodies } = route
   return {
     tags: [tag],
     summary,
     ...(details === undefined ? {} : { description: details }),
-    security: securityOf(access),
+    security: securityOf(route.access),
     parameters: [
-      ...names.map(name => {
-        const description = operation.path?.[name] ?? name
+      ...parametersOf(route.path).map(name => {
+        const description = route.params?.[name] ?? name
         return { name, in: 'path' as const, required: true, description, schema: Type.String() }
       }),
-      ...parameters('query', operation.query),
-      ...parameters('header', operation.headers),
+      ...parameters('query', route.query),
+      ...parameters('header', route.headers),
     ],
-    ...(body === undefined ? {} : { requestBody: { required: bodyRequired, content: contentOf([body].flat()) } }),
-    responses: { ...answersOf(operation, access), ...errorsOf(operation, access) },
+    ...(bodies.length === 0
+      ? {}
+      : { requestBody: { required: bodies.every(({ required }) => required), content: contentOf(bodies) } }),
+    responses: { ...answersOf(route), ...errorsOf(route) },
   }
+}
+
+function parametersOf(path: string): string[] {
+  return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
 }
 
 function contentOf(bodies: readonly Body[]): Content {
@@ -115,28 +115,35 @@ function parameters(place: 'query' | 'header', given: Readonly<Record<string, Pa
 function securityOf(access: Access): OpenApiOperation['security'] {
   if (access === 'public') return []
   if (access === 'session') return [{ bearer: [] }]
-  const scopes = access === 'authenticated' ? [] : [access]
+  const scopes = access === 'authenticated' || access === 'owner' ? [] : [access]
   return [{ bearer: scopes }, { apiKey: scopes }]
 }
 
-function answersOf({ answers }: Operation, access: Access): OpenApiOperation['responses'] {
+function answersOf({ answers, access }: ContractRoute): OpenApiOperation['responses'] {
   const headers = access === 'public' ? {} : { headers: refs(RATE_HEADERS) }
   return Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => {
-      const { type, schema } = typeof answer === 'string' ? jsonOf(answer) : answer
-      return [status, { description: STATUS_WORDS[status] ?? 'OK', ...headers, content: { [type]: { schema } } }]
+      const [media, schema] = contentOfAnswer(answer)
+      return [status, { description: STATUS_WORDS[status] ?? 'OK', ...headers, content: { [media]: { schema } } }]
     }),
   )
 }
 
-function jsonOf(name: AnswerName): { type: string; schema: TSchema } {
-  return { type: 'application/json', schema: Type.Ref(`#/components/schemas/${name}`) }
+function contentOfAnswer(answer: TSchema | OtherAnswer): [media: string, schema: TSchema] {
+  if ('media' in answer) return [answer.media, answer.schema]
+  const title = titleOf(answer)
+  return ['application/json', title === undefined ? answer : Type.Ref(`#/components/schemas/${title}`)]
+}
+
+/** The name under which a schema is described once. */
+function titleOf(answer: TSchema | OtherAnswer): string | undefined {
+  return 'title' in answer ? String(answer.title) : undefined
 }
 
 /** One answer for each status, naming the codes that it may carry. */
-function errorsOf({ errors = [] }: Operation, access: Access): OpenApiOperation['responses'] {
+function errorsOf(route: ContractRoute): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
-  for (const code of new Set<ErrorCode>([...errorsOfAccess(access), ...errors])) {
+  for (const code of errorCodesOf(route)) {
     const status = ERROR_STATUS[code]
     codes.set(status, [...(codes.get(status) ?? []), code])
   }
@@ -153,12 +160,22 @@ function errorsOf({ errors = [] }: Operation, access: Access): OpenApiOperation[
   )
 }
 
+/** Those of its access, of its parameters and bodies, and its own. */
+function errorCodesOf({ access, path, bodies, errors = [] }: ContractRoute): ReadonlySet<ErrorCode> {
+  const codes = new Set<ErrorCode>([...errorsOfAccess(access), ...errors])
+  if (path.includes(':') || path.includes('*') || bodies.length > 0) codes.add('VALIDATION')
+  if (bodies.length > 0) codes.add('UNSUPPORTED_MEDIA_TYPE')
+  if (bodies.some(({ type }) => type === 'application/json')) codes.add('REQUEST_TOO_LARGE')
+  return codes
+}
+
+const REFUSALS: Readonly<Partial<Record<Access, ErrorCode>>> = { session: 'SESSION_REQUIRED', owner: 'OWNER_REQUIRED' }
+
 function errorsOfAccess(access: Access): ErrorCode[] {
   const any: ErrorCode[] = ['INTERNAL_ERROR', 'UNAVAILABLE']
   if (access === 'public') return any
   const credential: ErrorCode[] = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED', 'RATE_LIMIT', ...any]
-  if (access === 'authenticated') return credential
-  return [access === 'session' ? 'SESSION_REQUIRED' : 'missing_scope', ...credential]
+  return access === 'authenticated' ? credential : [REFUSALS[access] ?? 'missing_scope', ...credential]
 }
 
 const STATUS_WORDS: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created' }

@@ -1,11 +1,13 @@
 import { escapeHtml } from '../../gateway/pages/html.ts'
-import { ANSWERS } from './answers.ts'
 import type { Content, OpenApiDocument, OpenApiOperation } from './document.ts'
 import { PAGE_STYLE } from './page-style.ts'
 import { type Field, fieldsOf, type JsonSchema, typeText } from './schema-text.ts'
 
+/** The schemas of the document by name. */
+type Schemas = Readonly<Record<string, JsonSchema>>
+
 /** The description as one page that loads and runs nothing. `source` is where the document itself is, from there. */
-export function documentationPage({ info, paths }: OpenApiDocument, source: string): string {
+export function documentationPage({ info, paths, components }: OpenApiDocument, source: string): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   )
@@ -14,7 +16,7 @@ export function documentationPage({ info, paths }: OpenApiDocument, source: stri
     const own = entries.filter(({ operation }) => operation.tags.includes(tag))
     const id = anchor(tag)
     return `<section id="${id}"><h2><a href="#${id}">${escapeHtml(tag)}</a></h2>${own
-      .map(({ method, path, operation }) => operationBlock(method, path, operation))
+      .map(({ method, path, operation }) => operationBlock(method, path, operation, components.schemas))
       .join('\n')}</section>`
   })
   const nav = tags.map(tag => `<a href="#${anchor(tag)}">${escapeHtml(tag)}</a>`).join(' ')
@@ -27,7 +29,7 @@ ${sections.join('\n')}</main></body></html>
 `
 }
 
-function operationBlock(method: string, path: string, operation: OpenApiOperation): string {
+function operationBlock(method: string, path: string, operation: OpenApiOperation, schemas: Schemas): string {
   const { summary, description, security, parameters, requestBody, responses } = operation
   const inputs = parameters.map(({ name, in: place, schema, description: text, required }) => {
     return { name, type: `${place}, ${typeText(schema as JsonSchema)}`, required: required === true, description: text }
@@ -37,9 +39,9 @@ function operationBlock(method: string, path: string, operation: OpenApiOperatio
   )}</code> <span>${inline(summary)}</span></summary>
 <div>${description === undefined ? '' : paragraphs(description)}<p>${accessText(security)}</p>
 ${inputs.length === 0 ? '' : `<h3>Parameters</h3>${fieldTable(inputs)}`}
-${requestBody === undefined ? '' : `<h3>Body</h3>${contentBlock(requestBody.content)}`}
+${requestBody === undefined ? '' : `<h3>Body</h3>${contentBlock(requestBody.content, schemas)}`}
 <h3>Answers</h3>${Object.entries(responses)
-    .map(([status, answer]) => answerBlock(status, answer))
+    .map(([status, answer]) => answerBlock(status, answer, schemas))
     .join('')}</div></details>`
 }
 
@@ -50,9 +52,9 @@ function accessText(security: OpenApiOperation['security']): string {
   return scopes.length === 0 ? 'Any valid credential.' : `Scope <code>${scopes.map(escapeHtml).join(', ')}</code>.`
 }
 
-function answerBlock(status: string, answer: OpenApiOperation['responses'][string]): string {
+function answerBlock(status: string, answer: OpenApiOperation['responses'][string], schemas: Schemas): string {
   const head = `<h4><b class="s${status[0]}">${status}</b> ${escapeHtml(answer.description)}`
-  if (Number(status) < 400) return `${head}</h4>${contentBlock(answer.content)}`
+  if (Number(status) < 400) return `${head}</h4>${contentBlock(answer.content, schemas)}`
   return `${head} <code>${codesOf(answer.content).map(escapeHtml).join('</code> <code>')}</code></h4>`
 }
 
@@ -63,10 +65,10 @@ function codesOf(content: Content): string[] {
   })
 }
 
-function contentBlock(content: Content): string {
+function contentBlock(content: Content, schemas: Schemas): string {
   return Object.entries(content)
     .map(([type, { schema }]) => {
-      const resolved = resolve(schema)
+      const resolved = resolve(schema, schemas)
       const shape = resolved.items === undefined ? '' : ', an array'
       const fields = fieldsOf(resolved)
       return `<p><code>${escapeHtml(type)}</code>${shape}</p>${fields.length === 0 ? '' : fieldTable(fields)}`
@@ -74,9 +76,9 @@ function contentBlock(content: Content): string {
     .join('')
 }
 
-function resolve(schema: JsonSchema): JsonSchema {
+function resolve(schema: JsonSchema, schemas: Schemas): JsonSchema {
   const name = schema.$ref?.split('/').at(-1)
-  return name === undefined ? schema : ((ANSWERS as Readonly<Record<string, JsonSchema>>)[name] ?? schema)
+  return name === undefined ? schema : (schemas[name] ?? schema)
 }
 
 function fieldTable(fields: readonly Field[]): string {

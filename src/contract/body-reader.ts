@@ -1,52 +1,33 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile, type Validator } from 'typebox/compile'
 import { HoldfastError } from '../domain/errors.ts'
 import { readJsonBody } from '../http/json-body.ts'
 import type { ApiRequest } from '../http/types.ts'
 
 /** Nothing that these fields can mean is longer: paths are 4,096 bytes at most. */
 const LONGEST_TEXT = 4_096
-const LONGEST_ORIGIN = 1_024
-const MOST_ORIGINS = 32
 /** Of an array whose schema says nothing else. */
 const MOST_ITEMS = 1_000
 /** A text field that has to be there. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
-const text = Type.Optional(required)
+/** A text field that may be left out. */
+export const optional = Type.Optional(required)
 
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
-export interface BodyReader<T> {
-  (request: ApiRequest): Promise<T>
-  /** What it checks by, for the description of the contract. */
-  readonly schema: TSchema
-}
-
-export const readDirectoryBody = bodyReader(Type.Object({ dirPath: required, cl: text, timelock: text }))
-
-export const readPinBody = bodyReader(
-  Type.Object({
-    originalName: text,
-    customName: text,
-    filename: text,
-    cl: text,
-    timelock: text,
-    origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
-  }),
-)
-
-export const readRenameBody = bodyReader(Type.Object({ newName: required }))
+export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 
 /** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
 export function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
-  const validator = Compile(schema)
-  const read = async (request: ApiRequest): Promise<Static<Schema>> => {
+  // When the first body comes: most routes of a process never see one, and compiling takes time at its start.
+  let validator: Validator | undefined
+  return async request => {
     const body = withoutNulls((await readJsonBody(request)) ?? {})
     checkLengths(schema, body)
+    validator ??= Compile(schema)
     if (validator.Check(body)) return body as Static<Schema>
     const [first] = validator.Errors(body)
     throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first))
   }
-  return Object.assign(read, { schema })
 }
 
 /** Before anything looks at what is in them: of a long array the validator would describe each item that is wrong. */

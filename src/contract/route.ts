@@ -1,0 +1,135 @@
+import type { Static, TSchema } from 'typebox'
+import type { ErrorCode } from '../domain/errors.ts'
+import { jsonResponse } from '../http/json-response.ts'
+import type { Access, AuthenticatedContext, RequestContext, Route } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
+import { type BodyReader, bodyReader } from './body-reader.ts'
+import type { Services } from './services.ts'
+
+/** A request body of one media type. */
+export interface Body<Schema extends TSchema = TSchema> {
+  readonly type: 'application/json' | 'multipart/form-data' | 'application/vnd.ipld.car'
+  readonly schema: Schema
+  /** False: the body may be left out. */
+  readonly required: boolean
+}
+
+/** An answer that is no JSON of ours: its handler makes the whole response. */
+export interface OtherAnswer {
+  readonly media: string
+  readonly schema: TSchema
+}
+
+/** By status. A schema with a `title` is described under that name. */
+export type Answers = Readonly<Record<number, TSchema | OtherAnswer>>
+
+/** A parameter outside path and body. */
+export interface Parameter {
+  readonly description: string
+  readonly schema: TSchema
+}
+
+/** What is said of a route: its place in the description of the contract and in the tables of the documents. */
+export interface RouteDocumentation {
+  /** The heading that it stands under. */
+  readonly tag: string
+  readonly summary: string
+  readonly details?: string
+  /** What the parameters of the path mean, by name. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, Parameter>>
+  readonly headers?: Readonly<Record<string, Parameter>>
+  /** Beyond those that its access, its parameters and its body bring along. */
+  readonly errors?: readonly ErrorCode[]
+}
+
+/** A route with all that belongs to it. Its handler knows no instance of anything: the services come with the call. */
+export interface ContractRoute extends RouteDocumentation {
+  readonly method: string
+  /** Below the base of its group. */
+  readonly path: string
+  readonly access: Access
+  readonly bodies: readonly Body[]
+  readonly answers: Answers
+  readonly handler: (context: RequestContext, services: Services) => Promise<ApiResponse>
+}
+
+/** Routes below one path. */
+export interface RouteGroup {
+  /** Empty for the origin itself. */
+  readonly base: string
+  readonly routes: readonly ContractRoute[]
+}
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
+/** A value that a schema describes, as handlers and presenters give it. */
+export type Shown<Schema extends TSchema> = DeepReadonly<Static<Schema>>
+
+type Reply<A extends Answers> = {
+  [Status in keyof A]: A[Status] extends OtherAnswer
+    ? ApiResponse
+    : { readonly status: Status; readonly body: A[Status] extends TSchema ? Shown<A[Status]> : never }
+}[keyof A]
+
+type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
+  ? RequestContext
+  : AuthenticatedContext) & {
+  /** The JSON body, checked; `VALIDATION` names the field that is wrong. */
+  body(): Promise<Static<Schema>>
+}
+
+interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers> extends RouteDocumentation {
+  /** Upper case, or `*` for all, which is not described. A route for GET answers HEAD too. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
+  /** `:name` takes one segment; `*name`, last, takes all that follow, slashes and nothing included. */
+  readonly path: string
+  readonly access: Reach
+  /** Made by {@link json}, for `context.body()`. */
+  readonly body?: Body<Schema>
+  /** Bodies that the handler reads by itself. */
+  readonly forms?: readonly Body[]
+  readonly answers: A
+  readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A>> | Reply<A>
+}
+
+/** A JSON body. No body is an empty object, null a missing field, unknown fields pass. */
+export function json<Schema extends TSchema>(schema: Schema): Body<Schema> {
+  return { type: 'application/json', schema, required: true }
+}
+
+/** As {@link json}, where the body may be left out. */
+export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schema> {
+  return { ...json(schema), required: false }
+}
+
+/** A route in one place: path, access, bodies, answers, documentation and handler, each type from its schema. */
+export function route<Reach extends Access, Schema extends TSchema, const A extends Answers>(
+  definition: RouteDefinition<Reach, Schema, A>,
+): ContractRoute {
+  const { body, forms = [], handler, ...rest } = definition
+  const read: BodyReader<unknown> = body === undefined ? refuse : bodyReader(body.schema)
+  return {
+    ...rest,
+    bodies: body === undefined ? forms : [body, ...forms],
+    handler: async (context, services) => {
+      // The pipeline calls a guarded route with the principal; only the compiler does not see it from here.
+      const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
+      const reply: ApiResponse | { status: unknown; body: unknown } = await handler(given, services)
+      return 'headers' in reply ? reply : jsonResponse(Number(reply.status), reply.body as object)
+    },
+  }
+}
+
+function refuse(): never {
+  throw new Error('this route declares no JSON body')
+}
+
+/** The rows of the router's table, their handlers bound to what this engine is made of. */
+export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
+  return groups.flatMap(({ base, routes }) =>
+    routes.map(({ method, path, access, handler }): Route => {
+      const row = { method, path: `${base}${path}`, handler: (context: RequestContext) => handler(context, services) }
+      return access === 'public' ? { ...row, access } : { ...row, access }
+    }),
+  )
+}
