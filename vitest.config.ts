@@ -1,13 +1,22 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { testKinds } from './tools/test-kinds.ts'
+
+const { unit, system } = testKinds(import.meta.dirname)
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/watch-stalls.ts'],
     reporters: ['default', './tools/closing-line.ts'],
+    // Many tests wait for processes and disks, so even two cores take two at a time.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     // What is polled for is waited for, however busy the machine is; the test's own time bounds it.
     expect: { poll: { timeout: 25_000 } },
     hookTimeout: 30_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: unit } },
+      { extends: true, test: { name: 'system', include: system } },
+    ],
   },
 })

@@ -314,6 +314,15 @@ describe('architecture', () => {
     expect([...new Set(unknown)]).toEqual([])
   })
 
+  test('a test that is not run says why', () => {
+    const silent = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter(path => path.endsWith('.ts') && path !== join('support', 'needs.ts'))
+      .filter(path =>
+        /\.(skipIf|runIf|skip|todo)\b\(|\bskip: true/.test(readFileSync(join(ROOT, 'test', path), 'utf8')),
+      )
+    expect(silent).toEqual([])
+  })
+
   test('only tests of the whole stand outside the directories', () => {
     const whole = ['api', 'architecture', 'linear-text', 'promises', 'stopped-engine'].map(name => `${name}.test.ts`)
     const tests = readdirSync(join(ROOT, 'test')).filter(name => name.endsWith('.test.ts'))

@@ -1,9 +1,13 @@
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** Ends a test run with one plain line, `N passed, N failed[, N skipped]`, that a script can read. */
+/**
+ * Ends a test run with what was not run and why, and one plain line over all projects, `N passed, N failed[, N skipped]`,
+ * that a script can read.
+ */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0 }
+    const notRun = new Map<string, { tests: number; files: Set<string> }>()
     for (const module of modules) {
       counts.failed += module.errors().length
       for (const test of module.children.allTests()) {
@@ -11,9 +15,28 @@ export default class ClosingLine implements Reporter {
         if (state === 'passed') counts.passed++
         else if (state === 'failed') counts.failed++
         else counts.skipped++
+        const reason = state === 'skipped' ? reasonOf(test) : undefined
+        if (reason === undefined) continue
+        const those = notRun.get(reason) ?? { tests: 0, files: new Set() }
+        notRun.set(reason, { tests: those.tests + 1, files: those.files.add(module.relativeModuleId) })
       }
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
-    process.once('exit', () => process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`))
+    const reasons = [...notRun].map(
+      ([reason, { tests, files }]) => `not run: ${tests} tests of ${[...files].join(', ')}: ${reason}\n`,
+    )
+    const closing = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`
+    process.once('exit', () => process.stdout.write([...reasons, closing].join('')))
   }
+}
+
+/** What the test says, or the suite that it is in. */
+function reasonOf(test: TestCase): string | undefined {
+  let task: TestCase | TestCase['parent'] = test
+  while (task.type !== 'module') {
+    const { notRun } = task.meta() as { notRun?: string }
+    if (notRun !== undefined) return notRun
+    task = task.parent
+  }
+  return undefined
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { needs } from '../support/needs.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -133,7 +134,7 @@ const canMount = await withMount('1m', async () => undefined).then(
   () => false,
 )
 
-describe.skipIf(!canMount)('a real disk that is full (not run where nothing can be mounted)', () => {
+describe('a real disk that is full', needs(canMount, 'this user may not mount a small disk'), () => {
   test('by uploads, then by others: deletes, collects and starts, and goes on when there is room', {
     timeout: 60_000,
   }, async () => {

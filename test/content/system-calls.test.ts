@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { needs } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const CHILD = join(import.meta.dirname, '..', 'support', 'writing-child.ts')
@@ -40,7 +41,7 @@ function told(call: string, dataDir: string): string {
   return [name, ...words.map(word => word.replace(`${dataDir}/`, '').replace('\\n', ''))].join(' ')
 }
 
-describe.skipIf(!canTrace)('the system calls of a write (not run where strace is absent)', () => {
+describe('the system calls of a write', needs(canTrace, 'there is no strace, or it may not trace'), () => {
   test('are in the order that survives a power cut', { timeout: 60_000 }, async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')

@@ -4,6 +4,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
 import type { DirectoryEntry, Engine } from '../../src/index.ts'
+import { needs } from '../support/needs.ts'
 import { withEngine } from '../support/test-engine.ts'
 
 /** Where Debian and others put it. Nothing is installed for this. */
@@ -13,8 +14,7 @@ const executable = [
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find(path => path !== undefined && existsSync(path))
-if (executable === undefined)
-  console.log('skipped: the gateway in a browser, since there is no chromium on this machine')
+const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
 
 const HOST = 'localhost'
 
@@ -27,7 +27,7 @@ interface Served {
   pin(files: Record<string, string | Uint8Array>): Promise<string>
 }
 
-describe.skipIf(executable === undefined)('the gateway in a browser', () => {
+describe('the gateway in a browser', inBrowser, () => {
   let browser: Browser
 
   beforeAll(async () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { pseudoRandom } from '../support/bytes.ts'
+import { needsLinux } from '../support/needs.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -29,7 +30,7 @@ async function open(url: string): Promise<IncomingMessage> {
   return incoming
 }
 
-test.skipIf(process.platform !== 'linux')('many slow readers of a large file cost little memory', () =>
+test('many slow readers of a large file cost little memory', needsLinux, () =>
   withTempDir(async dataDir => {
     const first = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: KEY })
     const bytes = pseudoRandom(48 * MIB)

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import { needs } from '../support/needs.ts'
 import { readFile, readTree } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
@@ -14,8 +15,9 @@ const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const MiB = 1024 ** 2
 const LONGEST_MS = 180_000
 
-if (binary === null) {
-  process.stderr.write('Kubo: not tested; there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none\n')
+const options = {
+  timeout: LONGEST_MS,
+  ...needs(binary !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none'),
 }
 
 /** As many bytes, in pieces, none of which has to be there at the same time as another. */
@@ -61,7 +63,7 @@ function withNetwork<T>(use: (engine: Engine, account: string) => Promise<T>): P
   })
 }
 
-describe.skipIf(binary === null)('Kubo under the profile unixfs-v1-2025', { timeout: LONGEST_MS }, () => {
+describe('Kubo under the profile unixfs-v1-2025', options, () => {
   const sizes: Array<[string, number]> = [
     ['0 B', 0],
     ['1 B', 1],
@@ -139,7 +141,7 @@ describe.skipIf(binary === null)('Kubo under the profile unixfs-v1-2025', { time
     }))
 })
 
-describe.skipIf(binary === null)('Kubo and an engine', { timeout: LONGEST_MS }, () => {
+describe('Kubo and an engine', options, () => {
   const content = pseudoRandom(5 * MiB + 11, 'between two')
   const files = Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`folder ${i % 7}/ñandú ${i}`, pseudoRandom(i * 13, `file ${i}`)]),

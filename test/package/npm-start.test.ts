@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { needsPosix } from '../support/needs.ts'
 import { temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -25,8 +26,9 @@ async function untilListening(child: ChildProcess): Promise<void> {
   throw new Error(`ended without listening: ${said}`)
 }
 
-test.skipIf(process.platform === 'win32').each(['start --', 'run holdfast -- serve'])(
+test.each(['start --', 'run holdfast -- serve'])(
   'npm %s: what ends npm ends the server, before npm has ended',
+  { timeout: 60_000, ...needsPosix },
   async command => {
     const directory = temporaryDirectory()
     const child = spawn('npm', [...command.split(' '), '--port', '0', '--data-dir', directory.path], {
@@ -46,5 +48,4 @@ test.skipIf(process.platform === 'win32').each(['start --', 'run holdfast -- ser
       directory.remove()
     }
   },
-  60_000,
 )

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { needsPosix } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const CLUSTER = { label: '', region: '', country: null, gateways: [] }
@@ -62,7 +63,7 @@ function warnings() {
   }
 }
 
-describe.skipIf(process.platform === 'win32')('permissions', () => {
+describe('permissions', needsPosix, () => {
   test.each([['000'], ['022'], ['077']])('a new data directory is for its owner alone, with the umask %s', umask =>
     withTempDir(async dir => {
       const [dataDir, far] = [join(dir, 'data'), join(dir, 'far')]

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { needs } from '../support/needs.ts'
 import { canRecord, cutPower } from './power-cut/power-cut.ts'
 import { SimulatedDirectory, SimulatedDisk, SimulatedFile } from './power-cut/simulated-disk.ts'
 
@@ -31,19 +32,11 @@ test('the simulated disk keeps what was synced before the sync began, names only
   expect(file).toBeInstanceOf(SimulatedFile)
 })
 
-const recordable = canRecord()
+const options = { timeout: 120_000, ...needs(canRecord(), 'there is no strace, or it may not trace') }
 
-test.skipIf(!recordable)(
-  'a power cut loses nothing acknowledged, and leaves no file without its row for long',
-  async () => {
-    console.log(`power cut: seed ${SEED}`)
-    const { rounds, readBack } = await cutPower({ rounds: 2, seed: SEED })
-    expect(rounds).toBe(2)
-    expect(readBack).toBeGreaterThan(0)
-  },
-  120_000,
-)
-
-test.runIf(!recordable)('power cuts are not replayed here: this needs strace, and the right to use it', () => {
-  expect(recordable).toBe(false)
+test('a power cut loses nothing acknowledged, and leaves no file without its row for long', options, async () => {
+  console.log(`power cut: seed ${SEED}`)
+  const { rounds, readBack } = await cutPower({ rounds: 2, seed: SEED })
+  expect(rounds).toBe(2)
+  expect(readBack).toBeGreaterThan(0)
 })

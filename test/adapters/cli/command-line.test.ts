@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VERSION } from '../../../src/domain/version.ts'
 import { openAccounts } from '../../../src/index.ts'
+import { needs, needsLinux } from '../../support/needs.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../../support/server-process.ts'
 
 let directory: ReturnType<typeof temporaryDirectory>
@@ -191,9 +192,9 @@ test('accounts and keys are made, changed and listed', async () => {
 })
 
 describe('serve', () => {
-  const curl = spawnSync('curl', ['--version']).status === 0
+  const withCurl = needs(spawnSync('curl', ['--version']).status === 0, 'there is no curl')
 
-  test.skipIf(!curl)('the lines of the first start work when pasted, and come only once', async () => {
+  test('the lines of the first start work when pasted, and come only once', withCurl, async () => {
     const first = await ServerProcess.start(dataDir)
     expect(first.stdout).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n/)
     for (const part of [`${first.api}\n`, `${first.url}/ipfs/\n`, `${join(dataDir, 'import')}\n`]) {
@@ -333,7 +334,7 @@ describe('serve', () => {
     await next.stop()
   })
 
-  test.skipIf(process.platform !== 'linux')('the thread pool has the size that is meant for it', async () => {
+  test('the thread pool has the size that is meant for it', needsLinux, async () => {
     const server = await ServerProcess.start(dataDir)
     const tasks = `/proc/${server.pid}/task`
     const names = readdirSync(tasks).map(task => readFileSync(join(tasks, task, 'comm'), 'utf8').trim())

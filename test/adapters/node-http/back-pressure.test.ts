@@ -8,6 +8,7 @@ import { toApiRequest } from '../../../adapters/node-http/request.ts'
 import { errorResponse } from '../../../src/http/error-response.ts'
 import type { ApiHandler } from '../../../src/index.ts'
 import { HoldfastError } from '../../../src/index.ts'
+import { needsLinux } from '../../support/needs.ts'
 import { ServerProcess, temporaryDirectory } from '../../support/server-process.ts'
 
 const closers: (() => Promise<unknown> | unknown)[] = []
@@ -58,18 +59,14 @@ async function ask(port: number, localAddress?: string): Promise<string> {
 }
 
 describe('connections', () => {
-  // Only Linux has all of 127.0.0.0/8 on loopback without being told.
-  test.runIf(process.platform === 'linux')(
-    'a new one takes the place of the oldest idle one of the address that has most',
-    async () => {
-      const port = await listen(createServer({ api: fine, gateway: fine }, { maxConnections: 4 }))
-      const other = await open(port, '127.0.0.3')
-      const idle = [await open(port), await open(port), await open(port)]
-      expect(await ask(port, '127.0.0.2')).toContain('HTTP/1.1 200')
-      await answerOf(idle[0] as Socket & { received: string })
-      expect([...idle, other].map(({ destroyed }) => destroyed)).toEqual([true, false, false, false])
-    },
-  )
+  test('a new one takes the place of the oldest idle one of the address that has most', needsLinux, async () => {
+    const port = await listen(createServer({ api: fine, gateway: fine }, { maxConnections: 4 }))
+    const other = await open(port, '127.0.0.3')
+    const idle = [await open(port), await open(port), await open(port)]
+    expect(await ask(port, '127.0.0.2')).toContain('HTTP/1.1 200')
+    await answerOf(idle[0] as Socket & { received: string })
+    expect([...idle, other].map(({ destroyed }) => destroyed)).toEqual([true, false, false, false])
+  })
 
   test('while all are busy a further one is told to return, and the busy ones are left alone', async () => {
     const { promise: through, resolve: go } = Promise.withResolvers<void>()
@@ -133,7 +130,7 @@ describe('spent file descriptors', () => {
     }
   })
 
-  test.runIf(process.platform === 'linux')('a server with few of them outlives a crowd, and serves it', async () => {
+  test('a server with few of them outlives a crowd, and serves it', needsLinux, async () => {
     const dir = temporaryDirectory()
     closers.push(dir.remove)
     const server = await ServerProcess.start(dir.path, [], {}, 60_000, [], 160)

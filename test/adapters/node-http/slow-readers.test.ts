@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { needsLinux } from '../../support/needs.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
 const SLOTS = 12
@@ -26,37 +27,33 @@ async function ask(port: number, path: string): Promise<number | undefined> {
   return response.statusCode
 }
 
-// Only Linux has all of 127.0.0.0/8 on loopback without being told.
-test.runIf(process.platform === 'linux')(
-  'readers of one address that take nothing from their sockets keep no other address out',
-  async () => {
-    await withEngine(
-      async ({ engine, account, clock }) => {
-        const { record } = await engine.pins.upload(pseudoRandom(FILE_BYTES), { account })
-        const path = `/ipfs/${record.cid}`
-        const server = createServer(engine).listen(0, '127.0.0.1')
-        await once(server, 'listening')
-        const { port } = server.address() as AddressInfo
-        const readers = await Promise.all(Array.from({ length: SLOTS }, () => slowReader(port, path)))
-        try {
-          const timers = clock.waiting
-          const answered = ask(port, path)
-          // It waits in the queue, with a timer of its own and one that looks for slow ones.
-          for (let turns = 0; clock.waiting < timers + 2; turns++) {
-            expect(turns).toBeLessThan(100_000)
-            await new Promise(resolve => setImmediate(resolve))
-          }
-          clock.advance(11_000)
-          expect(await answered).toBe(200)
-          expect(await ask(port, path)).toBe(200)
-        } finally {
-          for (const reader of readers) reader.destroy()
-          server.closeAllConnections()
-          server.close()
-          await once(server, 'close')
+test('readers of one address that take nothing from their sockets keep no other address out', needsLinux, async () => {
+  await withEngine(
+    async ({ engine, account, clock }) => {
+      const { record } = await engine.pins.upload(pseudoRandom(FILE_BYTES), { account })
+      const path = `/ipfs/${record.cid}`
+      const server = createServer(engine).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const readers = await Promise.all(Array.from({ length: SLOTS }, () => slowReader(port, path)))
+      try {
+        const timers = clock.waiting
+        const answered = ask(port, path)
+        // It waits in the queue, with a timer of its own and one that looks for slow ones.
+        for (let turns = 0; clock.waiting < timers + 2; turns++) {
+          expect(turns).toBeLessThan(100_000)
+          await new Promise(resolve => setImmediate(resolve))
         }
-      },
-      { gateway: { maxConcurrentRequests: SLOTS } },
-    )
-  },
-)
+        clock.advance(11_000)
+        expect(await answered).toBe(200)
+        expect(await ask(port, path)).toBe(200)
+      } finally {
+        for (const reader of readers) reader.destroy()
+        server.closeAllConnections()
+        server.close()
+        await once(server, 'close')
+      }
+    },
+    { gateway: { maxConcurrentRequests: SLOTS } },
+  )
+})
