@@ -19,14 +19,16 @@ import type { EngineConfig } from './domain/options.ts'
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { Content } from './gateway/reader/content.ts'
 import type { ApiHandler } from './http/types.ts'
+import type { Events } from './pins/events.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type {
   ByteSource,
   CarImportOptions,
   CarOutcome,
+  CidRequest,
   DirectoryEntries,
   DirectoryOutcome,
-  EngineEvents,
+  ListItem,
   ListPage,
   ListQuery,
   PinOutcome,
@@ -34,13 +36,20 @@ import type {
   PinRecord,
   PinRequest,
   PinTarget,
+  RecordRequest,
   UploadOptions,
   Usage,
+  WholeListQuery,
 } from './pins/types.ts'
 
 import type { Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
 
-/** What an account does with its content: upload, pin, list, remove. The facade that every surface goes through. */
+/**
+ * What an account does with its content: upload, pin, list, remove. The facade that every surface goes through.
+ *
+ * @throws HoldfastError of every method: `VALIDATION` without an account, `NOT_FOUND` for one that there is not,
+ * `UNAVAILABLE` once the engine stops.
+ */
 export interface PinService {
   /**
    * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
@@ -49,19 +58,19 @@ export interface PinService {
    * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `STORAGE_FULL`, `ABORTED`; and what the
    * source throws.
    */
-  upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome>
+  upload(content: ByteSource, options?: UploadOptions): Promise<PinOutcome>
   /**
    * Stores files as one directory and pins its root. Entries are read one after the other.
    *
    * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
    */
-  uploadDirectory(entries: DirectoryEntries, options: UploadOptions): Promise<DirectoryOutcome>
+  uploadDirectory(entries: DirectoryEntries, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
    * Stores a directory that this machine has, below an import root, and pins it.
    *
    * @throws HoldfastError what {@link PinService.uploadDirectory} throws
    */
-  importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome>
+  importDirectory(dirPath: string, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
    * Stores the DAGs of a CAR and pins its roots, all or none. Blocks that no root needs are not kept; blocks that a
    * live record of this node needs may be missing in the CAR. Resolves when everything is durable.
@@ -70,7 +79,7 @@ export interface PinService {
    * `INVALID_CID` for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept
    * in part.
    */
-  importCar(source: ByteSource, options: CarImportOptions): Promise<CarOutcome>
+  importCar(source: ByteSource, options?: CarImportOptions): Promise<CarOutcome>
   /**
    * Pins content that exists, by its CID.
    *
@@ -82,21 +91,25 @@ export interface PinService {
    *
    * @throws HoldfastError `PIN_NOT_FOUND` if there is none, a malformed CID included.
    */
-  remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<PinRecord[]>
+  remove(request: CidRequest): Promise<PinRecord[]>
+  /** A record by its id. @throws HoldfastError `NOT_FOUND` */
+  get(request: RecordRequest): Promise<PinRecord>
   /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
-  list(query: ListQuery): Promise<ListPage>
+  list(query?: ListQuery): Promise<ListPage>
+  /** A list to its end, newest first: records that come or go meanwhile neither repeat nor hide another. */
+  all(query?: WholeListQuery): AsyncIterable<ListItem>
   /**
    * How far each of an account's records of a content is, newest first.
    *
    * @throws HoldfastError `PIN_NOT_FOUND`
    */
-  status(request: { account: string; cid: string; cluster?: string | undefined }): Promise<PinProgress[]>
+  status(request: CidRequest): Promise<PinProgress[]>
   /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
-  dag(request: { account: string; cid: string }): Promise<DirectoryOutcome>
+  dag(request: CidRequest): Promise<DirectoryOutcome>
   /** Gives a record another name, which it returns. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
-  rename(request: { account: string; uploadId: string; name: string }): Promise<string>
+  rename(request: RecordRequest & { name: string }): Promise<string>
   /** Live records of an account, and what they take of its storage. */
-  usage(account: string): Promise<Usage>
+  usage(account?: string): Promise<Usage>
   /**
    * Checks what a request says of its target before its body is read.
    *
@@ -115,12 +128,6 @@ export interface ClusterRegistry {
   list(options?: { account?: string | undefined }): Promise<Cluster[]>
   /** The backend of a cluster; without an id, of the default one. @throws HoldfastError `NOT_FOUND` */
   backendOf(cluster?: string): Promise<ClusterBackend>
-}
-
-/** What an engine tells as it happens. Listeners only hear: what one throws is logged, and changes nothing. */
-export interface Events {
-  /** Listens from now on. Returns a function that stops listening. */
-  on<Name extends keyof EngineEvents>(name: Name, listener: (event: EngineEvents[Name]) => void): () => void
 }
 
 /** What the gateway refuses at the owner's word. */
@@ -187,6 +194,11 @@ export interface EngineOptions extends EngineConfig {
    * `UV_THREADPOOL_SIZE` before its first use.
    */
   threadPoolSize?: number
+  /**
+   * Has calls of `engine.pins` that name no account be the owner's, who is made if there is none. Default false: they
+   * are `VALIDATION`, so that no mistake of a program with many users puts content where everybody's would be.
+   */
+  singleUser?: boolean
 }
 
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */

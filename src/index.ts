@@ -18,7 +18,6 @@ export type {
   ClusterRegistry,
   Engine,
   EngineOptions,
-  Events,
   HeliaNode,
   PinService,
   SecondFactors,
@@ -43,6 +42,7 @@ export type { DagIdentity } from './domain/cid.ts'
 export type { Clock } from './domain/clock.ts'
 export type { ClusterDefinition, GatewayDefinition, HoldfastBackendDefinition } from './domain/cluster.ts'
 export { parseConfig } from './domain/config.ts'
+export type { ListenOptions } from './domain/emitter.ts'
 export type { ErrorCode, HoldfastErrorOptions } from './domain/errors.ts'
 export { HoldfastError, isHoldfastError } from './domain/errors.ts'
 export type { DiskSpace, FileSystem, NewFile } from './domain/file-system.ts'
@@ -68,6 +68,7 @@ export type {
 } from './gateway/reader/content.ts'
 export { PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
+export type { Events } from './pins/events.ts'
 export type { EngineStats, StoredAmount } from './pins/statistics.ts'
 export { Timelock } from './pins/timelock.ts'
 export type {
@@ -75,6 +76,7 @@ export type {
   CarImportOptions,
   CarOutcome,
   CarRoot,
+  CidRequest,
   DagFile,
   DirectoryEntries,
   DirectoryEntry,
@@ -90,8 +92,10 @@ export type {
   PinRequest,
   PinTarget,
   PinType,
+  RecordRequest,
   UploadOptions,
   Usage,
+  WholeListQuery,
 } from './pins/types.ts'
 export { compactDatabase } from './storage/compact-database.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'

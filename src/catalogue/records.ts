@@ -1,6 +1,7 @@
 import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
+import type { Page, PageRequest } from './page.ts'
 
 /** A record as it is kept; see `PinRecord` for the meaning of each field. */
 export interface RecordRow {
@@ -133,6 +134,8 @@ export interface Records {
   usage(accountId: string, now: number): Promise<AccountUsage>
   /** Some of the records that a filter lets through, newest first, and how many there are in all. */
   page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }>
+  /** All records that a filter lets through, newest first; a page goes on where the one before has ended. */
+  walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>>
   /** When the next record expires; null if none does. */
   nextExpiry(): Promise<number | null>
 }

@@ -1,5 +1,11 @@
 import { EventEmitter } from 'node:events'
+import { HoldfastError } from './errors.ts'
 import type { Logger } from './logger.ts'
+
+/** How long to listen. */
+export interface ListenOptions {
+  signal?: AbortSignal | undefined
+}
 
 /** Typed events whose listeners cannot break the engine: what one throws is logged and the rest still hear. */
 export class Emitter<Events extends { [K in keyof Events]: object }> {
@@ -11,8 +17,13 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     this.#emitter.setMaxListeners(0)
   }
 
-  /** Listens from now on. Returns a function that stops listening. */
-  on<Name extends keyof Events & string>(name: Name, listener: (event: Events[Name]) => void): () => void {
+  /** Listens from now on, until the signal aborts. Returns a function that stops listening. */
+  on<Name extends keyof Events & string>(
+    name: Name,
+    listener: (event: Events[Name]) => void,
+    { signal }: ListenOptions = {},
+  ): () => void {
+    if (signal?.aborted === true) return () => undefined
     const guarded = (event: Events[Name]): void => {
       try {
         listener(event)
@@ -20,8 +31,31 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
         this.#logger.error({ err: error, event: name }, 'an event listener threw')
       }
     }
+    const off = (): void => {
+      this.#emitter.off(name, guarded)
+      signal?.removeEventListener('abort', off)
+    }
     this.#emitter.on(name, guarded)
-    return () => this.#emitter.off(name, guarded)
+    signal?.addEventListener('abort', off, { once: true })
+    return off
+  }
+
+  /** The next event of that name. @throws HoldfastError `ABORTED` if the signal aborts first. */
+  async once<Name extends keyof Events & string>(name: Name, { signal }: ListenOptions = {}): Promise<Events[Name]> {
+    const next = Promise.withResolvers<Events[Name]>()
+    const abort = (): void =>
+      next.reject(
+        new HoldfastError('ABORTED', `waiting for ${name} was ended by its signal`, { cause: signal?.reason }),
+      )
+    const off = this.on(name, next.resolve)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted === true) abort()
+    try {
+      return await next.promise
+    } finally {
+      off()
+      signal?.removeEventListener('abort', abort)
+    }
   }
 
   emit<Name extends keyof Events & string>(name: Name, event: Events[Name]): void {

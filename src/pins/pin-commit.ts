@@ -64,7 +64,9 @@ export class PinCommit {
     this.#leaveFetch = parts.leaveFetch
   }
 
-  async requester(accountId: string): Promise<Requester> {
+  /** @throws HoldfastError `VALIDATION` without an account, `NOT_FOUND` for an unknown one */
+  async requester(accountId: string | undefined): Promise<Requester> {
+    if (typeof accountId !== 'string') throw new HoldfastError('VALIDATION', 'account must be the id of an account')
     const account = await this.#accounts.get(accountId)
     return { account, plan: this.#plans.get(account.plan) }
   }

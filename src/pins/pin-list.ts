@@ -1,10 +1,14 @@
 import type { Files } from '../catalogue/files.ts'
-import type { RecordRow, Records } from '../catalogue/records.ts'
+import type { Page } from '../catalogue/page.ts'
+import type { RecordFilter, RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { PinCommit } from './pin-commit.ts'
 import { presentRecord } from './record-view.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
+
+/** Records that one step of a whole list reads. */
+const AT_ONCE = 500
 
 interface Slice {
   items: ListItem[]
@@ -38,11 +42,36 @@ export class PinList {
     return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
   }
 
-  async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
+  /** The whole of a list, page by page. Throws what {@link PinList.list} throws. */
+  async *all(query: ListQuery): AsyncGenerator<ListItem, void, undefined> {
+    if (query.parentCid !== undefined) {
+      for (let page = 1, last = 1; page <= last; page++) {
+        const { items, totalPages } = await this.list({ ...query, page, limit: undefined })
+        yield* items
+        last = totalPages
+      }
+      return
+    }
+    const { account } = await this.#commit.requester(query.account)
+    let after: string | null = null
+    do {
+      const page: Page<RecordRow> = await this.#records.walk(this.#filterOf(account.id, query), {
+        after,
+        limit: AT_ONCE,
+      })
+      for (const row of page.rows) yield itemOf(row)
+      after = page.next
+    } while (after !== null)
+  }
+
+  #filterOf(accountId: string, query: ListQuery): RecordFilter {
     const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
-    const filter = { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now() }
-    const { rows, total } = await this.#records.page(filter, offset, limit)
-    return { items: rows.map(row => ({ ...presentRecord(row), parentCid: null, path: null })), total }
+    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now() }
+  }
+
+  async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
+    const { rows, total } = await this.#records.page(this.#filterOf(accountId, query), offset, limit)
+    return { items: rows.map(itemOf), total }
   }
 
   async #fileSlice(
@@ -67,6 +96,10 @@ export class PinList {
     const { files, total } = await this.#files.pageOf(rootId, multihash, offset, limit)
     return { items: files.map(file => fileItem(parent, parentCid, file)), total }
   }
+}
+
+function itemOf(row: RecordRow): ListItem {
+  return { ...presentRecord(row), parentCid: null, path: null }
 }
 
 /** A file has no record of its own: it lives and dies with the directory that it is in. */

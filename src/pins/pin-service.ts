@@ -14,6 +14,7 @@ import type { PinList } from './pin-list.ts'
 import { checkedName } from './pin-names.ts'
 import type { PinStatusView } from './pin-status.ts'
 import type { Pinner } from './pinner.ts'
+import { presentRecord } from './record-view.ts'
 import type * as types from './types.ts'
 import type { Uploader } from './uploader.ts'
 
@@ -31,6 +32,7 @@ export class PinService {
   readonly #activity: Activity
   readonly #clock: Clock
   readonly #changes: PinChanges
+  readonly #ownAccount: () => Promise<string | undefined>
 
   constructor(parts: {
     uploader: Uploader
@@ -45,6 +47,8 @@ export class PinService {
     activity: Activity
     clock: Clock
     changes: PinChanges
+    /** Whose requests are that name no account; undefined where each has to. */
+    ownAccount: () => Promise<string | undefined>
   }) {
     this.#uploader = parts.uploader
     this.#carImporter = parts.carImporter
@@ -58,21 +62,22 @@ export class PinService {
     this.#activity = parts.activity
     this.#clock = parts.clock
     this.#changes = parts.changes
+    this.#ownAccount = parts.ownAccount
   }
 
-  upload(content: types.ByteSource, options: types.UploadOptions): Promise<types.PinOutcome> {
+  upload(content: types.ByteSource, options: types.UploadOptions = {}): Promise<types.PinOutcome> {
     return this.#making(options, own => this.#uploader.upload(content, own))
   }
 
-  uploadDirectory(entries: types.DirectoryEntries, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
+  uploadDirectory(entries: types.DirectoryEntries, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#uploader.uploadDirectory(entries, own))
   }
 
-  importDirectory(dirPath: string, options: types.UploadOptions): Promise<types.DirectoryOutcome> {
+  importDirectory(dirPath: string, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
   }
 
-  importCar(source: types.ByteSource, options: types.CarImportOptions): Promise<types.CarOutcome> {
+  importCar(source: types.ByteSource, options: types.CarImportOptions = {}): Promise<types.CarOutcome> {
     return this.#making(options, own => this.#carImporter.import(source, own))
   }
 
@@ -80,11 +85,12 @@ export class PinService {
     return this.#making(request, own => this.#pinner.pin(own))
   }
 
-  async remove(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinRecord[]> {
+  async remove(request: types.CidRequest): Promise<types.PinRecord[]> {
+    const accountId = await this.#accountOf(request)
     const dag = dagOf(request.cid)
     const clusterId = request.cluster?.trim() || null
     const now = this.#clock.now()
-    const rows = dag === null ? [] : await this.#records.remove({ accountId: request.account, dag, clusterId, now })
+    const rows = dag === null ? [] : await this.#records.remove({ accountId, dag, clusterId, now })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
     for (const fetchId of new Set(rows.map(row => row.fetchId))) {
       if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
@@ -97,29 +103,41 @@ export class PinService {
     return removed
   }
 
-  list(query: types.ListQuery): Promise<types.ListPage> {
-    return this.#lists.list(query)
+  async get(request: types.RecordRequest): Promise<types.PinRecord> {
+    const accountId = await this.#accountOf(request)
+    const row = typeof request.uploadId === 'string' ? await this.#records.get(request.uploadId) : undefined
+    const isOver = row?.expiresAt != null && row.expiresAt <= this.#clock.now()
+    if (row === undefined || row.accountId !== accountId || isOver) throw noUpload()
+    return presentRecord(row)
   }
 
-  async status(request: { account: string; cid: string; cluster?: string | undefined }): Promise<types.PinProgress[]> {
-    return this.#statuses.status(request.account, request.cid, request.cluster?.trim() || null)
+  async list(query: types.ListQuery = {}): Promise<types.ListPage> {
+    return this.#lists.list(await this.#owned(query))
   }
 
-  async dag(request: { account: string; cid: string }): Promise<types.DirectoryOutcome> {
-    return this.#statuses.dag(request.account, request.cid)
+  async *all(query: types.WholeListQuery = {}): AsyncGenerator<types.ListItem, void, undefined> {
+    yield* this.#lists.all(await this.#owned(query))
   }
 
-  async rename(request: { account: string; uploadId: string; name: string }): Promise<string> {
+  async status(request: types.CidRequest): Promise<types.PinProgress[]> {
+    return this.#statuses.status(await this.#accountOf(request), request.cid, request.cluster?.trim() || null)
+  }
+
+  async dag(request: types.CidRequest): Promise<types.DirectoryOutcome> {
+    return this.#statuses.dag(await this.#accountOf(request), request.cid)
+  }
+
+  async rename(request: types.RecordRequest & { name: string }): Promise<string> {
+    const accountId = await this.#accountOf(request)
     const name = checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
-    const { account: accountId, uploadId: id } = request
-    const renamed = await this.#records.rename({ accountId, id, name, now: this.#clock.now() })
-    if (!renamed) throw new HoldfastError('NOT_FOUND', 'no upload has this uploadId')
+    const renamed = await this.#records.rename({ accountId, id: request.uploadId, name, now: this.#clock.now() })
+    if (!renamed) throw noUpload()
     return name
   }
 
-  async usage(accountId: string): Promise<types.Usage> {
-    const { pins, storedBytes } = await this.#records.usage(accountId, this.#clock.now())
+  async usage(account?: string): Promise<types.Usage> {
+    const { pins, storedBytes } = await this.#records.usage(await this.#accountOf({ account }), this.#clock.now())
     return { pins, storedBytes }
   }
 
@@ -128,12 +146,12 @@ export class PinService {
   }
 
   /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */
-  async #making<R extends { signal?: AbortSignal | undefined }, T extends types.PinOutcome>(
+  async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends types.PinOutcome>(
     request: R,
     make: (request: R) => Promise<T>,
   ): Promise<T> {
     const outcome = await this.#activity
-      .run(request.signal, signal => make({ ...request, signal }))
+      .run(request.signal, async signal => make({ ...(await this.#owned(request)), signal }))
       .catch((error: unknown) => {
         if (!isDiskFull(error)) throw error
         throw new HoldfastError('STORAGE_FULL', 'there is no room left on the disk', { cause: error })
@@ -141,6 +159,26 @@ export class PinService {
     if (outcome.created && outcome.record.expiresAt !== null) this.#sweeper.wake()
     return outcome
   }
+
+  async #owned<R extends Requesting>(request: R): Promise<R> {
+    return request.account === undefined ? { ...request, account: await this.#ownAccount() } : request
+  }
+
+  /** @throws HoldfastError `VALIDATION` if the request has to name an account and does not */
+  async #accountOf(request: Requesting): Promise<string> {
+    const { account } = await this.#owned(request)
+    if (typeof account === 'string') return account
+    throw new HoldfastError('VALIDATION', 'account must be the id of an account')
+  }
+}
+
+/** A request that may name an account. */
+interface Requesting {
+  account?: string | undefined
+}
+
+function noUpload(): HoldfastError {
+  return new HoldfastError('NOT_FOUND', 'no upload has this uploadId')
 }
 
 function dagOf(cid: string): DagIdentity | null {

@@ -13,10 +13,10 @@ export class Timelock {
    * @throws HoldfastError `INVALID_TIMELOCK` unless it is a date-time to come within 100 years,
    * `TIMELOCK_NOT_ALLOWED` if the plan has no timelocks.
    */
-  decide(text: string | undefined, plan: Plan, now: number): number | null {
-    const trimmed = text?.trim() ?? ''
-    if (trimmed === '') return null
-    const instant = parseInstant(trimmed)
+  decide(timelock: string | Date | undefined, plan: Plan, now: number): number | null {
+    const given = typeof timelock === 'string' ? timelock.trim() : timelock
+    if (given === undefined || given === '') return null
+    const instant = instantOf(given)
     if (instant === null) throw invalid('must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z')
     if (instant <= now) throw invalid('is in the past')
     if (instant > yearsAfter(now, LONGEST_YEARS)) throw invalid(`is over ${LONGEST_YEARS} years away`)
@@ -34,6 +34,13 @@ export class Timelock {
 
 function invalid(reason: string): HoldfastError {
   return new HoldfastError('INVALID_TIMELOCK', `timelock ${reason}`)
+}
+
+/** Null for what is no instant. */
+function instantOf(given: unknown): number | null {
+  if (typeof given === 'string') return parseInstant(given)
+  const instant = given instanceof Date ? given.getTime() : Number.NaN
+  return Number.isNaN(instant) ? null : instant
 }
 
 function parseInstant(text: string): number | null {

@@ -42,8 +42,8 @@ export interface DagFile {
 export interface PinTarget {
   /** Cluster id. */
   cluster?: string | undefined
-  /** RFC 3339 date-time, as clients send it. */
-  timelock?: string | undefined
+  /** RFC 3339 date-time, as clients send it, or the instant itself. */
+  timelock?: string | Date | undefined
   /** Sent by another node, whose cluster this one keeps: it stays here or is refused, so that it never goes round. */
   fromNode?: boolean | undefined
 }
@@ -58,8 +58,8 @@ export interface PinNames {
 
 /** Whose an upload is, where it goes and what it is called. */
 export interface UploadOptions extends PinTarget, PinNames {
-  /** Id of the account that the record belongs to. */
-  account: string
+  /** Id of the account that the record belongs to. Default: the owner's, in an engine for a single user. */
+  account?: string | undefined
   /**
    * Asked once, after the content has been read to its end and before anything is decided: the parts of target and
    * names that a form sends after its file. What it returns wins over the options of the same name.
@@ -124,7 +124,8 @@ export interface CarOutcome extends PinOutcome {
 
 /** Content to be pinned by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
-  account: string
+  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  account?: string | undefined
   cid: string
   /** Where to ask first: multiaddrs ending in `/p2p/<id>`, or URLs of trustless gateways. */
   origins?: readonly string[] | undefined
@@ -174,7 +175,8 @@ export interface PinProgress {
 
 /** Which records of an account are wanted. */
 export interface ListQuery {
-  account: string
+  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  account?: string | undefined
   /** From 1. */
   page?: number | undefined
   /** Clamped to the plan's cap. */
@@ -185,6 +187,25 @@ export interface ListQuery {
   parentCid?: string | undefined
   /** Only records that will expire. */
   hasExpiration?: boolean | undefined
+}
+
+/** A whole list. */
+export type WholeListQuery = Omit<ListQuery, 'page' | 'limit'>
+
+/** An account's records of a content. */
+export interface CidRequest {
+  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  account?: string | undefined
+  cid: string
+  /** Only those in this cluster. */
+  cluster?: string | undefined
+}
+
+/** One record of an account. */
+export interface RecordRequest {
+  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  account?: string | undefined
+  uploadId: string
 }
 
 /** A row of a list: a record, or a file below one (`path` and `parentCid` set). */

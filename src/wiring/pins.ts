@@ -59,7 +59,9 @@ export function makePins(setup: Setup, below: Below) {
   }
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
-  const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity })
+  const ownAccount = async (): Promise<string | undefined> =>
+    setup.isSingleUser ? (await below.access.accounts.ensureOwner()).account.id : undefined
+  const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity, ownAccount })
   const accountRemoval = new AccountRemoval({
     accounts: storage.catalogue.accounts,
     pins: service,

@@ -26,6 +26,8 @@ export interface Setup {
   /** Instead of `node:fs`, for blocks. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
+  /** Whether requests that name no account are the owner's. */
+  isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   backends: NonNullable<EngineOptions['backends']>
 }
@@ -33,7 +35,7 @@ export interface Setup {
 /** @throws HoldfastError `CONFIG_INVALID` naming the option */
 export function setupOf(options: EngineOptions): Setup {
   const { dataDir, logger = silentLogger, metrics = silentMetrics, clock = systemClock, ...rest } = options ?? {}
-  const { fileSystem, threadPoolSize, environment = {}, backends = {}, ...given } = rest
+  const { fileSystem, threadPoolSize, singleUser = false, environment = {}, backends = {}, ...given } = rest
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
@@ -49,6 +51,7 @@ export function setupOf(options: EngineOptions): Setup {
     activity: new Activity(),
     fileSystem,
     threadPoolSize,
+    isSingleUser: singleUser,
     environment,
     backends,
   }

@@ -119,6 +119,21 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'a walk tells of each record once, whatever comes and goes between its pages',
+    async run(catalogue) {
+      const { records } = catalogue
+      const made = Array.from({ length: 5 }, (_, i) => record(`r${i}`, { createdAt: i, dag: dagOf(`${i}`) }))
+      await commit(catalogue, made)
+      const first = await records.walk(listOf('one'), { after: null, limit: 2 })
+      assert.deepEqual(ids(first.rows), ['r4', 'r3'])
+      const second = await records.walk(listOf('one'), { after: first.next, limit: 2 })
+      assert.deepEqual(ids(second.rows), ['r2', 'r1'])
+      await commit(catalogue, [record('r9', { createdAt: 9, dag: dagOf('9') })])
+      const third = await records.walk(listOf('one'), { after: second.next, limit: 2 })
+      assert.deepEqual([ids(third.rows), third.next], [['r0'], null])
+    },
+  },
+  {
     name: 'a name is changed by the account that has the record',
     async run(catalogue) {
       const { records } = catalogue

@@ -159,6 +159,20 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
     [/^lists go from the newest/],
   ],
   [
+    'counts where a walk is to go on',
+    ({ records }) => ({
+      records: {
+        ...records,
+        walk: async (filter, { after, limit }) => {
+          const { rows, total } = await records.page(filter, Number(after), limit)
+          const next = Number(after) + rows.length
+          return { rows, next: next < total ? String(next) : null }
+        },
+      },
+    }),
+    [/^a walk tells/],
+  ],
+  [
     'lets anybody change a name',
     ({ records }) => ({
       records: {

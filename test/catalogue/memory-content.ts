@@ -249,20 +249,28 @@ export function memoryRecords(all: MemoryContent): Records {
       ),
     usage: async (accountId, now) => all.usage(accountId, now),
     async page({ accountId, multihash, hasExpiration, now }, offset, limit) {
-      const rows = all.live(
-        now,
-        row =>
-          row.accountId === accountId &&
-          (multihash === null || hex(row.multihash) === hex(multihash)) &&
-          (!hasExpiration || row.expiresAt !== null),
-      )
+      const rows = all.live(now, row => isWanted(row, accountId, multihash, hasExpiration))
       return { rows: rows.slice(offset, offset + limit), total: rows.length }
+    },
+    async walk({ accountId, multihash, hasExpiration, now }, { after, limit }) {
+      const wanted = all.live(now, row => isWanted(row, accountId, multihash, hasExpiration))
+      const [createdAt, id = ''] = after?.split(' ') ?? []
+      const isLeft = (row: RecordRow) =>
+        row.createdAt < Number(createdAt) || (row.createdAt === Number(createdAt) && row.id < id)
+      const left = after === null ? wanted : wanted.filter(isLeft)
+      const last = left[limit - 1]
+      return { rows: left.slice(0, limit), next: last && left.length > limit ? `${last.createdAt} ${last.id}` : null }
     },
     async nextExpiry() {
       const ends = [...all.rows.values()].flatMap(({ expiresAt }) => expiresAt ?? [])
       return ends.length === 0 ? null : Math.min(...ends)
     },
   }
+}
+
+function isWanted(row: RecordRow, accountId: string, multihash: Uint8Array | null, hasExpiration: boolean): boolean {
+  const isContent = multihash === null || hex(row.multihash) === hex(multihash)
+  return row.accountId === accountId && isContent && (!hasExpiration || row.expiresAt !== null)
 }
 
 export function memoryFetches(all: MemoryContent): Fetches {

@@ -57,6 +57,7 @@ const SERVED = ['express.js', 'koa.js', 'fastify.js', 'hono.js', 'route.js']
 const SCRIPTS: Record<string, RegExp> = {
   'sources.js': /^bafkrei\w+ 2 4\n$/,
   'reading.js': /^13 text\/plain; charset=utf-8 reader\nhello\.txt file 13\n$/,
+  'single-user.js': /^note\.txt true\n$/,
   'errors.js': /^INVALID_CID\n$/,
   'events.js': /^created note\.txt\n$/,
 }

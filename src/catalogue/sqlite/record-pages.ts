@@ -1,5 +1,6 @@
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
+import type { Page, PageRequest } from '../page.ts'
 import type { RecordFilter, RecordRow } from '../records.ts'
 import { LIVE, RECORD_COLUMNS, type RecordTable } from './record-table.ts'
 
@@ -103,6 +104,15 @@ export class RecordPages {
     }
   }
 
+  walk(filter: RecordFilter, { after, limit }: PageRequest): Page<RecordRow> {
+    const from = after === null ? NEWEST : keyOfText(after)
+    const { accountId, multihash, now } = filter
+    const of = [accountId, ...(multihash === null ? [] : [multihash]), from.createdAt, from.id, now]
+    const rows = this.#statementsOf(filter).rows.all(...of, limit + 1, 0)
+    const last = rows.length > limit ? rows[limit - 1] : undefined
+    return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
+  }
+
   #count({ accountId, hasExpiration, now }: RecordFilter): number {
     const { pins, expiringPins } = this.#records.usage(accountId, now)
     return hasExpiration ? expiringPins : pins
@@ -197,6 +207,11 @@ class List {
 const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '', offset: 0 }
 /** Behind all records. */
 const OLDEST: Key = { createdAt: -1, id: '' }
+
+function keyOfText(text: string): Key {
+  const [createdAt = '', id = ''] = text.split(' ')
+  return { createdAt: Number(createdAt), id }
+}
 
 function prepare(db: Database, index: string, condition: string): Statements {
   const from = `FROM records INDEXED BY ${index} WHERE account_id = ? ${condition}`

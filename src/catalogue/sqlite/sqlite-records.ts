@@ -1,6 +1,7 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
+import type { Page, PageRequest } from '../page.ts'
 import type { AccountUsage, CommitIntent, Committed, RecordFilter, RecordRow, Records } from '../records.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordPages } from './record-pages.ts'
@@ -112,6 +113,10 @@ export class SqliteRecords implements Records {
 
   page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
     return this.#pages.page(filter, offset, limit)
+  }
+
+  async walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>> {
+    return this.#pages.walk(filter, page)
   }
 
   async nextExpiry(): Promise<number | null> {

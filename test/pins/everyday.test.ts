@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { createEngine, type PinRecord } from '../../src/index.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { withEngine } from '../support/test-engine.ts'
+
+function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'no error',
+    (error: { code?: string }) => error.code ?? String(error),
+  )
+}
+
+describe('pins of an embedder', () => {
+  test('are had one by one, by who they belong to', async () => {
+    await withEngine(async ({ engine, account, newAccount, clock }) => {
+      const { pins } = engine
+      const { record } = await pins.upload('one', { account, timelock: new Date(clock.now() + 1_000) })
+      expect(record.expiresAt).toBe(clock.now() + 1_000)
+      const { uploadId } = record
+      expect(await pins.get({ account, uploadId })).toEqual(record)
+      expect(await codeOf(pins.get({ account: await newAccount(), uploadId }))).toBe('NOT_FOUND')
+      expect(await codeOf(pins.get({ account, uploadId: 'none' }))).toBe('NOT_FOUND')
+      clock.advance(1_000)
+      expect(await codeOf(pins.get({ account, uploadId }))).toBe('NOT_FOUND')
+    })
+  })
+
+  test('are all told of, however many, and once each while others come and go', async () => {
+    await withEngine(async ({ engine, account, clock }) => {
+      const { pins } = engine
+      const made: PinRecord[] = []
+      for (let index = 0; index < 520; index++) {
+        clock.advance(1)
+        made.push((await pins.upload(`${index}`, { account })).record)
+      }
+      const seen: string[] = []
+      for await (const { uploadId } of pins.all({ account })) {
+        if (seen.push(uploadId) === 10) {
+          await pins.upload('new', { account })
+          await pins.remove({ account, cid: made.at(-1)?.cid ?? '' })
+        }
+      }
+      expect(seen).toEqual(made.map(({ uploadId }) => uploadId).toReversed())
+      const [first] = made
+      const ofOne: string[] = []
+      for await (const { cid } of pins.all({ account, cid: first?.cid })) ofOne.push(cid)
+      expect(ofOne).toEqual([first?.cid])
+      const entries = Array.from({ length: 120 }, (_, index) => ({
+        ...{ kind: 'file' as const, path: `${index}`.padStart(3, '0'), content: 'x' },
+      }))
+      const { cid } = (await pins.uploadDirectory(entries, { account })).record
+      const files: Array<string | null> = []
+      for await (const { path } of pins.all({ account, parentCid: cid })) files.push(path)
+      expect(files).toEqual(entries.map(({ path }) => path))
+    })
+  })
+
+  test('have to belong to somebody, unless the engine is for a single user', async () => {
+    await withTempDir(async dataDir => {
+      const many = await createEngine({ dataDir })
+      for (const call of [many.pins.upload('x'), many.pins.list(), many.pins.usage(), many.pins.all()]) {
+        const settled = 'then' in call ? call : call[Symbol.asyncIterator]().next()
+        expect(await codeOf(settled)).toBe('VALIDATION')
+      }
+      await many.stop()
+      const engine = await createEngine({ dataDir, singleUser: true })
+      const { record } = await engine.pins.upload('mine', { timelock: new Date('2099-01-01') })
+      const { account } = await engine.accounts.ensureOwner()
+      expect(record.accountId).toBe(account.id)
+      expect((await engine.pins.list()).items.map(({ cid }) => cid)).toEqual([record.cid])
+      expect((await engine.pins.get({ uploadId: record.uploadId })).cid).toBe(record.cid)
+      expect((await engine.pins.usage()).pins).toBe(1)
+      expect(await codeOf(engine.pins.upload('x', { timelock: new Date('nonsense') }))).toBe('INVALID_TIMELOCK')
+      expect(await engine.pins.remove({ cid: record.cid })).toHaveLength(1)
+      await engine.stop()
+    })
+  })
+})
+
+describe('events', () => {
+  test('are heard once, until a signal, or until they are let go of', async () => {
+    await withEngine(async ({ engine, account }) => {
+      const { events, pins } = engine
+      const heard: string[] = []
+      const abort = new AbortController()
+      events.on('pin:created', ({ record }) => heard.push(`signal ${record.name}`), { signal: abort.signal })
+      const off = events.on('pin:created', ({ record }) => heard.push(`off ${record.name}`))
+      events.on('pin:created', () => heard.push('never'), { signal: AbortSignal.abort() })
+      const next = events.once('pin:created')
+      const ended = codeOf(events.once('pin:removed', { signal: abort.signal }))
+      await pins.upload('1', { account, name: 'a' })
+      abort.abort()
+      off()
+      await pins.upload('2', { account, name: 'b' })
+      expect((await next).record.name).toBe('a')
+      expect(await ended).toBe('ABORTED')
+      expect(await codeOf(events.once('pin:removed', { signal: abort.signal }))).toBe('ABORTED')
+      expect(heard).toEqual(['signal a', 'off a'])
+    })
+  })
+})
