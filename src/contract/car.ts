@@ -37,7 +37,7 @@ const importCar = route({
   path: '/files/car',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Import a CAR',
+  summary: 'Import a CAR and pin its roots',
   details:
     'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
     'whole, together with what live records of this node have. Blocks that no root needs are not kept. With ' +

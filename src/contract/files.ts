@@ -19,7 +19,7 @@ const upload = route({
   path: '/files',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Upload one file',
+  summary: 'Upload one file, the part `file` of a form',
   details:
     'The CID is that of the file itself. 201 for a new record; 200 with the record that was there if account, cluster, ' +
     'content, expiry and names are the same. The fields may stand before or behind the file.',
@@ -64,7 +64,7 @@ const uploadDirectory = route({
   path: '/files/directory-dag',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Upload many files as one directory',
+  summary: 'Upload many files as one directory, the parts `files` of a form',
   details:
     'Each file is a part `files` (or `files[]`) whose file name is its path, or a pair `files[0][path]` and ' +
     '`files[0][content]`. `dirName` names the record and adds no directory.',
@@ -99,7 +99,7 @@ const importDirectory = route({
   path: '/files/directory',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Import a directory that the server can read',
+  summary: 'Import a directory that the server can read, at `dirPath`',
   details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
   ...CLUSTER,
   body: json(Type.Object({ dirPath: required, cl: optional, timelock: optional })),

@@ -19,7 +19,7 @@ const pin = route({
   path: '/files/pin/*cid',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Pin content by its CID',
+  summary: 'Pin content by its CID, fetched from the network where it is not here',
   details:
     'Content that is here whole is pinned at once. Anything else is looked for on the network; what takes longer than a ' +
     'request is answered with `status: "pinning"` and goes on, to be followed at `/status/{cid}`.',
@@ -89,7 +89,7 @@ export const pinRoutes: readonly ContractRoute[] = [
     summary: 'Remove a pin',
     details: 'In one cluster if one is named, else everywhere. Content that another record needs stays.',
   }),
-  route({ ...removal, path: '/users/me/uploads/:cid', summary: 'Remove a pin (older path)' }),
+  route({ ...removal, path: '/users/me/uploads/:cid', summary: 'Remove a pin (older path)', isAlias: true }),
 ]
 
 /** `Prefer: respond-async` (RFC 7240). */

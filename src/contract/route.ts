@@ -34,6 +34,8 @@ export interface RouteDocumentation {
   /** The heading that it stands under. */
   readonly tag: string
   readonly summary: string
+  /** Another path of a route that stands elsewhere; short tables leave it out. */
+  readonly isAlias?: true
   readonly details?: string
   /** What the parameters of the path mean, by name. */
   readonly params?: Readonly<Record<string, string>>

@@ -71,6 +71,7 @@ export const statusRoutes: readonly ContractRoute[] = [
     ...allocations,
     path: '/status/allocations/:cid',
     summary: 'Which clusters hold a content (other path)',
+    isAlias: true,
   }),
   route({
     ...shared,

@@ -1,6 +1,6 @@
 /**
  * Every code that an error of Holdfast can carry. Codes are stable: callers may branch on them. The HTTP status
- * of each stands in one table, `src/http/error-response.ts`.
+ * of each stands in one table, `src/http/error-codes.ts`.
  */
 export type ErrorCode =
   // access

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../../domain/errors.ts'
-import { ERROR_STATUS, REASON_PHRASES } from '../../http/error-response.ts'
+import { ERROR_TABLE } from '../../http/error-codes.ts'
+import { REASON_PHRASES } from '../../http/error-response.ts'
 import type { Access } from '../../http/route.ts'
 import type { Body, ContractRoute, OtherAnswer, Parameter } from '../route.ts'
 import { ERROR } from './error.ts'
@@ -100,7 +101,8 @@ function describe(route: ContractRoute): OpenApiOperation {
   }
 }
 
-function parametersOf(path: string): string[] {
+/** The names of the parameters in a path. */
+export function parametersOf(path: string): string[] {
   return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
 }
 
@@ -144,7 +146,7 @@ function titleOf(answer: TSchema | OtherAnswer): string | undefined {
 function errorsOf(route: ContractRoute): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
-    const status = ERROR_STATUS[code]
+    const status = ERROR_TABLE[code].status
     codes.set(status, [...(codes.get(status) ?? []), code])
   }
   return Object.fromEntries(

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
-import { ERROR_STATUS, errorResponse } from '../../src/http/error-response.ts'
+import { ERROR_TABLE } from '../../src/http/error-codes.ts'
+import { errorResponse } from '../../src/http/error-response.ts'
 
 function body(error: unknown): Record<string, unknown> {
   const { body } = errorResponse(error, 'request-1')
@@ -14,11 +15,11 @@ const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => code 
 describe('the error table', () => {
   test('has a status and a reason phrase for every code, and no other codes', () => {
     expect(codes.length).toBeGreaterThan(25)
-    expect(Object.keys(ERROR_STATUS).toSorted()).toEqual(codes.toSorted())
+    expect(Object.keys(ERROR_TABLE).toSorted()).toEqual(codes.toSorted())
     for (const code of codes) {
-      expect(ERROR_STATUS[code], code).toBeGreaterThanOrEqual(400)
+      expect(ERROR_TABLE[code].status, code).toBeGreaterThanOrEqual(400)
       const answer = errorResponse(new HoldfastError(code, 'some field is wrong'), 'request-1')
-      expect(answer.status).toBe(ERROR_STATUS[code])
+      expect(answer.status).toBe(ERROR_TABLE[code].status)
       expect(answer.headers['content-type']).toContain('application/json')
       expect(body(new HoldfastError(code, 'some field is wrong')).error, code).not.toBe('Error')
     }

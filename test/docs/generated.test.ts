@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest'
+import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { ERROR_TABLE } from '../../src/http/error-codes.ts'
+import { generatedDocuments } from '../../tools/docs.ts'
+
+const documents = generatedDocuments()
+
+function textOf(path: string): string {
+  return documents.get(path)?.is ?? ''
+}
+
+describe('what is made of the sources', () => {
+  test.each([...documents])('%s is as `npm run docs` would write it', (_, { is, shouldBe }) => {
+    expect(is).toBe(shouldBe)
+  })
+
+  test('every route and every code stands in a document', () => {
+    const shown = (path: string): string => path.replace(/[:*](\w+)/g, '<$1>')
+    for (const { method, path } of contractRoutes) {
+      if (method !== '*') expect(textOf('docs/http-api.md')).toContain(`| \`${method} ${shown(path) || '/'}\` |`)
+    }
+    for (const { method, path } of routeGroups.find(({ base }) => base === ADMIN_PATH)?.routes ?? []) {
+      expect(textOf('docs/command-line.md')).toContain(`| \`${method} ${ADMIN_PATH}${shown(path)}\` |`)
+    }
+    for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/errors.md')).toContain(`| \`${code}\` |`)
+    expect(textOf('README.md')).toContain(`below \`${BASE_PATH}\``)
+  })
+
+  test('a code that the error table says is for operators alone is told to clients as INTERNAL_ERROR', () => {
+    expect(textOf('docs/errors.md')).toContain('| `DATA_DIR_IN_USE` | 500, as `INTERNAL_ERROR` |')
+  })
+})

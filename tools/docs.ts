@@ -1,0 +1,91 @@
+// Writes the parts of the documents that are made from the sources, each between two marks:
+// `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parametersOf } from '../src/contract/openapi/document.ts'
+import type { ContractRoute } from '../src/contract/route.ts'
+import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
+import { ERROR_TABLE } from '../src/http/error-codes.ts'
+import type { Access } from '../src/http/route.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** What the README has; all of it is in `docs/http-api.md`. */
+const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
+
+/** By the name in the mark. */
+const PARTS: Readonly<Record<string, () => string>> = {
+  'most used routes': () =>
+    routeTable(contractRoutes.filter(({ tag, isAlias }) => MOST_USED.includes(tag) && isAlias !== true)),
+  routes: () => byTag(contractRoutes),
+  'routes of the owner': () => {
+    const { routes } = routeGroups.find(({ base }) => base === ADMIN_PATH) ?? { routes: [] }
+    const rows = routes.map(route => [
+      request(route, ADMIN_PATH),
+      [`${route.summary}.`, route.details].join(' ').trim(),
+    ])
+    return table(['Request', 'What it does, and the answer'], rows)
+  },
+  'error codes': () => {
+    const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {
+      const shown = isInternal === true && code !== 'INTERNAL_ERROR' ? `${status}, as \`INTERNAL_ERROR\`` : `${status}`
+      return [`\`${code}\``, shown, meaning, remedy]
+    })
+    return table(['Code', 'Status', 'Meaning', 'What to do'], rows)
+  },
+}
+
+const MARKED = /(<!-- made by tools\/docs\.ts: ([^\n]*?) -->\n)[\s\S]*?(\n<!-- end -->)/g
+
+/** The documents that have marks, as they should be, by their path in the repository. */
+export function generatedDocuments(): Map<string, { is: string; shouldBe: string }> {
+  const paths = ['README.md', ...readdirSync(join(ROOT, 'docs')).map(name => `docs/${name}`)]
+  const documents = new Map<string, { is: string; shouldBe: string }>()
+  for (const path of paths.filter(path => path.endsWith('.md'))) {
+    const is = readFileSync(join(ROOT, path), 'utf8')
+    if (!is.includes('<!-- made by tools/docs.ts:')) continue
+    const shouldBe = is.replace(MARKED, (_, begin: string, name: string, end: string) => {
+      const make = PARTS[name]
+      if (make === undefined) throw new Error(`${path}: nothing is called ${name}`)
+      return `${begin}\n${make()}\n${end}`
+    })
+    documents.set(path, { is, shouldBe })
+  }
+  return documents
+}
+
+function byTag(routes: readonly ContractRoute[]): string {
+  const described = routes.filter(({ method }) => method !== '*')
+  return [...new Set(described.map(({ tag }) => tag))]
+    .map(tag => `## ${tag}\n\n${routeTable(described.filter(route => route.tag === tag))}`)
+    .join('\n\n')
+}
+
+function routeTable(routes: readonly ContractRoute[]): string {
+  const rows = routes.map(route => [request(route), accessText(route.access), route.summary])
+  return table([`Request (below \`${BASE_PATH}\`)`, 'Scope', 'What it does'], rows)
+}
+
+function request({ method, path }: ContractRoute, base = ''): string {
+  const shown = parametersOf(path).reduce((text, name) => text.replace(new RegExp(`[:*]${name}`), `<${name}>`), path)
+  return `\`${method} ${base}${shown === '' ? '/' : shown}\``
+}
+
+function accessText(access: Access): string {
+  if (access === 'public') return 'none'
+  if (access === 'authenticated') return 'any credential'
+  return access === 'session' || access === 'owner' ? `a ${access}` : `\`${access}\``
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n')
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const [path, { is, shouldBe }] of generatedDocuments()) {
+    if (is === shouldBe) continue
+    writeFileSync(join(ROOT, path), shouldBe)
+    process.stdout.write(`${path}\n`)
+  }
+}
