@@ -16,7 +16,7 @@ import type {
 
 /** The methods that answer at once; the compiler evaluates it. */
 type SyncMethods<T> = {
-  [Name in keyof T]: T[Name] extends (...args: never[]) => infer Result
+  [Name in keyof T]-?: T[Name] extends (...args: never[]) => infer Result
     ? Result extends PromiseLike<unknown> | AsyncIterable<unknown>
       ? never
       : Name

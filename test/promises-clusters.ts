@@ -29,8 +29,22 @@ export const clusterPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'until when a request to let go may arrive is noted before a backend that does not ask can send it',
+    file: 'src/pins/placement-attempt.ts',
+    find: 'backend.asksBeforeUnpin !== true && !(await mayUnpin())',
+    replace: 'backend.asksBeforeUnpin !== true && row.isWanted',
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a worker that is stopped after it has asked' },
+  },
+  {
+    promise: 'a request to let go that succeeds does not make an earlier one, of unknown end, forgotten',
+    file: 'src/pins/placement-attempt.ts',
+    find: 'until: row.unpinUntil })',
+    replace: 'until: 0 })',
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a request of unknown end may arrive' },
+  },
+  {
     promise: 'what a cluster elsewhere has not been seen to keep is not called pinned',
-    file: 'src/pins/placement-runner.ts',
+    file: 'src/pins/placement-attempt.ts',
     find: "if (state !== 'pinned') throw",
     replace: "if (state === 'failed') throw",
     test: {

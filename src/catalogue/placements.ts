@@ -53,8 +53,13 @@ export interface Placements {
   beginUnpin(key: PlacementKey, until: number): Promise<boolean>
   /** The backend keeps it: one step of the records that wait become `pinned`. Whether those were the last. */
   placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }>
-  /** The backend has let go, and said so. The row is gone, unless it is wanted again: then that is due. */
-  released(key: PlacementKey, now: number): Promise<void>
+  /**
+   * The backend has let go, and said so, or nothing was sent. The row is gone, unless it is wanted again: then that is due.
+   *
+   * @param at.until when nothing that an earlier attempt has sent can arrive any more: before that the row stays, and
+   * is not due
+   */
+  released(key: PlacementKey, at: { now: number; until: number }): Promise<void>
   /** An attempt has failed, or is to be repeated. Records stay `pinning`. */
   retry(key: PlacementKey, retry: { at: number; reason: string | null }): Promise<void>
 }

@@ -44,7 +44,15 @@ export type MayUnpin = () => Promise<boolean>
 export interface ClusterBackend {
   /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
   pin(job: PinJob): Promise<void>
-  /** Lets go of a hold; the DAG goes, in time, with its last one. */
+  /**
+   * True if it asks `mayUnpin` immediately before each request that lets go. Of one that does not say so, each call of
+   * `unpin` counts as such a request, which may arrive until a minute after it began, whatever has become of it.
+   */
+  readonly asksBeforeUnpin?: boolean
+  /**
+   * Lets go of a hold; the DAG goes, in time, with its last one. What has to be sent is on its way within half a minute, or
+   * not sent at all: then the signal is aborted.
+   */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /** Null if what it keeps cannot be read through it. */

@@ -10,6 +10,7 @@ import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
+import type { Attempt } from './job-runner.ts'
 
 export interface FetchTimes {
   /** Without a block for this long an attempt has stalled. */
@@ -21,6 +22,8 @@ export interface FetchTimes {
 export interface AttemptParts {
   /** What the plan of an account allows. */
   limitsOf: (accountId: string) => PinLimits
+  /** By its number in the ledger; undefined if it is not configured any more. */
+  backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
   fetches: Fetches
   clock: Clock
@@ -31,6 +34,9 @@ export interface AttemptParts {
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
 }
+
+/** Looks for who has a root. */
+export type OpenSession = (signal: AbortSignal, root: CID) => Promise<FetchSession>
 
 const UNNEEDED = new HoldfastError('ABORTED', 'nobody waits for it any more')
 /** How often what has come is made durable, so that a crash loses little of a slow fetch. */
@@ -44,13 +50,14 @@ const NAMED_SOURCES = 3
  * One attempt to bring a DAG for the records that wait for it. It ends with the DAG whole, with an error, or when it
  * is aborted; a record that cannot have the content is let go of on the way.
  */
-export class FetchAttempt {
-  readonly fetch: FetchRow
+export class FetchAttempt implements Attempt<FetchRow> {
+  readonly job: FetchRow
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   /** When it began, or the last block came. */
   movedAt: number
   readonly #parts: AttemptParts
+  readonly #open: OpenSession
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
   /** How much the account with the least room may take, in bytes, as far as is known. */
@@ -59,10 +66,11 @@ export class FetchAttempt {
   #checking: Promise<void> | null = null
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
-  constructor(fetch: FetchRow, parts: AttemptParts) {
-    this.fetch = fetch
-    this.root = cidOf(fetch)
+  constructor(job: FetchRow, parts: AttemptParts, open: OpenSession) {
+    this.job = job
+    this.root = cidOf(job)
     this.#parts = parts
+    this.#open = open
     this.movedAt = parts.clock.now()
   }
 
@@ -81,7 +89,7 @@ export class FetchAttempt {
 
   /** A record has joined or left; without any the attempt ends. */
   async subscribersChanged(): Promise<void> {
-    if (await this.#parts.fetches.isWanted(this.fetch.id)) await this.#checkRoom()
+    if (await this.#parts.fetches.isWanted(this.job.id)) await this.#checkRoom()
     else this.abort(UNNEEDED)
   }
 
@@ -92,16 +100,18 @@ export class FetchAttempt {
   }
 
   /** Brings the DAG and completes it. @throws why it ended otherwise. */
-  async run(backend: ClusterBackend, open: (signal: AbortSignal) => Promise<FetchSession>): Promise<void> {
-    const { clock, times, shared, bounds } = this.#parts
+  async run(): Promise<void> {
+    const { clock, times, shared, bounds, backendOf } = this.#parts
+    const backend = backendOf(this.job.backendId)
+    if (backend === undefined) throw new HoldfastError('UNAVAILABLE', 'the backend of the cluster is not configured')
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
-    if (this.fetch.isWhole) return this.#deliver().finally(cancelDeadline)
-    const staged = stagingOf(backend).staging.resume(this.fetch.rootId)
+    if (this.job.isWhole) return this.#deliver().finally(cancelDeadline)
+    const staged = stagingOf(backend).staging.resume(this.job.rootId)
     let session: FetchSession | null = null
     try {
       this.#restartStall()
       await this.#checkRoom()
-      session = await open(this.signal)
+      session = await this.#open(this.signal, this.root)
       let flushedAt = clock.now()
       const onProgress = (totals: FetchTotals): void => {
         this.#progress(totals)
@@ -128,7 +138,7 @@ export class FetchAttempt {
     await staged.clearFiles()
     const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
-    const { codec, multihash, id } = this.fetch
+    const { codec, multihash, id } = this.job
     const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
     await this.#parts.fetches.complete(id, { codec, multihash, ...sizes })
@@ -139,9 +149,9 @@ export class FetchAttempt {
   async #deliver(): Promise<void> {
     const { fetches, limitsOf, clock, onChanges } = this.#parts
     for (let isDone = false; !isDone; ) {
-      const accounts = await fetches.waitingAccounts(this.fetch.id)
+      const accounts = await fetches.waitingAccounts(this.job.id)
       const limits = new Map(accounts.map(accountId => [accountId, limitsOf(accountId)]))
-      const delivered = await fetches.deliver(this.fetch.id, limits, clock.now())
+      const delivered = await fetches.deliver(this.job.id, limits, clock.now())
       onChanges(delivered.changes)
       isDone = delivered.isDone
     }
@@ -169,7 +179,7 @@ export class FetchAttempt {
   /** One account's quota ends its own wait, and the fetch only if nobody else waits. */
   async #lookForRoom(): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
-    const { id } = this.fetch
+    const { id } = this.job
     this.#roomCheckedAt = this.totals.charge
     const accounts = await fetches.waitingAccounts(id)
     if (accounts.length === 0) return this.abort(UNNEEDED)
@@ -193,7 +203,7 @@ export class FetchAttempt {
     const max = limitsOf(accountId).maxStorageBytes
     if (max === null) return Number.POSITIVE_INFINITY
     const { storedBytes } = await records.usage(accountId, clock.now())
-    return max - storedBytes - (await heldByOthers(accountId, this.fetch.id))
+    return max - storedBytes - (await heldByOthers(accountId, this.job.id))
   }
 
   #restartStall(): void {

@@ -1,13 +1,11 @@
+import type { CID } from 'multiformats/cid'
 import type { FetchRow } from '../catalogue/fetches.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import { waitFor } from '../domain/clock.ts'
-import { nextTurn } from '../domain/concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { StatusReason } from '../domain/pin-status.ts'
-import { underName } from '../domain/work.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
+import { type JobKind, JobRunner } from './job-runner.ts'
 
 /** Attempts at a time to which blocks come. */
 const ATTEMPTS_AT_ONCE = 64
@@ -22,33 +20,20 @@ const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
 
-interface Running {
-  attempt: FetchAttempt
-  ended: Promise<void>
-}
-
 /**
- * Works off the fetches: attempts start when they are due, the account with the fewest running first, and are
- * repeated with growing pauses. What a restart interrupts goes on. However many are due, one look for them is short,
- * and asking for it costs nothing.
+ * Works off the fetches, one attempt at each at a time, with whoever joins or leaves it meanwhile. What a restart
+ * interrupts goes on.
  */
 export class FetchScheduler {
   readonly #parts: AttemptParts
-  readonly #clusters: ClusterRegistry
   readonly #logger: Logger
-  readonly #running = new Map<number, Running>()
+  readonly #runner: JobRunner<FetchRow, FetchAttempt>
   #fetcher: BlockFetcher | null = null
-  #cancelTimer: () => void = () => undefined
-  #stopped = false
-  #looking = false
-  #lookAgain = false
-  /** The last account that was looked at: accounts take turns. */
-  #lastAccount = ''
 
-  constructor(parts: Omit<AttemptParts, 'heldByOthers'>, clusters: ClusterRegistry, logger: Logger) {
+  constructor(parts: Omit<AttemptParts, 'heldByOthers'>, logger: Logger) {
     this.#parts = { ...parts, heldByOthers: (accountId, fetchId) => this.#heldByOthers(accountId, fetchId) }
-    this.#clusters = clusters
     this.#logger = logger
+    this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger })
   }
 
   /** Begins with what earlier processes left. Without a fetcher nothing is attempted; records wait. */
@@ -60,105 +45,83 @@ export class FetchScheduler {
   }
 
   /** Ends all attempts; their records stay as they are, to go on at the next start. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    this.#cancelTimer()
-    for (const { attempt } of this.#running.values())
-      attempt.abort(new HoldfastError('ABORTED', 'the node is stopping'))
-    await Promise.allSettled([...this.#running.values()].map(running => running.ended))
+  stop(): Promise<void> {
+    return this.#runner.stop()
+  }
+
+  /** Looks for what is due: soon, and once for all who ask before that. */
+  wake(): void {
+    if (this.#fetcher !== null) this.#runner.wake()
   }
 
   /** The attempt under way for a fetch. */
   attempt(fetchId: number): FetchAttempt | undefined {
-    return this.#running.get(fetchId)?.attempt
+    return this.#runner.attempt(fetchId)
   }
 
   /** Resolves when the attempt under way for a fetch, if any, has ended. */
-  async ended(fetchId: number): Promise<void> {
-    await this.#running.get(fetchId)?.ended
+  ended(fetchId: number): Promise<void> {
+    return this.#runner.ended(fetchId)
   }
 
   /** Starts a fetch at once with a session that has found its root. Without a free place it waits its turn. */
   async begin(fetchId: number, session: FetchSession): Promise<void> {
     const fetch = await this.#parts.fetches.get(fetchId)
-    const isFree = !this.#isFull() && !this.#running.has(fetchId) && !this.#stopped
-    if (fetch !== undefined && isFree) {
-      this.#run(fetch, async () => session)
-    } else {
-      session.close()
-      this.wake()
+    if (fetch !== undefined && this.#runner.start(new FetchAttempt(fetch, this.#parts, async () => session))) {
+      // Of an attempt that nobody waits for any more it is not even asked.
+      void this.ended(fetchId).finally(() => session.close())
+      return
     }
+    session.close()
+    this.wake()
   }
 
   /** To be called when records have joined or left a fetch. */
   async subscribersChanged(fetchId: number): Promise<void> {
-    const running = this.#running.get(fetchId)
-    if (running === undefined) {
+    const attempt = this.attempt(fetchId)
+    if (attempt === undefined) {
       await this.#parts.fetches.dropIfUnneeded(fetchId)
       return
     }
-    await running.attempt.subscribersChanged()
+    const ended = this.ended(fetchId)
+    await attempt.subscribersChanged()
     // It gives its blocks up once no more are on their way: a claim that comes later would never be released.
-    if (running.attempt.isUnneeded) await running.ended
+    if (attempt.isUnneeded) await ended
   }
 
-  /** Looks for what is due: soon, and once for all who ask before that. */
-  wake(): void {
-    this.#lookAgain = true
-    if (this.#looking || this.#stopped || this.#fetcher === null) return
-    this.#looking = true
-    this.#cancelTimer()
-    underName('fetches', () => this.#look())
-      .catch((error: unknown) => {
-        this.#logger.error({ err: error }, 'looking for what is to be fetched failed')
-        return this.#parts.clock.now() + SLOW_MS
-      })
-      .then(next => {
-        this.#looking = false
-        if (this.#lookAgain) this.wake()
-        else this.#sleepUntil(next)
-      })
-  }
-
-  /** Starts what is due. Returns when to look again; null for no set time. */
-  async #look(): Promise<number | null> {
-    const { clock, fetches } = this.#parts
-    const fetcher = this.#fetcher
-    await nextTurn()
-    this.#lookAgain = false
-    const next = await fetches.nextDue()
-    if (next === null || next > clock.now()) return next
-    // From the last account round to itself; those that come in meanwhile ask for another look.
-    for (let rounds = 0; rounds < 2 && fetcher !== null && !this.#stopped; ) {
-      if (this.#isFull()) return clock.now() + SLOW_MS
-      const query = { now: clock.now(), after: this.#lastAccount, accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH }
-      const due = await fetches.due(query)
-      this.#lastAccount = due.last ?? ''
-      if (due.last === null) rounds++
-      for (const fetch of this.#inTurn(due.fetches)) {
-        if (this.#isFull() || this.#stopped) break
-        const { origins, accountId: owner } = fetch
-        this.#run(fetch, (signal, root) => fetcher.open(root, { origins, owner, signal }))
-        rounds = 0
-      }
-      await nextTurn()
+  #kind(): JobKind<FetchRow, FetchAttempt> {
+    const { fetches, clock, onChanges } = this.#parts
+    return {
+      name: 'fetches',
+      pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
+      look: { accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH },
+      fullMs: SLOW_MS,
+      due: async query => {
+        const { fetches: jobs, last } = await fetches.due(query)
+        return { jobs, last }
+      },
+      nextDue: () => fetches.nextDue(),
+      isFull: running => this.#isFull([...running]),
+      attempt: fetch => new FetchAttempt(fetch, this.#parts, (signal, root) => this.#open(fetch, root, signal)),
+      begin: async ({ id }) => {
+        const started = await fetches.start(id, clock.now())
+        onChanges(started?.changes ?? [])
+        return started?.fetch
+      },
+      failed: (attempt, begun, failure) => this.#failed(attempt, begun, failure),
     }
-    return fetches.nextDue()
   }
 
-  #sleepUntil(next: number | null): void {
-    const { clock } = this.#parts
-    this.#cancelTimer()
-    if (!this.#stopped) this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
+  #open({ origins, accountId: owner }: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {
+    if (this.#fetcher === null) throw new HoldfastError('UNAVAILABLE', 'networking is off')
+    return this.#fetcher.open(root, { origins, owner, signal })
   }
 
-  #isFull(): boolean {
-    if (this.#running.size < ATTEMPTS_AT_ONCE) return false
-    if (this.#running.size >= MOST_ATTEMPTS) return true
+  #isFull(running: readonly FetchAttempt[]): boolean {
+    if (running.length < ATTEMPTS_AT_ONCE) return false
+    if (running.length >= MOST_ATTEMPTS) return true
     const since = this.#parts.clock.now() - SLOW_MS
-    let moving = 0
-    for (const { attempt } of this.#running.values()) if (attempt.movedAt > since) moving++
-    return moving >= ATTEMPTS_AT_ONCE
+    return running.filter(({ movedAt }) => movedAt > since).length >= ATTEMPTS_AT_ONCE
   }
 
   /** What the blocks count that an account's other fetches have brought so far, in bytes. */
@@ -170,55 +133,15 @@ export class FetchScheduler {
     return sum
   }
 
-  /** Those that are not running, ordered so that no account waits for another's many. */
-  #inTurn(due: FetchRow[]): FetchRow[] {
-    const counts = new Map<string, number>()
-    for (const { attempt } of this.#running.values()) {
-      const { accountId } = attempt.fetch
-      counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-    }
-    const turns = due
-      .filter(fetch => !this.#running.has(fetch.id))
-      .map(fetch => {
-        const turn = counts.get(fetch.accountId) ?? 0
-        counts.set(fetch.accountId, turn + 1)
-        return { fetch, turn }
-      })
-    return turns.sort((a, b) => a.turn - b.turn).map(({ fetch }) => fetch)
-  }
-
-  #run(fetch: FetchRow, open: (signal: AbortSignal, root: FetchAttempt['root']) => Promise<FetchSession>): void {
-    const attempt = new FetchAttempt(fetch, this.#parts)
-    const ended = underName('fetches', () => this.#attempt(attempt, signal => open(signal, attempt.root)))
-      .catch((error: unknown) => this.#logger.error({ err: error, fetch: fetch.id }, 'a fetch could not be recorded'))
-      .finally(() => {
-        this.#running.delete(fetch.id)
-        this.wake()
-      })
-    this.#running.set(fetch.id, { attempt, ended })
-  }
-
-  async #attempt(attempt: FetchAttempt, open: (signal: AbortSignal) => Promise<FetchSession>): Promise<void> {
+  async #failed(attempt: FetchAttempt, begun: FetchRow, failure: { error: unknown; retryAt: number }): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
-    const { id, backendId } = attempt.fetch
-    const started = await fetches.start(id, clock.now())
-    if (started === undefined) return
-    onChanges(started.changes)
-    const backend = this.#clusters.backends.find(candidate => candidate.id === backendId)
-    try {
-      if (backend === undefined) throw new HoldfastError('UNAVAILABLE', 'the backend of the cluster is not configured')
-      await attempt.run(backend, open)
-    } catch (error) {
-      if (this.#stopped) return
-      if (attempt.isUnneeded) return fetches.dropOrRepeat(id, clock.now())
-      const reason = reasonOf(error)
-      const now = clock.now()
-      const retryAt = retryTime(error, started.fetch.attempts, now)
-      this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
-      // An attempt that ended before it had looked at what is here knows less than the one before.
-      const { blocks, bytes, charge } = attempt.totals.blocks < started.fetch.blocks ? started.fetch : attempt.totals
-      onChanges(await fetches.fail(id, { reason, retryAt, blocks, bytes, charge }, now))
-    }
+    if (attempt.isUnneeded) return fetches.dropOrRepeat(begun.id, clock.now())
+    const reason = reasonOf(failure.error)
+    const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
+    this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
+    // An attempt that ended before it had looked at what is here knows less than the one before.
+    const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
+    onChanges(await fetches.fail(begun.id, { reason, retryAt, blocks, bytes, charge }, clock.now()))
   }
 }
 
@@ -227,9 +150,8 @@ function reasonOf(error: unknown): StatusReason {
   return { code, text: `${code}: ${isHoldfastError(error) ? error.message : 'the fetch failed'}` }
 }
 
-/** When to try again; null if another attempt would end like this one. */
-function retryTime(error: unknown, attempts: number, now: number): number | null {
-  const isFinal = isHoldfastError(error) && ['QUOTA_EXCEEDED', 'VALIDATION', 'INVALID_CID'].includes(error.code)
-  if (isFinal || attempts >= MAX_ATTEMPTS) return null
-  return now + Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+/** Whether another attempt would end like this one, or there were enough. */
+function isFinal(error: unknown, attempts: number): boolean {
+  const isLasting = isHoldfastError(error) && ['QUOTA_EXCEEDED', 'VALIDATION', 'INVALID_CID'].includes(error.code)
+  return isLasting || attempts >= MAX_ATTEMPTS
 }

@@ -137,6 +137,7 @@ function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clu
   const attempts = {
     // One that is gone waits for nothing more than its removal.
     limitsOf: (accountId: string) => access.plans.get(accounts.read(accountId)?.plan ?? ''),
+    backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
     fetches,
     clock,
@@ -149,25 +150,25 @@ function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clu
     times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },
     onChanges: tellChanges,
   }
-  return new FetchScheduler(attempts, clusters.registry, logger)
+  return new FetchScheduler(attempts, logger)
 }
 
 /** Who tells clusters elsewhere what to keep. */
 function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChanges }: Shared) {
-  return new PlacementRunner({
+  const parts = {
     backends: clusters.remote,
-    sourceOf: backendId => clusters.embeddedOf(backendId).reader,
+    sourceOf: (backendId: number) => clusters.embeddedOf(backendId).reader,
     placements: storage.catalogue.placements,
     clock,
-    logger,
     onChanges: tellChanges,
-    onPlaced: backendId => {
+    onPlaced: (backendId: number) => {
       storage.blockFiles
         .get(backendId)
         ?.trim()
         .catch((error: unknown) => logger.warn({ err: error }, 'a cache could not be trimmed'))
     },
-  })
+  }
+  return new PlacementRunner(parts, logger)
 }
 
 /** Begins to tell clusters elsewhere what to keep, and goes on whenever that changes. */

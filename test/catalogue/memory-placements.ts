@@ -49,11 +49,11 @@ export function memoryPlacements(all: MemoryContent): Placements {
       const changes = waiting.slice(0, STEP).map(record => all.change(record, 'pinned', now, null))
       return { changes, isDone: waiting.length < STEP }
     },
-    async released(key, now) {
+    async released(key, { now, until }) {
       const row = all.placements.get(key.id)
       if (row === undefined) return
-      if (!row.isWanted && row.generation === key.generation) all.placements.delete(row.id)
-      else if (!row.isPlaced) write(row, { unpinUntil: 0, dueAt: now })
+      if (!row.isWanted && row.generation === key.generation && until <= now) all.placements.delete(row.id)
+      else if (!row.isPlaced) write(row, { unpinUntil: until > now ? until : 0, dueAt: Math.max(now, until) })
     },
     async retry(key, { at, reason }) {
       const row = current(key)

@@ -54,7 +54,7 @@ export const placementRules: readonly ContentRule[] = [
       assert.equal((await rowOf(catalogue, dagOf('b'))).isWanted, false)
       assert.equal((await due(placements, {})).length, 2)
       assert.equal(await placements.beginUnpin(row, NOW + 9), true)
-      await placements.released(row, NOW)
+      await placements.released(row, { now: NOW, until: 0 })
       assert.equal(await placements.find(AWAY, DAG), undefined)
     },
   },
@@ -92,9 +92,27 @@ export const placementRules: readonly ContentRule[] = [
       assert.equal(made?.record.status, 'pinning')
       const row = await rowOf(catalogue)
       assert.deepEqual([row.unpinUntil, row.dueAt], [NOW + 60, NOW + 60])
-      await placements.released(late, NOW + 5)
+      await placements.released(late, { now: NOW + 5, until: 0 })
       const ended = await rowOf(catalogue)
       assert.deepEqual([ended.isWanted, ended.unpinUntil, ended.dueAt], [true, 0, NOW + 5])
+    },
+  },
+  {
+    name: 'what has been let go of is remembered until nothing that was sent can arrive',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      await commit(catalogue, [record('r1', away)], there)
+      await records.discard('r1')
+      const row = await rowOf(catalogue)
+      await placements.beginUnpin(row, NOW + 80)
+      await placements.released(row, { now: NOW, until: NOW + 60 })
+      const { unpinUntil, dueAt } = await rowOf(catalogue)
+      assert.deepEqual([unpinUntil, dueAt], [NOW + 60, NOW + 60])
+      await commit(catalogue, [record('r2', away)], there)
+      assert.equal((await rowOf(catalogue)).dueAt, NOW + 60)
+      await records.discard('r2')
+      await placements.released(await rowOf(catalogue), { now: NOW + 60, until: NOW + 60 })
+      assert.equal(await placements.find(AWAY, DAG), undefined)
     },
   },
   {

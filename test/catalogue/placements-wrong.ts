@@ -71,6 +71,13 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
     [/^what is needed again/],
   ],
   [
+    'forgets what earlier attempts have sent',
+    ({ placements }) => ({
+      placements: { ...placements, released: (key, { now }) => placements.released(key, { now, until: 0 }) },
+    }),
+    [/^what has been let go of/],
+  ],
+  [
     'repeats at once',
     ({ placements }) => ({
       placements: { ...placements, retry: (key, { reason }) => placements.retry(key, { at: 0, reason }) },

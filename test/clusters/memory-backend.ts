@@ -19,6 +19,7 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
   const blocks: MemoryParts['blocks'] = new Map()
   const isHeld = (root: string): boolean => [...held.values()].some(kept => kept.root === root)
   const right: ClusterBackend = {
+    asksBeforeUnpin: true,
     async pin({ hold, root, source, signal }) {
       if (held.has(hold)) return
       if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)

@@ -13,6 +13,7 @@ import {
 
 /** A cluster in the memory of the host program, as somebody writes it who has the package alone. */
 export class MemoryCluster implements ClusterBackend, BlockSource {
+  readonly asksBeforeUnpin = true
   /** By hold. */
   readonly #held = new Map<string, { root: string; blocks: ReadonlyMap<string, Uint8Array> }>()
   /** Called before anything is taken in; what it throws is the backend's failure. */

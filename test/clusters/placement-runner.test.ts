@@ -27,7 +27,7 @@ const MOST_TURNS = 3_000
 interface World {
   clock: ManualClock
   content: ReturnType<typeof sqliteContent>
-  runner: PlacementRunner
+  wake(): void
   backend: ClusterBackend
   root: CID
   /** What the backend was asked, in order. */
@@ -35,6 +35,8 @@ interface World {
   record(id: string, more?: Partial<NewRecord>): NewRecord
   /** Writes a record whose content is staged here. */
   commit(record: NewRecord): Promise<void>
+  /** Has another worker go on, as after a restart. */
+  restart(): Promise<void>
   stateThere(): Promise<string>
   blocksThere(): Promise<number>
   until(isSo: () => Promise<boolean>): Promise<void>
@@ -69,10 +71,11 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
       }
       return { ...backend, pin, unpin }
     })
-    const runner = new PlacementRunner({
+    const parts = {
       ...{ backends: new Map([[AWAY, under.backend]]), sourceOf: () => outside, placements: content.placements },
-      ...{ clock, logger: silentLogger, onChanges: () => undefined, onPlaced: () => undefined },
-    })
+      ...{ clock, onChanges: () => undefined, onPlaced: () => undefined },
+    }
+    let runner = new PlacementRunner(parts, silentLogger)
     const record: World['record'] = (id, more = {}) => ({
       ...{ id, accountId: 'one', clusterId: 'away', cid: root.toString(), ...identityOf(root), type: 'file' },
       ...{ status: 'pinned', statusAt: clock.now(), statusCode: null, statusReason: null, name: id },
@@ -95,8 +98,14 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
     }
     const stateThere = async (): Promise<string> => (await under.backend.status(identityOf(root))).state
     try {
-      const parts = { clock, content, runner, root, asked, record, commit, until, stateThere }
-      await run({ ...parts, backend: under.backend, blocksThere: under.collect })
+      const wake = (): void => runner.wake()
+      const restart = async (): Promise<void> => {
+        await runner.stop()
+        runner = new PlacementRunner(parts, silentLogger)
+        wake()
+      }
+      const world = { clock, content, wake, restart, root, asked, record, commit, until, stateThere }
+      await run({ ...world, backend: under.backend, blocksThere: under.collect })
     } finally {
       await runner.stop()
       await queue.settled()
@@ -119,18 +128,18 @@ function gone({ until, stateThere, content, root }: World): Promise<void> {
 
 test('a backend keeps what a record needs, and lets go of it with the last one that is deleted', async () => {
   await withRunner(async world => {
-    const { content, runner, record, commit, asked } = world
+    const { content, wake, record, commit, asked } = world
     await commit(record('r1'))
     expect((await content.records.get('r1'))?.status).toBe('pinning')
     await pinned(world, 'r1')
     await commit(record('r2', { accountId: 'two' }))
     expect((await content.records.get('r2'))?.status).toBe('pinned')
     await content.records.discard('r1')
-    runner.wake()
+    wake()
     await turns(50)
     expect([await world.stateThere(), asked]).toEqual(['pinned', ['pin']])
     await content.records.discard('r2')
-    runner.wake()
+    wake()
     await gone(world)
     expect([await world.blocksThere(), asked]).toEqual([0, ['pin', 'unpin']])
   })
@@ -138,13 +147,13 @@ test('a backend keeps what a record needs, and lets go of it with the last one t
 
 test('a backend lets go of what has expired', async () => {
   await withRunner(async world => {
-    const { content, runner, clock, record, commit } = world
+    const { content, wake, clock, record, commit } = world
     const expiresAt = clock.now() + 1_000_000_000
     await commit(record('r1', { expiresAt }))
     await pinned(world, 'r1')
     clock.advance(expiresAt - clock.now())
     expect(await content.records.expire(clock.now(), 10)).toHaveLength(1)
-    runner.wake()
+    wake()
     await gone(world)
     expect(await world.blocksThere()).toBe(0)
   })
@@ -152,7 +161,7 @@ test('a backend lets go of what has expired', async () => {
 
 test('a backend is never told of what is refused, and lets go where nobody else has it', async () => {
   await withRunner(async world => {
-    const { content, runner, clock, record, asked } = world
+    const { content, wake, clock, record, asked } = world
     const { fetches } = content
     const request = async (id: string, accountId: string): Promise<number> => {
       const told = { backendId: AWAY, origins: [], limits: NO_LIMITS, now: clock.now() }
@@ -167,7 +176,7 @@ test('a backend is never told of what is refused, and lets go where nobody else 
     await fetches.complete(alone, dag)
     await fetches.deliver(alone, new Map([['one', tooSmall]]), clock.now())
     expect((await content.records.get('r1'))?.statusCode).toBe('QUOTA_EXCEEDED')
-    runner.wake()
+    wake()
     await turns(50)
     expect([await world.stateThere(), asked]).toEqual(['unpinned', []])
 
@@ -180,11 +189,11 @@ test('a backend is never told of what is refused, and lets go where nobody else 
       ['two', NO_LIMITS],
     ])
     await fetches.deliver(shared, limits, clock.now())
-    runner.wake()
+    wake()
     await pinned(world, 'r3')
     expect((await content.records.get('r2'))?.status).toBe('failed')
     await content.records.discard('r3')
-    runner.wake()
+    wake()
     await gone(world)
     expect([await world.blocksThere(), asked]).toEqual([0, ['pin', 'unpin']])
   })
@@ -202,7 +211,7 @@ test('a backend that cannot be reached is told again until it has let go', async
     await world.commit(world.record('r1'))
     await pinned(world, 'r1')
     await world.content.records.discard('r1')
-    world.runner.wake()
+    world.wake()
     await gone(world)
     expect(world.asked).toEqual(['pin', 'unpin', 'unpin', 'unpin', 'unpin'])
   }, broken)
@@ -219,15 +228,73 @@ test('what has come to be needed before the backend is asked to let go stays the
     },
   })
   await withRunner(async world => {
-    const { content, runner, record, commit } = world
+    const { content, wake, record, commit } = world
     await commit(record('r1'))
     await pinned(world, 'r1')
     beforeUnpin = () => commit(record('r2'))
     await content.records.discard('r1')
-    runner.wake()
+    wake()
     await world.until(async () => world.asked.includes('unpin'))
     await pinned(world, 'r2')
     expect([await world.stateThere(), heldAfter]).toEqual(['pinned', [1]])
     expect(await world.blocksThere()).toBe(4)
+  }, broken)
+})
+
+test('a worker that is stopped after it has asked a backend that does not ask: its late request takes nothing away', async () => {
+  let arrives = (): void => undefined
+  const broken: Broken = ({ backend }) => ({
+    asksBeforeUnpin: false,
+    unpin: async (hold, root, signal) => {
+      if (arrives !== nothing) return backend.unpin(hold, root)
+      arrives = () => void backend.unpin(hold, root)
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  const nothing = arrives
+  await withRunner(async world => {
+    const { content, wake, record, commit, clock } = world
+    await commit(record('r1'))
+    await pinned(world, 'r1')
+    await content.records.discard('r1')
+    wake()
+    for (let i = 0; arrives === nothing && i < MOST_TURNS; i++) await turns(1)
+    await world.restart()
+    await commit(record('r2'))
+    await turns(50)
+    expect((await content.records.get('r2'))?.status).toBe('pinning')
+    arrives()
+    expect(await world.stateThere()).toBe('unpinned')
+    const before = clock.now()
+    await pinned(world, 'r2')
+    expect(clock.now() - before).toBeGreaterThan(30_000)
+    expect([await world.stateThere(), await world.blocksThere()]).toEqual(['pinned', 4])
+  }, broken)
+})
+
+test('a request of unknown end may arrive after one that has succeeded, and takes nothing away', async () => {
+  const late: Array<() => Promise<void>> = []
+  const broken: Broken = ({ backend }) => ({
+    unpin: async (hold, root, signal, mayUnpin) => {
+      if (late.length > 0) return backend.unpin(hold, root, signal, mayUnpin)
+      await mayUnpin?.()
+      late.push(() => backend.unpin(hold, root))
+      throw new Error('the connection was lost')
+    },
+  })
+  await withRunner(async world => {
+    const { content, wake, record, commit } = world
+    await commit(record('r1'))
+    await pinned(world, 'r1')
+    await content.records.discard('r1')
+    wake()
+    await world.until(async () => (await world.stateThere()) === 'unpinned')
+    expect(world.asked).toEqual(['pin', 'unpin', 'unpin'])
+    await commit(record('r2'))
+    await turns(50)
+    expect((await content.records.get('r2'))?.status).toBe('pinning')
+    for (const arrive of late) await arrive()
+    await pinned(world, 'r2')
+    expect([await world.stateThere(), await world.blocksThere()]).toEqual(['pinned', 4])
   }, broken)
 })

@@ -19,7 +19,7 @@ export class PlacementTable {
   readonly #nextDue: Statement<[number], { at: number | null }>
   readonly #begin: Statement<[number], unknown>
   readonly #beginUnpin: Statement<[number, number], unknown>
-  readonly #unpinEnded: Statement<[number, number], unknown>
+  readonly #unpinEnded: Statement<[number, number, number], unknown>
   readonly #setPlaced: Statement<[number], unknown>
   readonly #retry: Statement<[number, string | null, number], unknown>
   readonly #delete: Statement<[number], unknown>
@@ -46,7 +46,7 @@ export class PlacementTable {
       WHERE due_at IS NOT NULL AND backend_id = ?`)
     this.#begin = db.prepare('UPDATE placements SET attempts = attempts + 1 WHERE id = ?')
     this.#beginUnpin = db.prepare('UPDATE placements SET unpin_until = ? WHERE id = ?')
-    this.#unpinEnded = db.prepare('UPDATE placements SET unpin_until = 0, due_at = ? WHERE id = ? AND placed = 0')
+    this.#unpinEnded = db.prepare('UPDATE placements SET unpin_until = ?, due_at = ? WHERE id = ? AND placed = 0')
     this.#setPlaced = db.prepare('UPDATE placements SET placed = 1, due_at = NULL, last_error = NULL WHERE id = ?')
     this.#retry = db.prepare('UPDATE placements SET due_at = ?, last_error = ? WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM placements WHERE id = ?')
@@ -90,9 +90,9 @@ export class PlacementTable {
     this.#beginUnpin.run(until, id)
   }
 
-  /** Nothing that was sent can arrive any more. */
-  unpinEnded(id: number, now: number): void {
-    this.#unpinEnded.run(now, id)
+  /** What the last attempt has sent cannot arrive any more; what earlier ones have may until `until`. */
+  unpinEnded(id: number, until: number, dueAt: number): void {
+    this.#unpinEnded.run(until, dueAt, id)
   }
 
   setPlaced(id: number): void {

@@ -82,12 +82,13 @@ export class SqlitePlacements implements Placements {
     return this.#queue.run(work, { durable: true })
   }
 
-  released(key: PlacementKey, now: number): Promise<void> {
+  released(key: PlacementKey, { now, until }: { now: number; until: number }): Promise<void> {
     const work = (): void => {
       const row = this.#placements.get(key.id)
       if (row === undefined) return
-      if (!row.isWanted && row.generation === key.generation) this.#placements.delete(row.id)
-      else this.#placements.unpinEnded(row.id, now)
+      const isOver = !row.isWanted && row.generation === key.generation && until <= now
+      if (isOver) this.#placements.delete(row.id)
+      else this.#placements.unpinEnded(row.id, until > now ? until : 0, Math.max(now, until))
     }
     return this.#queue.run(work, { durable: true })
   }

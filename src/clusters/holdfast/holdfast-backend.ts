@@ -59,6 +59,7 @@ interface RemoteRecord {
  * what does not carry it is neither counted nor removed.
  */
 export class HoldfastBackend implements ClusterBackend {
+  readonly asksBeforeUnpin = true
   readonly reader: BlockSource
   readonly #options: HoldfastBackendOptions
 

@@ -1,0 +1,98 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
+import type { PlacementRow, Placements } from '../catalogue/placements.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import { cidOf } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Attempt } from './job-runner.ts'
+
+/** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
+const HOLD = 'cluster'
+/** How long a request to let go may be under way, and after it, how long it is taken to be able to arrive. */
+const UNPIN_MS = 30_000
+const LEASE_MS = 60_000
+/** An attempt ends if nothing moves for this long, and in any case after this long. */
+const STALL_MS = 120_000
+const LONGEST_MS = 21_600_000
+
+export interface PlacementParts {
+  /** Those that have to be told, by their number in the ledger. */
+  backends: ReadonlyMap<number, ClusterBackend>
+  /** Where the blocks of a backend are until it has them. */
+  sourceOf: (backendId: number) => BlockSource
+  placements: Placements
+  clock: Clock
+  onChanges: (changes: readonly StatusChange[]) => void
+  /** Bytes that were to stay on this disk need not any more. */
+  onPlaced: (backendId: number) => void
+}
+
+/** One attempt to have a backend keep a DAG, or let go of it. What is sent is held here until it was seen there. */
+export class PlacementAttempt implements Attempt<PlacementRow> {
+  readonly job: PlacementRow
+  readonly #parts: PlacementParts
+  readonly #abort = new AbortController()
+
+  constructor(job: PlacementRow, parts: PlacementParts) {
+    this.job = job
+    this.#parts = parts
+  }
+
+  abort(reason: HoldfastError): void {
+    this.#abort.abort(reason)
+  }
+
+  async run(row: PlacementRow): Promise<void> {
+    const { backends, clock } = this.#parts
+    const backend = backends.get(row.backendId)
+    if (backend === undefined) throw new HoldfastError('UNAVAILABLE', 'the backend of the cluster is not configured')
+    const longest = row.isWanted ? LONGEST_MS : UNPIN_MS
+    const cancel = clock.after(longest, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
+    try {
+      await (row.isWanted ? this.#pin(row, backend) : this.#unpin(row, backend))
+    } finally {
+      cancel()
+    }
+  }
+
+  async #pin(row: PlacementRow, backend: ClusterBackend): Promise<void> {
+    const { placements, clock, sourceOf, onChanges, onPlaced } = this.#parts
+    const { signal } = this.#abort
+    // What may still arrive there would take it away again, after any look.
+    if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
+    let cancelStall = (): void => undefined
+    const moved = (): void => {
+      cancelStall()
+      cancelStall = clock.after(STALL_MS, () => this.abort(new HoldfastError('ABORTED', 'nothing moved any more')))
+    }
+    try {
+      moved()
+      const root = cidOf(row)
+      const source = sourceOf(row.backendId)
+      await backend.pin({ hold: HOLD, root, source, origins: [], ends: null, signal, onProgress: moved })
+      moved()
+      const { state } = await backend.status(row, signal)
+      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
+    } finally {
+      cancelStall()
+    }
+    for (let isDone = false; !isDone; ) {
+      const step = await placements.placed(row, clock.now())
+      onChanges(step.changes)
+      isDone = step.isDone
+    }
+    onPlaced(row.backendId)
+  }
+
+  /** The row is read anew, and until when the request may arrive is noted, before anything is sent. */
+  async #unpin(row: PlacementRow, backend: ClusterBackend): Promise<void> {
+    const { placements, clock } = this.#parts
+    const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
+    // One that does not ask may send at once.
+    if (backend.asksBeforeUnpin !== true && !(await mayUnpin())) return
+    await backend.unpin(HOLD, row, this.#abort.signal, mayUnpin)
+    // An earlier request, of which the end is unknown, may be on its way still.
+    await placements.released(row, { now: clock.now(), until: row.unpinUntil })
+  }
+}
