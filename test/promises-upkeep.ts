@@ -48,6 +48,20 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: reconcile, name: 'cuts off what stands after a block' },
   },
   {
+    promise: 'what changes while an account is counted anew is counted in',
+    file: 'src/catalogue/sqlite/record-table.ts',
+    find: '    this.#recount.changed(record, { pins, expiringPins, storedBytes })\n',
+    replace: '',
+    test: { file: 'test/catalogue/account-recount.test.ts', name: 'what an account has is counted as it is' },
+  },
+  {
+    promise: 'what accounts have is put right where it was counted wrong',
+    file: 'src/catalogue/sqlite/record-table.ts',
+    find: '    if (mend)\n',
+    replace: '    if (!mend)\n',
+    test: { file: reconcile, name: 'counts anew what accounts have' },
+  },
+  {
     promise: 'verification goes on where it was',
     file: 'src/upkeep/scheduled-verification.ts',
     find: '    await table.set(next)\n',

@@ -1,4 +1,5 @@
 import type { StatusChange } from './fetches.ts'
+import type { AccountUsage } from './records.ts'
 
 /** What may be wrong with a record. */
 export type RecordProblem =
@@ -47,6 +48,17 @@ export interface Reconciliation {
     now: number
     mend: boolean
   }): Promise<{ findings: RecordFinding[]; changes: StatusChange[]; seen: number; last: string | null }>
+  /** The ids of the next accounts, of those that are being deleted, too. */
+  accounts(step: { after: string; limit: number }): Promise<string[]>
+  /**
+   * Counts what an account has anew, a part at each call. Once all is counted, what its row said and what it is, also
+   * where both are the same; `more` before, null if there is no such account.
+   */
+  recount(step: {
+    accountId: string
+    limit: number
+    mend: boolean
+  }): Promise<'more' | { noted: AccountUsage; counted: AccountUsage } | null>
   /** The next fetches that no record waits for, among those after `after`. */
   fetches(step: { after: number; limit: number }): Promise<{ unwanted: number[]; seen: number; last: number | null }>
   /**

@@ -1,4 +1,5 @@
 import type { Reconciliation, RecordProblem } from '../catalogue/reconciliation.ts'
+import type { AccountUsage } from '../catalogue/records.ts'
 import type { BlockAudit } from '../content/block-audit.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import type { Activity } from '../domain/activity.ts'
@@ -18,6 +19,8 @@ export type FindingKind =
   | 'root-unwanted'
   /** A fetch that no record waits for. */
   | 'fetch-unwanted'
+  /** An account whose pins and bytes are not counted as they are. */
+  | 'usage-wrong'
   /** A block whose bytes are not there, or not all of them, or more. */
   | 'block-lost'
   /** A file of a block that the ledger does not know. */
@@ -26,7 +29,7 @@ export type FindingKind =
 /** Something that was not as it should be. */
 export interface Finding {
   kind: FindingKind
-  /** A record's or hold's id, or the CID of a root or block. */
+  /** A record's, hold's or account's id, or the CID of a root or block. */
   what: string
   detail: string | null
 }
@@ -38,14 +41,14 @@ export interface ReconcileOptions {
   /** Go on where more than one in a hundred holds or roots is to be released. Default false. */
   force?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with how many holds, roots, records, blocks and files have been looked at so far. */
+  /** Called with how many holds, roots, records, accounts, blocks and files have been looked at so far. */
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
 }
 
 /** What was looked at, found and mended. */
 export interface Reconciled {
   dryRun: boolean
-  seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'blocks' | 'files', number>
+  seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files', number>
   /** How many there are of each kind; kinds of which there is none are left out. */
   found: Partial<Record<FindingKind, number>>
   /** The first thousand. */
@@ -67,6 +70,8 @@ export interface ReconcilerParts {
 }
 
 const BATCH = 64
+/** Records, or contents, of an account that one step counts. */
+const COUNTED_AT_ONCE = 500
 const MOST_FINDINGS = 1_000
 /** Of all holds and roots, the part that is released without asking. */
 const MOST_RELEASED = 0.01
@@ -110,6 +115,13 @@ export class Reconciler {
   }
 }
 
+function differencesOf(noted: AccountUsage, counted: AccountUsage): string[] {
+  const names = ['pins', 'expiringPins', 'storedBytes'] as const
+  return names
+    .filter(name => noted[name] !== counted[name])
+    .map(name => `${name}: ${noted[name]} noted, ${counted[name]} counted`)
+}
+
 function checkReleases({ seen, found }: Reconciled): void {
   for (const [what, count, all] of [
     ['holds', found['hold-unwanted'] ?? 0, seen.holds],
@@ -132,7 +144,7 @@ class Pass {
     this.#parts = parts
     this.#options = options
     this.#mend = options.dryRun !== true
-    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, blocks: 0, files: 0 }
+    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, accounts: 0, blocks: 0, files: 0 }
     this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
   }
 
@@ -140,6 +152,7 @@ class Pass {
     await this.holds()
     await this.roots()
     await this.#fetches()
+    await this.#accounts()
     await this.#blocks()
     await this.#files()
   }
@@ -182,6 +195,25 @@ class Pass {
       after = step.last
       await this.#looked('fetches', step.seen)
     }
+  }
+
+  /** After the records, since to mend them changes what they count. */
+  async #accounts(): Promise<void> {
+    const { reconciliation } = this.#parts
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const accounts: string[] = await reconciliation.accounts({ after, limit: BATCH })
+      for (const account of accounts) await this.#recount(account)
+      after = accounts.at(-1)
+    }
+  }
+
+  async #recount(accountId: string): Promise<void> {
+    const step = { accountId, limit: COUNTED_AT_ONCE, mend: this.#mend }
+    let count = await this.#parts.reconciliation.recount(step)
+    for (; count === 'more'; count = await this.#parts.reconciliation.recount(step)) await this.#looked('accounts', 0)
+    const differences = count === null ? [] : differencesOf(count.noted, count.counted)
+    if (differences.length > 0) this.#found('usage-wrong', accountId, differences.join(', '))
+    await this.#looked('accounts', 1)
   }
 
   async #blocks(): Promise<void> {

@@ -58,10 +58,10 @@ describe('a reconciliation', () => {
       const kept = await uploaded(test, LARGE, 'kept')
       const gone = await uploaded(test, 40_000, 'gone')
       change(dataDir, `DELETE FROM records WHERE cid = '${gone}'`)
-      expect((await engine.reconcile({ dryRun: true })).found).toEqual({ 'hold-unwanted': 1 })
+      expect((await engine.reconcile({ dryRun: true })).found).toEqual({ 'hold-unwanted': 1, 'usage-wrong': 1 })
       await expect(engine.reconcile()).rejects.toMatchObject({ code: 'CONFLICT' })
       expect((await viaGateway(engine, `/ipfs/${gone}`)).status).toBe(200)
-      expect((await engine.reconcile({ force: true })).found).toEqual({ 'hold-unwanted': 1 })
+      expect((await engine.reconcile({ force: true })).found).toEqual({ 'hold-unwanted': 1, 'usage-wrong': 1 })
       expect((await viaGateway(engine, `/ipfs/${gone}`)).status).toBe(404)
       expect((await viaGateway(engine, `/ipfs/${kept}`)).status).toBe(200)
       await engine.collect({ graceSeconds: 0 })
@@ -76,7 +76,8 @@ describe('a reconciliation', () => {
       for (let i = 0; i < 100; i++) cids.push(await uploaded(test, 20, `one of many ${i}`))
       change(dataDir, `DELETE FROM records WHERE cid = '${cids[50]}'`)
       change(dataDir, `INSERT INTO holds SELECT 'of another', root_id, ends FROM holds LIMIT 1`)
-      expect(await mended(test)).toEqual([{ 'hold-unwanted': 1 }, { 'hold-unwanted': 1 }, {}])
+      const found = { 'hold-unwanted': 1, 'usage-wrong': 1 }
+      expect(await mended(test)).toEqual([found, found, {}])
       expect(withDatabase(dataDir, db => db.prepare(`SELECT 1 FROM holds WHERE id = 'of another'`).get())).toBeDefined()
     })
   })
@@ -204,6 +205,30 @@ describe('a reconciliation', () => {
       const { result, turns } = await turnsDuring(() => engine.reconcile())
       expect(result.seen.blocks).toBeGreaterThan(2_000)
       expect(turns).toBeGreaterThan(10)
+    })
+  })
+
+  test('counts anew what accounts have', async () => {
+    await withEngine(async test => {
+      const { engine, account, clock, dataDir } = test
+      const cid = await uploaded(test, LARGE, 'counted')
+      await engine.pins.upload(pseudoRandom(LARGE, 'counted'), {
+        account,
+        timelock: new Date(clock.now() + 60_000).toISOString(),
+      })
+      await uploaded(test, 100, 'counted')
+      const other = await test.newAccount()
+      const usage = await engine.pins.usage(account)
+      change(dataDir, `UPDATE accounts SET pins = 7, expiring_pins = 0, stored_bytes = 1 WHERE id = '${account}'`)
+      const { findings, seen } = await engine.reconcile({ dryRun: true })
+      const detail = `pins: 7 noted, 3 counted, expiringPins: 0 noted, 1 counted, storedBytes: 1 noted, ${usage.storedBytes} counted`
+      expect(findings).toEqual([{ kind: 'usage-wrong', what: account, detail }])
+      expect(seen.accounts).toBe(2)
+      expect(await mended(test)).toEqual([{ 'usage-wrong': 1 }, { 'usage-wrong': 1 }, {}])
+      expect(await engine.pins.usage(account)).toEqual(usage)
+      await engine.pins.remove({ account, cid })
+      expect(await engine.pins.usage(account)).toMatchObject({ pins: 1, storedBytes: 512 })
+      expect((await engine.pins.usage(other)).pins).toBe(0)
     })
   })
 

@@ -37,6 +37,6 @@ export function sqliteContent(
     files: new SqliteFiles(ledger.roots),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
     placements: new SqlitePlacements(tables, queue),
-    reconciliation: new SqliteReconciliation(tables, commit, queue),
+    reconciliation: new SqliteReconciliation(db, tables, commit, queue),
   }
 }

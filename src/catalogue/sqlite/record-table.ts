@@ -3,6 +3,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
+import { AccountRecount } from './account-recount.ts'
 
 export const RECORD_COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, codec, multihash,
   root_id AS rootId, type, status, status_at AS statusAt, status_code AS statusCode, status_reason AS statusReason, fetch_id AS fetchId, name,
@@ -33,6 +34,7 @@ interface DagQuery {
 
 /** The rows of `records`, and the counters in `accounts` that follow them. */
 export class RecordTable {
+  readonly #recount: AccountRecount
   readonly #insert: Statement<InsertParams, unknown>
   readonly #delete: Statement<[string], unknown>
   readonly #ofDag: Statement<DagParams, RecordRow>
@@ -54,6 +56,7 @@ export class RecordTable {
   readonly #countUnfinished: Statement<[string, number], { count: number }>
 
   constructor(db: Database) {
+    this.#recount = new AccountRecount(db)
     this.#insert = db.prepare(`
       INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
         status_code, status_reason, fetch_id, name, original_name, custom_name, size, dag_size, charge, expires_at,
@@ -116,7 +119,7 @@ export class RecordTable {
       ...([status, statusAt, statusCode, statusReason, fetchId] as const),
       ...([name, originalName, customName, size, dagSize, charge, expiresAt, createdAt] as const),
     )
-    const { changes } = this.#count.run(1, expiresAt === null ? 0 : 1, adds ? charge : 0, accountId)
+    const changes = this.#counts(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
     // It may have been deleted while the content came.
     if (changes === 0) throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
   }
@@ -125,7 +128,7 @@ export class RecordTable {
     const { id, accountId, charge, expiresAt } = record
     this.#delete.run(id)
     const frees = record.rootId !== null && !this.has(accountId, record)
-    this.#count.run(-1, expiresAt === null ? 0 : -1, frees ? -charge : 0, accountId)
+    this.#counts(record, -1, expiresAt === null ? 0 : -1, frees ? -charge : 0)
   }
 
   /** An account's records of a DAG, newest first, that are live at an instant. */
@@ -157,14 +160,14 @@ export class RecordTable {
     if (record.rootId === null) return
     this.#dropContent.run(record.id)
     const frees = !this.has(record.accountId, record)
-    if (frees) this.#count.run(0, 0, -record.charge, record.accountId)
+    if (frees) this.#counts(record, 0, 0, -record.charge)
   }
 
   /** Gives a record the content that it has waited for. To be called before it has any. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
-    this.#count.run(0, 0, adds ? root.charge : 0, record.accountId)
+    this.#counts(record, 0, 0, adds ? root.charge : 0)
   }
 
   /** Only a live record of the account. Returns whether there is one. */
@@ -216,5 +219,33 @@ export class RecordTable {
       expiringPins: counters.expiringPins - expired,
       storedBytes: counters.storedBytes,
     }
+  }
+
+  /**
+   * Counts a part of what an account has from its records. Once it is through, returns what its row says and what it
+   * is, and with `mend` has the row say that; null before, and where there is no such account any more.
+   */
+  recount(
+    accountId: string,
+    { limit, mend }: { limit: number; mend: boolean },
+  ): 'more' | { noted: AccountUsage; counted: AccountUsage } | null {
+    const counted = this.#recount.step(accountId, limit)
+    if (counted === null) return 'more'
+    const noted = this.#counters.get(accountId)
+    if (noted === undefined) return null
+    const { pins, expiringPins, storedBytes } = counted
+    if (mend)
+      this.#count.run(
+        ...([pins - noted.pins, expiringPins - noted.expiringPins, storedBytes - noted.storedBytes] as const),
+        accountId,
+      )
+    return { noted, counted }
+  }
+
+  /** Returns how many accounts there are that it counts for. */
+  #counts(record: RecordRow, pins: number, expiringPins: number, storedBytes: number): number {
+    const { changes } = this.#count.run(pins, expiringPins, storedBytes, record.accountId)
+    this.#recount.changed(record, { pins, expiringPins, storedBytes })
+    return changes
   }
 }

@@ -4,6 +4,7 @@ import { checkTransition } from '../../domain/pin-status.ts'
 import type { BlockTable } from '../../ledger/block-table.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
@@ -40,7 +41,10 @@ export class SqliteReconciliation implements Reconciliation {
   readonly #commit: RecordCommit
   readonly #queue: WriteQueue
 
-  constructor(tables: Tables, commit: RecordCommit, queue: WriteQueue) {
+  readonly #accounts: Statement<[string, number], { id: string }>
+
+  constructor(db: Database, tables: Tables, commit: RecordCommit, queue: WriteQueue) {
+    this.#accounts = db.prepare('SELECT id FROM accounts WHERE id > ? ORDER BY id LIMIT ?')
     this.#tables = tables
     this.#commit = commit
     this.#queue = queue
@@ -87,6 +91,14 @@ export class SqliteReconciliation implements Reconciliation {
       return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
     }
     return this.#queue.run(work, { durable: step.mend })
+  }
+
+  async accounts({ after, limit }: { after: string; limit: number }): Promise<string[]> {
+    return this.#accounts.all(after, limit).map(({ id }) => id)
+  }
+
+  recount({ accountId, limit, mend }: { accountId: string; limit: number; mend: boolean }) {
+    return this.#queue.run(() => this.#tables.records.recount(accountId, { limit, mend }), { durable: false })
   }
 
   async fetches({ after, limit }: { after: number; limit: number }) {

@@ -1,0 +1,107 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Database, Statement } from '../../storage/database.ts'
+import type { AccountUsage, RecordRow } from '../records.ts'
+
+type CountedRecord = Pick<RecordRow, 'accountId' | 'id' | 'createdAt' | 'multihash' | 'codec'>
+
+interface Place extends AccountUsage {
+  createdAt: number
+  recordId: string
+  multihash: Uint8Array
+  codec: number
+}
+
+/** Past the oldest record. */
+const THROUGH = -1
+
+/**
+ * Counts what one account has from its records, in steps between which they may change: records first, the newest
+ * first, then each DAG once. What changes where it has been already is counted in at once. How far it is lies in a
+ * temporary table, so that it goes back with a transaction that is undone. All methods are part of one.
+ */
+export class AccountRecount {
+  readonly #place: Statement<[string], Place>
+  readonly #drop: Statement<[], unknown>
+  readonly #begin: Statement<[string, number], unknown>
+  readonly #records: Statement<[string, number, string, number], { createdAt: number; id: string; expires: 0 | 1 }>
+  readonly #addRecords: Statement<[number, string, number, number, string], unknown>
+  readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number; charge: number }>
+  readonly #addDag: Statement<[Uint8Array, number, number, string], unknown>
+  readonly #changed: Statement<[number, number, string, number, string], unknown>
+  readonly #dagChanged: Statement<[number, string, Uint8Array, number], unknown>
+  /** The account that is being counted, or was last. */
+  #accountId: string | null = null
+
+  constructor(db: Database) {
+    db.prepare(`
+      CREATE TEMP TABLE IF NOT EXISTS recounts (
+        account_id TEXT PRIMARY KEY, created_at INTEGER, record_id TEXT, multihash BLOB, codec INTEGER,
+        pins INTEGER, expiring_pins INTEGER, stored_bytes INTEGER) STRICT, WITHOUT ROWID`).run()
+    this.#place = db.prepare(`
+      SELECT created_at AS createdAt, record_id AS recordId, multihash, codec, pins, expiring_pins AS expiringPins,
+        stored_bytes AS storedBytes
+      FROM recounts WHERE account_id = ?`)
+    this.#drop = db.prepare('DELETE FROM recounts')
+    this.#begin = db.prepare(`INSERT INTO recounts VALUES (?, ?, '', x'', -1, 0, 0, 0)`)
+    this.#records = db.prepare(`
+      SELECT created_at AS createdAt, id, expires_at IS NOT NULL AS expires FROM records INDEXED BY records_by_account
+      WHERE account_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`)
+    this.#addRecords = db.prepare(`
+      UPDATE recounts SET created_at = ?, record_id = ?, pins = pins + ?, expiring_pins = expiring_pins + ?
+      WHERE account_id = ?`)
+    this.#nextDag = db.prepare(`
+      SELECT multihash, codec, charge FROM records INDEXED BY records_with_content
+      WHERE account_id = ? AND (multihash, codec) > (?, ?) AND root_id IS NOT NULL ORDER BY multihash, codec LIMIT 1`)
+    this.#addDag = db.prepare(`
+      UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE account_id = ?`)
+    this.#changed = db.prepare(`
+      UPDATE recounts SET pins = pins + ?, expiring_pins = expiring_pins + ?
+      WHERE account_id = ? AND (created_at, record_id) <= (?, ?)`)
+    this.#dagChanged = db.prepare(`
+      UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE account_id = ? AND (multihash, codec) >= (?, ?)`)
+  }
+
+  /** To be told of every change of what records count for their account, once it has been made. */
+  changed(record: CountedRecord, { pins, expiringPins, storedBytes }: AccountUsage): void {
+    const { accountId, createdAt, id, multihash, codec } = record
+    if (accountId !== this.#accountId) return
+    this.#changed.run(pins, expiringPins, accountId, createdAt, id)
+    this.#dagChanged.run(storedBytes, accountId, multihash, codec)
+  }
+
+  /** Counts a part of what an account has. Returns all of it once it is through. */
+  step(accountId: string, limit: number): AccountUsage | null {
+    const place = this.#placeOf(accountId)
+    if (place.createdAt === THROUGH) return this.#countDags(accountId, place, limit)
+    const found = this.#records.all(accountId, place.createdAt, place.recordId, limit)
+    const last = found.length < limit ? undefined : found.at(-1)
+    const expiring = found.filter(({ expires }) => expires === 1).length
+    this.#addRecords.run(last?.createdAt ?? THROUGH, last?.id ?? '', found.length, expiring, accountId)
+    return null
+  }
+
+  #countDags(accountId: string, { multihash, codec }: Place, limit: number): AccountUsage | null {
+    for (let place = { multihash, codec }, counted = 0; counted < limit; counted++) {
+      const next = this.#nextDag.get(accountId, place.multihash, place.codec)
+      if (next === undefined) {
+        const { pins, expiringPins, storedBytes } = this.#placeOf(accountId)
+        this.#drop.run()
+        return { pins, expiringPins, storedBytes }
+      }
+      this.#addDag.run(next.multihash, next.codec, next.charge, accountId)
+      place = next
+    }
+    return null
+  }
+
+  #placeOf(accountId: string): Place {
+    const known = this.#accountId === accountId ? this.#place.get(accountId) : undefined
+    if (known !== undefined) return known
+    this.#accountId = accountId
+    this.#drop.run()
+    this.#begin.run(accountId, Number.MAX_SAFE_INTEGER)
+    const begun = this.#place.get(accountId)
+    if (begun === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the database forgets')
+    return begun
+  }
+}

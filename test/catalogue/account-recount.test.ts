@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { RecordRow } from '../../src/catalogue/records.ts'
+import { RecordTable } from '../../src/catalogue/sqlite/record-table.ts'
+import { Database } from '../../src/storage/database.ts'
+import { Draws } from '../support/draws.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const ACCOUNTS = ['a', 'b'] as const
+const CHARGE = 1_000
+
+function withRecords(run: (records: RecordTable, db: Database) => void): Promise<void> {
+  return withTempDir(async dir => {
+    const db = new Database(join(dir, 'holdfast.db'))
+    try {
+      const insert = db.prepare<[string, string]>(
+        `INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)`,
+      )
+      for (const id of ACCOUNTS) insert.run(id, `${id}@example.org`)
+      run(new RecordTable(db), db)
+    } finally {
+      db.close()
+    }
+  })
+}
+
+function recordOf(draws: Draws, id: string): RecordRow {
+  const content = draws.below(6)
+  return {
+    ...{ id, accountId: draws.pick(ACCOUNTS), clusterId: `cl${draws.below(2)}`, cid: `cid ${content}` },
+    ...{
+      codec: 85 + (content % 2),
+      multihash: Uint8Array.of(content >> 1),
+      type: 'file',
+      status: 'pinned',
+      statusAt: 0,
+    },
+    ...{ statusCode: null, statusReason: null, fetchId: null, name: null, originalName: null, customName: null },
+    ...{ size: 1, dagSize: 1, expiresAt: draws.below(3) === 0 ? 5 : null, createdAt: draws.below(4) },
+    ...(draws.below(4) === 0 ? { rootId: null, charge: 0 } : { rootId: content, charge: CHARGE + content }),
+  } as RecordRow
+}
+
+test('what an account has is counted as it is, whatever changes between two steps, and is undone', async () => {
+  console.log(`recount: seed ${SEED}`)
+  await withRecords((records, db) => {
+    const draws = new Draws(SEED)
+    const rows = new Map<string, RecordRow>()
+    let counts = 0
+    let accountId: string = 'a'
+    const change = (id: string): void => {
+      const known = [...rows.values()][draws.below(40)]
+      if (known === undefined) {
+        const record = recordOf(draws, id)
+        records.insert(record)
+        rows.set(id, record)
+      } else if (draws.below(2) === 0) {
+        records.delete(known)
+        rows.delete(known.id)
+      } else if (known.rootId === null) {
+        const content = Number(known.cid.slice(4))
+        const root = { id: content, contentSize: 1, dagSize: 1, charge: CHARGE + content }
+        records.setContent(known, root)
+        rows.set(known.id, { ...known, rootId: root.id, charge: root.charge })
+      } else {
+        records.setWaiting(known, 1, 0, 'waits')
+        rows.set(known.id, { ...known, rootId: null, charge: 0 })
+      }
+    }
+    for (let step = 0; step < 3_000; step++) {
+      const before = new Map(rows)
+      if (draws.below(100) === 0) accountId = draws.pick(ACCOUNTS)
+      const isUndone = draws.below(5) === 0
+      const work = (): void => {
+        for (let changes = draws.below(3); changes >= 0; changes--) change(`r${step} ${changes}`)
+        const count = records.recount(accountId, { limit: 1 + draws.below(3), mend: false })
+        if (count !== 'more' && count !== null) {
+          expect(count.counted, `step ${step}`).toEqual(count.noted)
+          counts++
+        }
+        if (isUndone) throw new Error('undone')
+      }
+      try {
+        db.transaction(work)
+      } catch (error) {
+        if (!isUndone || (error as Error).message !== 'undone') throw error
+        rows.clear()
+        for (const [id, row] of before) rows.set(id, row)
+      }
+    }
+    expect(counts).toBeGreaterThan(20)
+  })
+})
+
+test('each step looks at no more than it may, and what is wrong is put right', async () => {
+  await withRecords((records, db) => {
+    const draws = new Draws(1)
+    for (let i = 0; i < 60; i++) records.insert({ ...recordOf(draws, `r${i}`), accountId: 'a' })
+    const right = records.usage('a', 0)
+    db.prepare(`UPDATE accounts SET pins = 1, expiring_pins = 9, stored_bytes = 3 WHERE id = 'a'`).run()
+    const recount = (mend: boolean) => {
+      for (let steps = 1; ; steps++) {
+        const count = records.recount('a', { limit: 10, mend })
+        if (count !== 'more') return { steps, count }
+      }
+    }
+    expect(recount(true)).toMatchObject({ steps: 8, count: { noted: { pins: 1 }, counted: right } })
+    expect(records.usage('a', 0)).toEqual(right)
+    expect(recount(false)).toMatchObject({ count: { noted: right, counted: right } })
+    expect(records.recount('nobody', { limit: 10, mend: true })).toBe('more')
+    expect(records.recount('nobody', { limit: 10, mend: true })).toBeNull()
+  })
+})
