@@ -74,6 +74,18 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
       })
       return { findings, changes, seen: seen.length, last: seen.at(-1)?.id ?? null }
     },
+    async accounts({ after, limit }) {
+      const ids = new Set([...all.rows.values()].map(row => row.accountId))
+      return [...ids]
+        .toSorted()
+        .filter(id => id > after)
+        .slice(0, limit)
+    },
+    // Nothing is noted of what an account has: it is counted whenever it is asked for.
+    recount: async ({ accountId }) => {
+      const counted = all.usage(accountId, 0)
+      return { noted: counted, counted }
+    },
     async fetches({ after, limit }) {
       const seen = [...all.waiting.keys()].filter(id => id > after).slice(0, limit)
       return {
