@@ -16,7 +16,7 @@ import {
   leaf,
   randomFile,
 } from './support/dags.ts'
-import { quick, withNet } from './support/net.ts'
+import { quick, withStillNet } from './support/net.ts'
 
 const plans = { small: planOf({ maxStorageBytes: 20_000, maxPins: 2 }) }
 
@@ -32,7 +32,7 @@ function thousandfold(child: Dag, kind: 'file' | 'directory', mark: string): Dag
 
 describe('a DAG over the quota', () => {
   test('is refused within the request, and nothing is left', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dag = randomFile(400, 1_000, 'over quota')
       const provider = await net.provider(dag.blocks)
       const node = await net.node({ plans, network: { peers: [provider.address] } })
@@ -52,7 +52,7 @@ describe('a DAG over the quota', () => {
     }))
 
   test('fails with the reason after the request, is not tried again by itself, and nothing of it stays', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dag = randomFile(60, 1_000, 'over quota, later')
       const provider = await net.provider(dag.blocks)
       const node = await net.node({ plans, network: { peers: [provider.address] } })
@@ -78,7 +78,7 @@ describe('a DAG over the quota', () => {
     }))
 
   test('counts what other pins have brought that are not whole yet', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dags = ['one', 'two'].map(seed => randomFile(12, 1_000, seed))
       const [one, two] = dags.map(({ root }) => root.toString())
       const provider = await net.provider(dags.flatMap(({ blocks }) => blocks))
@@ -97,7 +97,7 @@ describe('a DAG over the quota', () => {
     }))
 
   test('too many pins are refused before anybody is asked to wait', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dags = [0, 1, 2].map(i => randomFile(1, 100, `pin ${i}`))
       const provider = await net.provider(dags.flatMap(({ blocks }) => blocks))
       const node = await net.node({ plans, network: { peers: [provider.address] } })
@@ -114,7 +114,7 @@ describe('a DAG over the quota', () => {
 
 describe('a DAG', () => {
   test('may be as deep as the bound, and no deeper', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const [fits, deeper] = [chain(30), chain(31)]
       const provider = await net.provider([...fits.blocks, ...deeper.blocks])
       const node = await net.node({ network: { peers: [provider.address] }, pin: { ...quick, maxDepth: 30 } })
@@ -127,7 +127,7 @@ describe('a DAG', () => {
     }))
 
   test('may have as many blocks as the bound, and no more', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const [fits, more] = [randomFile(49, 100, 'fits'), randomFile(50, 100, 'more')]
       const provider = await net.provider([...fits.blocks, ...more.blocks])
       const node = await net.node({ network: { peers: [provider.address] }, pin: { ...quick, maxBlocks: 50 } })
@@ -138,7 +138,7 @@ describe('a DAG', () => {
     }))
 
   test('with a missing leaf fails, naming it, and is whole once somebody has the leaf', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dag = randomFile(20, 1_000, 'missing leaf')
       const missing = dag.blocks[9]
       const provider = await net.provider(dag.blocks.filter(block => block !== missing))
@@ -155,7 +155,7 @@ describe('a DAG', () => {
     }))
 
   test('with a block that is not what its codec says fails for good', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const broken = joined(blockOf(CODEC.dagPb, Buffer.from('no protobuf, for all I know')), [])
       const dag = fileOf([broken, leaf(Buffer.from('fine'))])
       const provider = await net.provider(dag.blocks)
@@ -168,7 +168,7 @@ describe('a DAG', () => {
 
 describe('a million links to one block', () => {
   test('are one block', { timeout: 120_000 }, () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const one = leaf(Buffer.from('one block, a million times'))
       const middles = Array.from({ length: 1_000 }, (_, i) => thousandfold(one, 'file', String(i)))
       const dag = fileOf(middles)
@@ -184,7 +184,7 @@ describe('a million links to one block', () => {
   )
 
   test('that are paths are listed as far as the blocks warrant, however many they are', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const one = leaf(Buffer.from('a file with a trillion names'))
       let dag = one
       for (let level = 0; level < 4; level++) dag = thousandfold(dag, 'directory', `level ${level}`)
@@ -200,7 +200,7 @@ describe('a million links to one block', () => {
     }))
 
   test('sizes that blocks claim cannot be more than can be counted', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const one = leaf(Buffer.from('tiny'))
       const data = new UnixFS({ type: 'file', blockSizes: [2n ** 63n] }).marshal()
       const links = [{ Name: '', Tsize: 1, Hash: one.root }]

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { CODEC, HASH } from '../../../src/domain/cid.ts'
 import { storeSizes } from '../../support/store-inspection.ts'
 import { blockOf, type Dag, directoryOf, fileOf, identityBlock, joined, leaf, randomFile } from './support/dags.ts'
-import { withNet } from './support/net.ts'
+import { withStillNet } from './support/net.ts'
 
 const text = leaf(Buffer.from('a leaf of every tree'))
 const file = randomFile(3, 500, 'below every codec')
@@ -65,7 +65,7 @@ function version0(dag: Dag): Dag {
 
 describe('what is fetched', () => {
   test.each(Object.entries(dags))('may be %s', (_, { dag, blocks }) =>
-    withNet(async net => {
+    withStillNet(async net => {
       const provider = await net.provider(dag.blocks.filter(({ cid }) => cid.multihash.code !== HASH.identity))
       const node = await net.node({ network: { peers: [provider.address] } })
       const cid = dag.root.toString()
@@ -82,7 +82,7 @@ describe('what is fetched', () => {
   )
 
   test('may have blocks of no bytes, which some hold for missing', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const empty = leaf(Buffer.alloc(0))
       const dag = directoryOf({ 'no bytes': empty, text })
       const provider = await net.provider(dag.blocks.filter(({ cid }) => !cid.equals(empty.root)))
@@ -93,7 +93,7 @@ describe('what is fetched', () => {
     }))
 
   test('may be named in any multibase and version, as sent, and is one content', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const provider = await net.provider(file.blocks)
       const node = await net.node({ network: { peers: [provider.address] } })
       const { account } = node
@@ -122,7 +122,7 @@ describe('what cannot be walked', () => {
     ['hash 0xb220', CID.createV1(CODEC.raw, blake)],
     ['hash 0x11', CID.createV1(CODEC.raw, Digest.create(0x11, createHash('sha1').update('x').digest()))],
   ])('is refused at once: %s', (problem, cid) =>
-    withNet(async net => {
+    withStillNet(async net => {
       const provider = await net.provider([])
       const node = await net.node({ network: { peers: [provider.address] } })
       const pinning = node.engine.pins.pin({ account: node.account, cid: cid.toString() })
@@ -132,7 +132,7 @@ describe('what cannot be walked', () => {
   )
 
   test('fails the pin for good where it is met below the root', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       for (const [cid, problem] of [
         [CID.createV1(0x78, digest), 'codec 0x78'],
         [CID.createV1(CODEC.raw, blake), 'hash 0xb220'],

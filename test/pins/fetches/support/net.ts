@@ -6,6 +6,7 @@ import { systemClock } from '../../../../src/domain/clock.ts'
 import { silentLogger } from '../../../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineEvents, type EngineOptions } from '../../../../src/index.ts'
 import { type NetworkNode, startNetwork } from '../../../../src/network/network-node.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { type Block, blockOf } from './dags.ts'
 import { MovingClock } from './moving-clock.ts'
@@ -16,7 +17,7 @@ export interface Node {
   engine: Engine
   dataDir: string
   account: string
-  clock: MovingClock
+  clock: MovingClock | ManualClock
   /** `from>to` of each change of a record's status, in order. */
   changes: string[]
   /** The last reason that a change came with. */
@@ -52,7 +53,18 @@ export const quick = { findTimeoutSeconds: 15, waitSeconds: 60, stallSeconds: 15
 export const deadPort = '/ip4/127.0.0.1/tcp/9/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 export const unknownCid = blockOf(0x55, Buffer.from('nobody has this')).cid.toString()
 
-export function withNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
+/**
+ * With engines whose time stands still until it is moved: nothing stalls or is too late, however busy the machine is. For
+ * what ends by what others answer.
+ */
+export function withStillNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
+  return withNet(use, () => new ManualClock(Date.now()))
+}
+
+export function withNet<T>(
+  use: (net: Net) => Promise<T>,
+  newClock: () => Node['clock'] = () => new MovingClock(),
+): Promise<T> {
   return withTempDir(async dir => {
     const endings: Array<() => Promise<void>> = []
     let made = 0
@@ -60,7 +72,7 @@ export function withNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
     try {
       return await use({
         node: async options => {
-          const node = await startNode(newDir(), options)
+          const node = await startNode(newDir(), newClock(), options)
           endings.push(() => node.engine.stop())
           return node
         },
@@ -85,8 +97,7 @@ export function withNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
   })
 }
 
-async function startNode(dataDir: string, options: Partial<EngineOptions> = {}): Promise<Node> {
-  const clock = new MovingClock()
+async function startNode(dataDir: string, clock: Node['clock'], options: Partial<EngineOptions> = {}): Promise<Node> {
   let events: Array<EngineEvents['pin:status']> = []
   let listeners: Array<() => void> = []
   let accounts = 0
