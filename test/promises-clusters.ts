@@ -53,6 +53,13 @@ export const clusterPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'a backup has what gets to a cluster elsewhere while it is made',
+    file: 'src/backup/back-up.ts',
+    find: 'files => files.keepAll())',
+    replace: 'async () => () => undefined)',
+    test: { file: 'test/backup/elsewhere.test.ts', name: 'has what gets there while it is made' },
+  },
+  {
     promise: 'what a node keeps for another goes no further',
     file: 'src/pins/pin-commit.ts',
     find: 'target.fromNode === true && this.#clusters.isElsewhere(clusterId)',

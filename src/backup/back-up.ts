@@ -74,8 +74,11 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
   const directory = resolve(to)
   const keys = resolve(options.keys ?? join(directory, 'keys'))
   await prepare(source, directory)
+  // What comes to be elsewhere meanwhile is said by the database to be here alone.
+  const keeping = [...source.blockFiles.values()].map(files => files.keepAll())
   const release = await source.collector.hold()
   try {
+    await Promise.all(keeping)
     const createdAt = source.clock.now()
     const file = `database-${createdAt.toString(36)}.db`
     await rm(join(directory, file), { force: true })
@@ -87,6 +90,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
       await source.copyKeys(keys)
       const manifest: Manifest = {
         ...{ format: 'holdfast-backup-1', version: VERSION, createdAt: new Date(createdAt).toISOString() },
+        dataDir: source.dataDir,
         database: { file, ...(await measure(join(directory, file))) },
         ...{ blocks: { count: copied.blocks, bytes: copied.bytes }, missing: copied.missing },
       }
@@ -99,6 +103,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
     }
   } finally {
     release()
+    for (const end of await Promise.all(keeping)) end()
   }
 }
 

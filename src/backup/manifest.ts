@@ -15,6 +15,8 @@ const schema = Type.Object({
   /** Of the program that made it. */
   version: Type.String(),
   createdAt: Type.String(),
+  /** Absolute: directories of clusters that lie in it keep their places. */
+  dataDir: Type.Optional(Type.String()),
   database: Type.Object({
     file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }),
     bytes: Type.Integer({ minimum: 0 }),

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { BlockFiles } from '../content/block-files.ts'
+import { isInside } from '../content/server-directory.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
@@ -83,8 +84,10 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   let outcome: RestoreOutcome
   try {
     await bringKeys(dataDir, { keys: resolve(options.keys ?? join(directory, 'keys')), ledger, sameNode })
-    const clusterDirs = await moveClusters(ledger, dataDir)
-    const restored = await new RestoredBlocks(directory, dataDir, ledger, options).run()
+    const moved = await moveClusters(ledger, { from: manifest.dataDir ?? null, to: dataDir })
+    const places = new Map([[DEFAULT_BACKEND_ID, dataDir], ...moved.map(({ id, is }) => [id, is] as const)])
+    const clusterDirs = moved.map(({ was, is }) => ({ was, is }))
+    const restored = await new RestoredBlocks(directory, places, ledger, options).run()
     if (restored.damaged.length > 0 && options.partial !== true) {
       const what = `${restored.damaged.length} blocks, the first is ${restored.damaged[0]}`
       throw new HoldfastError('BLOCK_DAMAGED', `the backup in ${directory} lacks or has damaged ${what}`)
@@ -111,12 +114,28 @@ function occupied(dataDir: string, problem: string): HoldfastError {
   return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: a backup is restored into an empty directory`)
 }
 
-/** Stores that clusters had elsewhere come below the data directory, and are known there by their file `identity`. */
-async function moveClusters(ledger: CopiedLedger, dataDir: string): Promise<RestoreOutcome['clusterDirs']> {
-  const moved: RestoreOutcome['clusterDirs'] = []
-  for (const backend of ledger.backends()) {
-    const is = clusterDirIn(dataDir, backend.id)
-    moved.push({ was: backend.dataDir, is })
+interface MovedCluster {
+  id: number
+  was: string
+  is: string
+}
+
+/**
+ * Stores that clusters had outside the data directory come below the new one; those inside keep their places. Each is
+ * known by its file `identity`.
+ */
+async function moveClusters(
+  ledger: CopiedLedger,
+  { from, to }: { from: string | null; to: string },
+): Promise<MovedCluster[]> {
+  const backends = ledger.backends()
+  const isKept = ({ dataDir }: { dataDir: string }): boolean => from !== null && isInside(from, dataDir)
+  const kept = new Map(backends.filter(isKept).map(({ id, dataDir }) => [id, join(to, relative(from ?? '', dataDir))]))
+  const taken = new Set(kept.values())
+  const moved: MovedCluster[] = []
+  for (const backend of backends) {
+    const is = kept.get(backend.id) ?? freePlace(join(to, 'clusters', String(backend.id)), taken)
+    moved.push({ id: backend.id, was: backend.dataDir, is })
     await mkdir(is, { recursive: true, mode: OWNERS_DIRECTORY })
     if (backend.identity !== null) await replaceFile(join(is, 'identity'), `${backend.identity}\n`)
     ledger.moveBackend(backend, is)
@@ -124,23 +143,24 @@ async function moveClusters(ledger: CopiedLedger, dataDir: string): Promise<Rest
   return moved
 }
 
-function clusterDirIn(dataDir: string, backendId: number): string {
-  return join(dataDir, 'clusters', String(backendId))
+function freePlace(path: string, taken: ReadonlySet<string>): string {
+  return taken.has(path) ? freePlace(`${path}-moved`, taken) : path
 }
 
 /** The blocks of a backup on their way to a new data directory. */
 class RestoredBlocks {
   readonly #directory: string
-  readonly #dataDir: string
+  /** The data directory of each backend. */
+  readonly #places: ReadonlyMap<number, string>
   readonly #ledger: CopiedLedger
   readonly #options: RestoreOptions
   readonly #stores = new Map<number, { from: BlockFiles; to: BlockFiles }>()
   readonly #touched = new Set<string>()
   readonly #restored = { blocks: 0, bytes: 0, damaged: [] as string[] }
 
-  constructor(directory: string, dataDir: string, ledger: CopiedLedger, options: RestoreOptions) {
+  constructor(directory: string, places: ReadonlyMap<number, string>, ledger: CopiedLedger, options: RestoreOptions) {
     this.#directory = directory
-    this.#dataDir = dataDir
+    this.#places = places
     this.#ledger = ledger
     this.#options = options
   }
@@ -180,7 +200,8 @@ class RestoredBlocks {
   async #storeOf(backendId: number): Promise<{ from: BlockFiles; to: BlockFiles }> {
     const known = this.#stores.get(backendId)
     if (known !== undefined) return known
-    const dataDir = backendId === DEFAULT_BACKEND_ID ? this.#dataDir : clusterDirIn(this.#dataDir, backendId)
+    const dataDir = this.#places.get(backendId)
+    if (dataDir === undefined) throw unusable(this.#directory, `its database knows no backend ${backendId}`)
     const store = { from: new BlockFiles(storeIn(this.#directory, backendId)), to: new BlockFiles(dataDir) }
     await store.to.open()
     this.#stores.set(backendId, store)

@@ -96,6 +96,11 @@ export class BlockFiles {
   /** Removes what need not be on this disk. */
   async trim(): Promise<void> {}
 
+  /** Has nothing go that need not be on this disk, from when it resolves until the function is called. */
+  async keepAll(): Promise<() => void> {
+    return () => undefined
+  }
+
   /** What {@link read} tells, of this disk alone. */
   async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {

@@ -32,6 +32,8 @@ export class CachedBlockFiles extends BlockFiles {
   readonly #leaving = new Map<string, Promise<void>>()
   readonly #coming = new Map<string, Promise<Uint8Array>>()
   #trimming: Promise<void> | null = null
+  /** How many want everything to stay. */
+  #keepers = 0
 
   constructor(dataDir: string, elsewhere: KeptElsewhere, fileSystem?: FileSystem) {
     super(dataDir, null, fileSystem)
@@ -98,10 +100,25 @@ export class CachedBlockFiles extends BlockFiles {
     return this.#trimming
   }
 
+  override async keepAll(): Promise<() => void> {
+    this.#keepers++
+    await this.#trimming
+    return () => {
+      this.#keepers--
+      this.#trimSoon()
+    }
+  }
+
+  /** What stays because of a failure is looked at again with the next. */
+  #trimSoon(): void {
+    this.trim().catch(() => undefined)
+  }
+
   async #trim(): Promise<void> {
     let looked = 0
     for (const [key, size] of this.#here) {
-      if (this.#bytes <= this.#elsewhere.cacheBytes || ++looked > LOOKED_AT_ONCE) return
+      const isEnough = this.#bytes <= this.#elsewhere.cacheBytes || this.#keepers > 0
+      if (isEnough || ++looked > LOOKED_AT_ONCE) return
       const multihash = Buffer.from(key, 'latin1')
       const isGone = await this.#leave(multihash)
       // What has to stay is looked at again after all others.
@@ -145,7 +162,7 @@ export class CachedBlockFiles extends BlockFiles {
   async #keep(multihash: Uint8Array, bytes: Uint8Array): Promise<void> {
     const directory = await this.write(multihash, bytes)
     await this.fileSystem.syncDirectory(directory)
-    void this.trim()
+    this.#trimSoon()
   }
 
   #note(multihash: Uint8Array, size: number): void {

@@ -3,20 +3,23 @@ import { describe, expect, test } from 'vitest'
 import { HoldfastBackend } from '../../src/clusters/holdfast/holdfast-backend.ts'
 import { identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError } from '../../src/index.ts'
-import { openHttpClient } from '../../src/network/http-client.ts'
+import { openHttpClient, type SendHttp } from '../../src/network/http-client.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { withDatabase } from '../support/store-inspection.ts'
-import { type BackendUnderTest, describeBackend } from './backend.suite.ts'
+import { type BackendUnderTest, backendRules, describeBackend } from './backend.suite.ts'
 import { statusOf, type TwoNodes, until, withTwoNodes } from './remote-support.ts'
 
 /** What keeps the cluster, as the node itself tells it. */
-async function withRemote(run: (backend: HoldfastBackend, nodes: TwoNodes) => Promise<void>): Promise<void> {
+async function withRemote(
+  run: (backend: HoldfastBackend, nodes: TwoNodes) => Promise<void>,
+  lies: (right: SendHttp, nodes: TwoNodes) => SendHttp = right => right,
+): Promise<void> {
   await withTwoNodes(async nodes => {
     const http = openHttpClient()
     const { key, url } = nodes.there
     const backend = new HoldfastBackend({
       ...{ id: 1, url, key, cluster: 'cl1-eu', mark: 'holdfast:test', reader: readerThere(nodes) },
-      send: http.send,
+      send: lies(http.send, nodes),
     })
     try {
       await run(backend, nodes)
@@ -37,32 +40,81 @@ function readerThere({ there }: TwoNodes) {
   }
 }
 
-describeBackend('another Holdfast, over HTTP', run =>
-  withRemote((backend, { there }) => {
-    const under: BackendUnderTest = {
-      backend,
-      keep: async content => {
-        const { record } = await there.engine.pins.upload(content, { account: there.account, name: 'x' })
-        const root = CID.parse(record.cid)
-        await backend.pin({ hold: 'record', root, source: readerThere({ there } as TwoNodes), origins: [], ends: null })
-        await there.engine.pins.remove({ account: there.account, cid: record.cid, cluster: 'cl0-global' })
-        return root
+function underTest(backend: HoldfastBackend, nodes: TwoNodes): BackendUnderTest {
+  const { there } = nodes
+  return {
+    backend,
+    keep: async content => {
+      const { record } = await there.engine.pins.upload(content, { account: there.account, name: 'x' })
+      const root = CID.parse(record.cid)
+      await backend.pin({ hold: 'record', root, source: readerThere(nodes), origins: [], ends: null })
+      await there.engine.pins.remove({ account: there.account, cid: record.cid, cluster: 'cl0-global' })
+      return root
+    },
+    release: cid => backend.unpin('record', identityOf(cid)),
+    collect: async () => {
+      const count = (what: string): number =>
+        withDatabase(there.dataDir, db => {
+          return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${what}`).get()?.count ?? -1
+        })
+      // It learns a little later that a sender has hung up.
+      await until('uploads have ended', () => count("roots WHERE state = 'staging'") === 0)
+      await there.engine.collect({ graceSeconds: 0 })
+      return count('blocks')
+    },
+  }
+}
+
+describeBackend('another Holdfast, over HTTP', run => {
+  return withRemote((backend, nodes) => run(underTest(backend, nodes)))
+})
+
+/** Nodes that are wrong in one thing each, and the rule that finds it out. */
+const wrong: ReadonlyArray<[what: string, lies: (right: SendHttp, nodes: TwoNodes) => SendHttp, rule: RegExp]> = [
+  [
+    'says that it has taken what it has not',
+    right => request =>
+      request.url.includes('/files/car') ? Promise.resolve({ status: 201, text: '{}' }) : right(request),
+    /^gives blocks/,
+  ],
+  [
+    'forgets what it has taken',
+    (right, { there }) =>
+      async request => {
+        const answer = await right(request)
+        if (!request.url.includes('/files/car')) return answer
+        for (const { cid } of (await there.engine.pins.list({ account: there.account })).items) {
+          await there.engine.pins.remove({ account: there.account, cid })
+        }
+        return answer
       },
-      release: cid => backend.unpin('record', identityOf(cid)),
-      collect: async () => {
-        const count = (what: string): number =>
-          withDatabase(there.dataDir, db => {
-            return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${what}`).get()?.count ?? -1
-          })
-        // It learns a little later that a sender has hung up.
-        await until('uploads have ended', () => count("roots WHERE state = 'staging'") === 0)
-        await there.engine.collect({ graceSeconds: 0 })
-        return count('blocks')
-      },
-    }
-    return run(under)
-  }),
-)
+    /^gives blocks/,
+  ],
+  [
+    'answers with what it has answered before',
+    right => {
+      const answers = new Map<string, Awaited<ReturnType<SendHttp>>>()
+      return async request => {
+        const known = answers.get(request.url)
+        if (request.method === 'GET' && known !== undefined) return known
+        const answer = await right(request)
+        answers.set(request.url, answer)
+        return answer
+      }
+    },
+    /^asks before it lets go/,
+  ],
+]
+
+describe('the rules find out another node that', () => {
+  test.each(wrong)('%s', async (_, lies, expected) => {
+    const rule = backendRules.find(({ name }) => expected.test(name))
+    if (rule === undefined) throw new Error(`there is no rule ${expected}`)
+    await withRemote(async (backend, nodes) => {
+      await expect(rule.run(underTest(backend, nodes))).rejects.toThrow()
+    }, lies)
+  })
+})
 
 const CONTENT = pseudoRandom(300_000, 'not as it should be')
 

@@ -13,6 +13,8 @@ export interface TwoNodes {
   dir: string
   /** Stops the node and starts it again. */
   restart(options?: Partial<EngineOptions>): Promise<Engine>
+  /** Another node with the same clusters, on a data directory of its own. The caller stops it. */
+  openAt(dataDir: string): Promise<Engine>
 }
 
 export interface TwoNodesOptions {
@@ -48,7 +50,7 @@ export function withTwoNodes(
         ...changed,
       })
     const nodes: TwoNodes = {
-      ...{ here: await open(), there, account: '', dir },
+      ...{ here: await open(), there, account: '', dir, openAt: (dataDir: string) => open({ dataDir }) },
       restart: async changed => {
         await nodes.here.stop()
         nodes.here = await open(changed)
