@@ -52,6 +52,7 @@ function toApiRequest(request: Request, url: URL, path: string, remoteAddress: s
     header: name => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     body: bodyOf(request),
     signal: request.signal,
+    scheme: url.protocol === 'https:' ? 'https' : 'http',
     remoteAddress,
   }
 }

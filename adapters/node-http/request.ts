@@ -38,6 +38,7 @@ export function toApiRequest(
     header: name => headerOf(incoming, name),
     body: bodyOf(incoming, invite, abort, pace),
     signal: gone.signal,
+    scheme: 'encrypted' in incoming.socket ? 'https' : 'http',
     remoteAddress: incoming.socket.remoteAddress,
   }
 }

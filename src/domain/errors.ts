@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'REQUEST_TOO_LARGE'
   | 'RANGE_NOT_SATISFIABLE'
   | 'NOT_ACCEPTABLE'
+  | 'NOT_IMPLEMENTED'
   | 'PRECONDITION_FAILED'
   // lookup
   | 'CID_NOT_FOUND'

@@ -136,6 +136,11 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
     meaning: 'The content cannot be had in the format that is asked for.',
     remedy: 'Ask for another; `format=raw` and `format=car` are always there.',
   },
+  NOT_IMPLEMENTED: {
+    status: 501,
+    meaning: 'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no address of their own.',
+    remedy: 'Ask for the block itself, or go on to a link in it.',
+  },
   PRECONDITION_FAILED: {
     status: 412,
     meaning: 'Only what is cached was asked for, and the node does not have it.',

@@ -22,6 +22,7 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
   451: 'Unavailable For Legal Reasons',
   499: 'Client Closed Request',
   500: 'Internal Server Error',
+  501: 'Not Implemented',
   503: 'Service Unavailable',
   507: 'Insufficient Storage',
 }

@@ -6,8 +6,8 @@ import type { ApiHandler, ApiRequest } from './types.ts'
 export type Behind = (handler: ApiHandler) => ApiHandler
 
 /**
- * Handlers behind so many proxies are given each request as its client sent it to the outermost of them: with the client's address and
- * the host that the client asked for.
+ * Handlers behind so many proxies are given each request as its client sent it to the outermost of them: with the client's
+ * address, the scheme it came by and the host that it asked for.
  *
  * Proxies are trusted only as far as they are configured. Where none is, but a request carries what proxies add, the
  * log says so once: all clients may then look like one.
@@ -16,12 +16,13 @@ export function behindProxies(trustedProxies: number, logger: Logger): Behind {
   if (trustedProxies > 0) return handler => request => handler(beyond(request, trustedProxies))
   let told = false
   return handler => request => {
-    if (!told && PROXY_HEADERS.some(name => request.header(name) !== undefined)) {
+    if (!isProxied(request)) return handler(request)
+    if (!told) {
       told = true
       const message = 'a request came through a proxy, and trustedProxies is 0: all its clients share one address'
       logger.warn({ remoteAddress: request.remoteAddress }, message)
     }
-    return handler(request)
+    return handler(asSeen(request, { header: name => request.header(name), scheme: undefined }))
   }
 }
 
@@ -43,22 +44,48 @@ export function requestedHost(
   trustedProxies: number,
 ): string | undefined {
   const forwarded = trustedProxies === 0 ? undefined : header('x-forwarded-host')
-  if (forwarded === undefined || forwarded.trim() === '') return header('host')
-  const entries = forwarded.split(',')
+  return forwarded === undefined || forwarded.trim() === '' ? header('host') : entryOf(forwarded, trustedProxies)
+}
+
+function isProxied(request: ApiRequest): boolean {
+  return PROXY_HEADERS.some(name => request.header(name) !== undefined)
+}
+
+/** What the client came by, as the outermost of the trusted proxies tells it. Past all proxies it is as it seems. */
+function requestedScheme(request: ApiRequest, trustedProxies: number): ApiRequest['scheme'] {
+  const told = entryOf(request.header('x-forwarded-proto'), trustedProxies)?.toLowerCase()
+  if (told === 'http' || told === 'https') return told
+  return isProxied(request) ? undefined : request.scheme
+}
+
+/** Of a header that each proxy adds to on the right: what the outermost of those that are trusted says. */
+function entryOf(header: string | undefined, trustedProxies: number): string | undefined {
+  const entries = header?.split(',') ?? []
   return entries[Math.max(0, entries.length - trustedProxies)]?.trim()
 }
 
 function beyond(request: ApiRequest, trustedProxies: number): ApiRequest {
   const header = (name: string): string | undefined => request.header(name)
   const host = requestedHost(header, trustedProxies)
-  // Written out, because a spread would lose what an adapter keeps behind getters and methods of a class.
+  return asSeen(request, {
+    header: name => (name === 'host' ? host : request.header(name)),
+    scheme: requestedScheme(request, trustedProxies),
+    remoteAddress: clientAddress(request.remoteAddress, request.header('x-forwarded-for'), trustedProxies),
+  })
+}
+
+/** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
+function asSeen(
+  request: ApiRequest,
+  seen: Pick<ApiRequest, 'header' | 'scheme'> & Partial<Pick<ApiRequest, 'remoteAddress'>>,
+): ApiRequest {
   return {
     method: request.method,
     path: request.path,
     query: request.query,
-    header: name => (name === 'host' ? host : request.header(name)),
     body: request.body,
     signal: request.signal,
-    remoteAddress: clientAddress(request.remoteAddress, request.header('x-forwarded-for'), trustedProxies),
+    remoteAddress: request.remoteAddress,
+    ...seen,
   }
 }

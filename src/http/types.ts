@@ -18,6 +18,8 @@ export interface ApiRequest {
   readonly body: AsyncIterable<Uint8Array>
   /** Aborted when the client goes away before it is answered whole. */
   readonly signal: AbortSignal
+  /** What the client came by; not there if that is not known, as behind a proxy that does not tell. */
+  readonly scheme?: 'http' | 'https' | undefined
   /** The address at the other end of the socket; for a handler, the client's, beyond proxies that are trusted. */
   readonly remoteAddress: string | undefined
 }

@@ -5,6 +5,8 @@ import type { GatewayWorld } from './world.ts'
 /** A gateway with nobody else on it, and the hands of its operator. */
 export interface AuditContext extends GatewayClient {
   world: GatewayWorld
+  /** What the client comes by, if the gateway can know. */
+  scheme?: 'http'
 }
 
 /** Something that a gateway has to do, with the section of the specification that says so. */

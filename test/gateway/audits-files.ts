@@ -92,6 +92,10 @@ export const fileAudits: readonly GatewayAudit[] = [
         'b.SVG': '<svg/>',
         'c.html': html,
         'd.js': '1',
+        svg: '<?xml version="1.0"?>\n<!-- drawn -->\n<!DOCTYPE svg>\n<svg xmlns="http://www.w3.org/2000/svg"/>',
+        json: ' {"name": "Picture 1", "size": [1, -2.5e3, true, null, {}]}\n',
+        long: `[${'{"key": "value"}, '.repeat(100)}{}]`,
+        note: '[ ] buy {milk}',
         e: html,
         f: png,
       })
@@ -101,7 +105,8 @@ export const fileAudits: readonly GatewayAudit[] = [
         'c.html': 'text/html; charset=utf-8',
       }
       const others = { 'd.js': 'text/javascript; charset=utf-8', e: 'text/plain; charset=utf-8', f: 'image/png' }
-      for (const [name, type] of Object.entries({ ...types, ...others })) {
+      const told = { svg: 'image/svg+xml', json: 'application/json', long: 'application/json', note: others.e }
+      for (const [name, type] of Object.entries({ ...types, ...others, ...told })) {
         const answer = await get(context, `/ipfs/${dir}/${name}`, 200)
         assert.equal(answer.header('content-type'), type, name)
         assert.equal(answer.header('x-content-type-options'), 'nosniff')

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { CarReader } from '@ipld/car'
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
+import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { extract } from 'tar-stream'
 import { pseudoRandom } from '../support/bytes.ts'
 import { type AuditContext, type GatewayAudit, get, getError } from './audit.ts'
 import type { GatewayAnswer } from './client.ts'
+import { directoryBlock as directoryOf, pbBlock, rawBlock } from './world.ts'
 
 const MIB = 1024 ** 2
 
@@ -228,6 +230,58 @@ export const formatAudits: readonly GatewayAudit[] = [
     },
   },
   {
+    id: 'tar.relative',
+    name: 'MUST unpack an entry inside the root, and answer an error for one that leads out of it (path gateway, TAR)',
+    async run(context) {
+      const { world } = context
+      const file = await rawBlock(Buffer.from('hello'))
+      const link = await pbBlock({
+        Data: new UnixFS({ type: 'symlink', data: Buffer.from('/etc') }).marshal(),
+        Links: [],
+      })
+      const upOne = await directoryOf([['../file', file[0]]])
+      const inside = await directoryOf([['sub', upOne[0]]])
+      const dir = await world.addBlocks([file, upOne, inside])
+      const { body } = await get(context, `/ipfs/${dir}?format=tar`, 200)
+      const names: string[] = []
+      const unpack = extract()
+      unpack.end(body)
+      for await (const entry of unpack) {
+        names.push(entry.header.name)
+        entry.resume()
+      }
+      assert.deepEqual(names, [`${dir}/`, `${dir}/sub/`, `${dir}/file`])
+      const refused = [
+        // Out of the root, by one step or after some inside it.
+        [upOne],
+        [
+          await directoryOf([['sub', (await directoryOf([['../../x', file[0]]]))[0]]]),
+          await directoryOf([['../../x', file[0]]]),
+        ],
+        // What stands there already would be written through, or over.
+        [
+          await directoryOf([
+            ['file', link[0]],
+            ['sub', upOne[0]],
+          ]),
+          upOne,
+          link,
+        ],
+        [
+          await directoryOf([['sub', (await directoryOf([['../file', link[0]]]))[0]]]),
+          await directoryOf([['../file', link[0]]]),
+          link,
+        ],
+        [await directoryOf([['a/b', file[0]]])],
+        [await directoryOf([['..', file[0]]])],
+      ]
+      for (const blocks of refused) {
+        const root = await world.addBlocks([file, ...blocks.toReversed()])
+        await getError(context, `/ipfs/${root}?format=tar`, 400, 'INVALID_CID')
+      }
+    },
+  },
+  {
     id: 'document.codecs',
     name: 'MUST serve documents as they are, in the format of their codec, and convert nothing (IPIP-0524)',
     async run(context) {
@@ -269,8 +323,11 @@ export const formatAudits: readonly GatewayAudit[] = [
       const outer = await block(0x0129, dagJson.encode({ '<b>': [inner[0]] }))
       const cid = await world.addBlocks([text, inner, outer])
       assert.equal((await get(context, `/ipfs/${cid}/<b>/0/deep/file`, 200)).text, 'linked')
-      for (const path of ['deep', '<b>', '<b>/1', '<b>/0/deep', 'constructor', '<b>/length']) {
+      for (const path of ['deep', '<b>/1', '<b>/0/none', 'constructor', '<b>/length', '<b>/0/deep/file/x']) {
         await getError(context, `/ipfs/${cid}/${path}`, 404, 'NOT_FOUND')
+      }
+      for (const path of ['<b>', '<b>/0/deep', '<b>/0/deep?format=dag-cbor', '<b>?format=raw']) {
+        await getError(context, `/ipfs/${cid}/${path}`, 501, 'NOT_IMPLEMENTED')
       }
       const page = await get(context, `/ipfs/${cid}`, 200, { accept: 'text/html' })
       assert.match(page.header('content-type') ?? '', /^text\/html/)

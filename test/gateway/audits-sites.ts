@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
 import { sha512 } from 'multiformats/hashes/sha2'
 import { type AuditContext, type GatewayAudit, get, getError } from './audit.ts'
-import { AUDIT_HOST } from './world.ts'
+import { AUDIT_HOST, rawBlock } from './world.ts'
 
 const RULES = `# the site's own
 /redirect-one /one.html
@@ -49,12 +49,18 @@ export const siteAudits: readonly GatewayAudit[] = [
       const own = onHost(cid)
       assert.equal((await get(context, '/', 200, own)).text, 'index')
       assert.equal((await get(context, '/one.html', 200, own)).text, 'one')
-      assert.equal(await location(context, '/sub', 301, own), './sub/')
+      assert.equal(await location(context, '/sub?x', 301, own), '/sub/?x')
+      assert.equal(await location(context, '//sub', 301, own), './sub/')
       assert.equal((await get(context, '/sub/', 200, own)).header('x-ipfs-path'), `/ipfs/${cid}/sub/`)
       const upper = { host: own.host?.toUpperCase() ?? '' }
       assert.equal((await get(context, '/two.html', 200, upper)).text, 'two')
       await getError(context, '/none', 404, 'NOT_FOUND', onHost(await context.world.addDirectory({ a: '1' })))
       await getError(context, '/', 400, 'INVALID_CID', { host: `nonsense.ipfs.${AUDIT_HOST}` })
+      const file = await rawBlock(Buffer.from('a long name'), sha512)
+      await context.world.addBlocks([file])
+      assert.equal((await get(context, `/ipfs/${file[0]}`, 200)).text, 'a long name')
+      const tooLong = await getError(context, '/', 400, 'INVALID_CID', onHost(file[0]))
+      assert.match(tooLong.text, /CID incompatible with DNS label length limit of 63/)
     },
   },
   {
@@ -64,7 +70,8 @@ export const siteAudits: readonly GatewayAudit[] = [
       const { world } = context
       const cid = await world.addDirectory(site)
       const host = { host: `${AUDIT_HOST}:8080` }
-      const origin = `//${cid}.ipfs.${AUDIT_HOST}:8080`
+      const scheme = context.scheme === undefined ? '' : `${context.scheme}:`
+      const origin = `${scheme}//${cid}.ipfs.${AUDIT_HOST}:8080`
       assert.equal(await location(context, `/ipfs/${cid}`, 301, host), `${origin}/`)
       assert.equal(await location(context, `/ipfs/${cid}/a%20b?x=%20y`, 301, host), `${origin}/a%20b?x=%20y`)
       assert.equal(await location(context, `/ipfs/${cid.toV0()}/`, 301, host), `${origin}/`)
@@ -92,6 +99,8 @@ export const siteAudits: readonly GatewayAudit[] = [
     async run(context) {
       const uri = encodeURIComponent('ipfs://bafkqaaa/a b/ü%20?x=1')
       assert.equal(await location(context, `/ipfs/?uri=${uri}`, 301, {}), './bafkqaaa/a%20b/%C3%BC%20?x=1')
+      const own = { host: AUDIT_HOST }
+      assert.equal(await location(context, `/ipfs?uri=${uri}`, 301, own), '/ipfs/bafkqaaa/a%20b/%C3%BC%20?x=1')
       await getError(context, '/ipfs/?uri=https%3A%2F%2Fexample.org', 400, 'VALIDATION')
     },
   },
@@ -116,6 +125,7 @@ export const siteAudits: readonly GatewayAudit[] = [
       for (const [path, status, text] of pages) {
         const answer = await get(context, path, status, { ...own, range: status === 200 ? 'x' : 'bytes=0-1' })
         assert.equal(answer.text, text)
+        assert.match(answer.header('etag') ?? '', /^"bafk\w+"$/)
         assert.equal(answer.header('content-type'), 'text/html; charset=utf-8')
       }
       assert.equal((await context.request('HEAD', '/not-found/x', own)).status, 404)
@@ -148,7 +158,8 @@ export const siteAudits: readonly GatewayAudit[] = [
       ]
       for (const rules of [...broken, '#'.repeat(64 * 1024 + 1), Buffer.from([0xff, 0xfe])]) {
         const cid = await context.world.addDirectory({ 'x.txt': 'x', _redirects: rules })
-        await getError(context, '/none', 500, 'REDIRECTS_INVALID', onHost(cid))
+        const answer = await getError(context, '/none', 500, 'REDIRECTS_INVALID', onHost(cid))
+        assert.match(answer.text, /could not parse _redirects: /)
         await get(context, '/x.txt', 200, onHost(cid))
       }
       const fits = await context.world.addDirectory({ _redirects: `/a /b\n#${'#'.repeat(64 * 1024 - 7)}` })

@@ -6,6 +6,7 @@ import { AUDIT_HOST, GatewayWorld } from './world.ts'
 
 interface Host {
   name: string
+  scheme?: 'http'
   serve(world: GatewayWorld): Promise<GatewayClient & { close(): Promise<void> }>
 }
 
@@ -14,7 +15,7 @@ const hosts: readonly Host[] = [
     name: 'in-process',
     serve: async world => ({ ...directClient(world.gateway({ host: AUDIT_HOST })), close: async () => {} }),
   },
-  { name: 'node:http', serve: world => socketClient(world.gateway({ host: AUDIT_HOST })) },
+  { name: 'node:http', scheme: 'http', serve: world => socketClient(world.gateway({ host: AUDIT_HOST })) },
 ]
 
 test('audits have names of their own', () => {
@@ -22,14 +23,14 @@ test('audits have names of their own', () => {
   expect(audits.filter(({ name }) => !/^MUST /.test(name))).toEqual([])
 })
 
-describe.each(hosts)('the gateway, $name', ({ serve }) => {
+describe.each(hosts)('the gateway, $name', ({ scheme, serve }) => {
   let context: AuditContext
   let close: () => Promise<void>
 
   beforeAll(async () => {
     const world = await GatewayWorld.open()
     const client = await serve(world)
-    context = { world, request: client.request }
+    context = { world, request: client.request, ...(scheme && { scheme }) }
     close = async () => {
       await client.close()
       await world.close()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
+import type { MultihashHasher } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { BlockFiles } from '../../src/content/block-files.ts'
@@ -194,8 +195,17 @@ export async function pbBlock(node: dagPb.PBNode): Promise<[CID, Uint8Array]> {
   return [CID.createV1(CODEC.dagPb, await sha256.digest(bytes)), bytes]
 }
 
-export async function rawBlock(bytes: Uint8Array): Promise<[CID, Uint8Array]> {
-  return [CID.createV1(CODEC.raw, await sha256.digest(bytes)), bytes]
+export async function rawBlock(bytes: Uint8Array, hash: MultihashHasher = sha256): Promise<[CID, Uint8Array]> {
+  return [CID.createV1(CODEC.raw, await hash.digest(bytes)), bytes]
+}
+
+/** A directory of the given links, as they are. `size` is what each of them claims. */
+export function directoryBlock(
+  links: ReadonlyArray<readonly [name: string, cid: CID]>,
+  size = 1,
+): Promise<[CID, Uint8Array]> {
+  const Links = links.map(([name, cid]) => dagPb.createLink(name, size, cid))
+  return pbBlock({ Data: new UnixFS({ type: 'directory' }).marshal(), Links })
 }
 
 /** A file node with the given children, whose sizes are what it claims. */

@@ -10,7 +10,8 @@ import {
   type MetricsReaders,
   PrometheusMetrics,
 } from '../../adapters/node-http/index.ts'
-import { requestedHost } from '../../src/http/proxies.ts'
+import { behindProxies, requestedHost } from '../../src/http/proxies.ts'
+import type { ApiRequest } from '../../src/http/types.ts'
 import { createEngine, type EngineConfig, type Logger } from '../../src/index.ts'
 
 const closers: (() => Promise<unknown> | unknown)[] = []
@@ -160,4 +161,42 @@ test('a proxy that is not configured is told of once', async () => {
   const trusted = await serve({ trustedProxies: 1 })
   await trusted.get('/health', { 'x-forwarded-for': '203.0.113.9' })
   expect(trusted.warnings).toEqual([])
+})
+
+test('the scheme is what the outermost trusted proxy tells, and unknown behind a proxy that does not', async () => {
+  const quiet = (): void => undefined
+  const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+  const schemeOf = async (
+    trusted: number,
+    headers: Record<string, string>,
+  ): Promise<ApiRequest['scheme'] | 'unasked'> => {
+    let seen: ApiRequest['scheme'] | 'unasked' = 'unasked'
+    const handler = behindProxies(
+      trusted,
+      logger,
+    )(async ({ scheme }) => {
+      seen = scheme
+      return { status: 204, headers: {}, body: null }
+    })
+    await handler({
+      method: 'GET',
+      path: '/',
+      query: '',
+      header: name => headers[name],
+      body: (async function* () {})(),
+      signal: new AbortController().signal,
+      scheme: 'http',
+      remoteAddress: '127.0.0.1',
+    })
+    return seen
+  }
+  expect(await schemeOf(0, {})).toBe('http')
+  expect(await schemeOf(0, { 'x-forwarded-proto': 'https' })).toBe(undefined)
+  expect(await schemeOf(1, {})).toBe('http')
+  expect(await schemeOf(1, { 'x-forwarded-proto': 'https' })).toBe('https')
+  expect(await schemeOf(1, { 'x-forwarded-proto': 'https, HTTP' })).toBe('http')
+  expect(await schemeOf(2, { 'x-forwarded-proto': 'https, http' })).toBe('https')
+  expect(await schemeOf(2, { 'x-forwarded-proto': 'https' })).toBe('https')
+  expect(await schemeOf(1, { 'x-forwarded-for': '203.0.113.1' })).toBe(undefined)
+  expect(await schemeOf(1, { 'x-forwarded-proto': 'gopher' })).toBe(undefined)
 })

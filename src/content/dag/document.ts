@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import { malformed } from '../unixfs/node.ts'
 import { cborTokens } from './cbor-tokens.ts'
 import type { DocumentToken } from './document-token.ts'
@@ -54,8 +55,10 @@ export function* documentLinks(document: Document): Generator<CID, void, undefin
 }
 
 /**
- * The first link on the way that names take through a document. Null if they lead to nothing, or end inside the
- * document: parts of a block have no address of their own.
+ * The first link on the way that names take through a document. Null if they lead to nothing.
+ *
+ * @throws HoldfastError `NOT_IMPLEMENTED` if they end inside the document: parts of a block have no address of their
+ * own.
  */
 export async function findLink(
   document: Document,
@@ -82,13 +85,19 @@ export async function findLink(
     if (isHere && isNext) {
       if (depth > 0) taken++
       if (token.kind === 'link') return depth === 0 ? null : { cid: token.cid, taken }
-      if (token.kind === 'value' || taken === names.length) return null
+      if (taken === names.length) throw endsInside(document.cid, names)
+      if (token.kind === 'value') return null
       inside = { depth: depth + 1, isMap: token.isMap, index: -1 }
       isNext = false
     }
     if (token.kind === 'open') depth++
   }
   return null
+}
+
+function endsInside(cid: CID, names: readonly string[]): HoldfastError {
+  const path = names.map(encodeURIComponent).join('/')
+  return new HoldfastError('NOT_IMPLEMENTED', `${path} is a part of the block ${cid}, and only links lead further`)
 }
 
 function* readTokens({ cid, bytes }: Document): Generator<DocumentToken, void, undefined> {

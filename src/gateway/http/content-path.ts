@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { parseCid } from '../../domain/cid.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 
 /** What a request asks for, as a root and names below it. */
 export interface ContentPath {
@@ -30,13 +30,26 @@ export function parseContentPath(path: string): ContentPath {
   if (root === '') throw new HoldfastError('INVALID_CID', 'path needs a content identifier after /ipfs/')
   const hasTrailingSlash = path.endsWith('/')
   return {
-    cid: parseCid(root, 'path'),
+    cid: rootOf(root),
     root: root.trim(),
     names: rest.filter(name => name !== ''),
     hasTrailingSlash,
     isIsolated: false,
     // Relative, so that it holds wherever the gateway is mounted.
     linkBase: '../'.repeat(rest.length) || './',
+  }
+}
+
+/** Characters of a root that is none that a message repeats. */
+const LONGEST_TOLD = 100
+
+function rootOf(text: string): CID {
+  try {
+    return parseCid(text, 'its root')
+  } catch (cause) {
+    if (!isHoldfastError(cause)) throw cause
+    const path = formatContentPath(text.slice(0, LONGEST_TOLD).toWellFormed(), [])
+    throw new HoldfastError('INVALID_CID', `invalid path "${path}": ${cause.message}`, { cause })
   }
 }
 

@@ -1,6 +1,9 @@
 import { free } from '../../content/owned-memory.ts'
 import type { BodyStream } from '../../http/types.ts'
 
+/** How much of a body is made before its answer begins: what breaks until then can still be answered as an error. */
+const START_BYTES = 16 * 1024
+
 /**
  * A response body that tells once when it is over: read to its end, closed early, or broken. Unlike a generator's
  * `finally` this holds even if it is closed before it was ever read.
@@ -9,24 +12,25 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
   readonly #handedOver: (bytes: number) => void
-  #first: IteratorResult<Uint8Array, void> | null
+  /** What has been read before the answer began. */
+  readonly #start: IteratorResult<Uint8Array, void>[]
   #ended = false
   #failure: { error: unknown } | null = null
 
   private constructor(
     source: AsyncIterator<Uint8Array, void, undefined>,
-    first: IteratorResult<Uint8Array, void>,
+    start: IteratorResult<Uint8Array, void>[],
     end: (failure?: unknown) => void,
     handedOver: (bytes: number) => void,
   ) {
     this.#source = source
-    this.#first = first
+    this.#start = start
     this.#end = end
     this.#handedOver = handedOver
   }
 
   /**
-   * Reads as far as the first piece, so that what is broken from the start can still be answered as an error.
+   * Reads the first 16 KiB, so that what is broken from the start can still be answered as an error.
    *
    * @param end called once when the body is over, with the error that broke it if that is how; not if this throws
    * @param handedOver called with the bytes of each piece that is read
@@ -37,7 +41,14 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     handedOver: (bytes: number) => void = () => undefined,
   ): Promise<StreamBody> {
     const iterator = source[Symbol.asyncIterator]()
-    return new StreamBody(iterator, await iterator.next(), end, handedOver)
+    const start: IteratorResult<Uint8Array, void>[] = []
+    for (let bytes = 0; bytes < START_BYTES; ) {
+      const result = await iterator.next()
+      start.push(result)
+      if (result.done === true) break
+      bytes += result.value.byteLength
+    }
+    return new StreamBody(iterator, start, end, handedOver)
   }
 
   [Symbol.asyncIterator](): this {
@@ -48,8 +59,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     this.#throwFailure()
     if (this.#ended) return { done: true, value: undefined }
     try {
-      const result = this.#first ?? (await this.#source.next())
-      this.#first = null
+      const result = this.#start.shift() ?? (await this.#source.next())
       this.#throwFailure()
       if (result.done === true) this.#finish()
       else this.#handedOver(result.value.byteLength)

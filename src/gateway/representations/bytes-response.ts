@@ -16,6 +16,8 @@ export interface Representation {
   etag: string
   /** Asked only if there is something to send. */
   contentType: () => string | Promise<string>
+  /** What a type brings with it. */
+  headersOfType?: (type: string) => Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
 }
 
@@ -30,7 +32,7 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
     : null
   if (ranges?.length === 0) throw unsatisfiable(file.size)
   const type = await representation.contentType()
-  headers['accept-ranges'] = 'bytes'
+  Object.assign(headers, { 'accept-ranges': 'bytes' }, representation.headersOfType?.(type))
   if (ranges !== null && ranges.length > 1) return multipartResponse(lookup, file, ranges, type, headers)
   const range = ranges?.[0] ?? { start: 0, end: file.size }
   headers['content-type'] = type

@@ -13,7 +13,8 @@ export const corsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-headers':
     'Accept, Cache-Control, Content-Type, If-None-Match, If-Range, Range, X-Requested-With',
   'access-control-expose-headers':
-    'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots',
+    // The specification names the last two as well, which no answer has.
+    'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',
 }
 
 /** What identifies content and lets it be cached. `etag` is that of the representation, quoted. */

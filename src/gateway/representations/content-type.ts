@@ -1,8 +1,9 @@
 import { extname } from 'node:path'
 import mime from 'mime'
+import { beginsAsJson } from './json-prefix.ts'
 
 const BINARY = 'application/octet-stream'
-/** How many first bytes {@link contentTypeOf} looks at. */
+/** How many first bytes {@link typeOfBytes} looks at. */
 export const SNIFFED_BYTES = 512
 
 /** The type that a name stands for; null if its ending says nothing. */
@@ -22,7 +23,7 @@ export function isActive(type: string): boolean {
 const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
 
 /**
- * The type of unnamed bytes by their beginning. Never one that a browser would run: markup is plain text here.
+ * The type of unnamed bytes by their beginning. SVG is the only markup that is told: all other is plain text here.
  *
  * @param start the first {@link SNIFFED_BYTES} bytes, or all if there are fewer
  */
@@ -30,7 +31,29 @@ export function typeOfBytes(start: Uint8Array): string {
   const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
   const known = SIGNATURES.find(([offset, bytes]) => text.startsWith(bytes, offset))
   if (known !== undefined) return known[2]
-  return isText(start) ? 'text/plain; charset=utf-8' : BINARY
+  if (!isText(start)) return BINARY
+  const readable = Buffer.from(start.buffer, start.byteOffset, start.byteLength)
+    .toString()
+    .replace(/^\uFEFF/, '')
+  if (isSvg(readable)) return 'image/svg+xml'
+  return beginsAsJson(readable, start.length < SNIFFED_BYTES) ? 'application/json' : 'text/plain; charset=utf-8'
+}
+
+/** What may stand before the root of an SVG, and how each of them ends. */
+const PROLOGUE: ReadonlyArray<[begins: string, ends: string]> = [
+  ['<?xml', '?>'],
+  ['<!--', '-->'],
+  ['<!doctype svg', '>'],
+]
+
+function isSvg(text: string): boolean {
+  for (let rest = text.trimStart(); ; ) {
+    const before = PROLOGUE.find(([begins]) => rest.slice(0, begins.length).toLowerCase() === begins)
+    if (before === undefined) return /^<svg[\s/>]/.test(rest)
+    const end = rest.indexOf(before[1])
+    if (end === -1) return false
+    rest = rest.slice(end + before[1].length).trimStart()
+  }
 }
 
 /** What stands at which offset, one character a byte. The first that fits wins. */

@@ -29,14 +29,16 @@ export async function directoryResponse(
   return { status: 200, headers: { ...headers, ...typeOf(form) }, body: listingPage(path, listing, after) }
 }
 
-/** To the same path with a slash, relative so that it keeps whatever prefix the gateway is mounted under. */
-export function slashRedirect({ request, blocks }: Lookup): ApiResponse {
-  const last = request.path.slice(request.path.lastIndexOf('/') + 1)
+/** To the same path with a slash. Except on a host of its own it is relative, whatever prefix the gateway is mounted under. */
+export function slashRedirect({ request, path, blocks }: Lookup): ApiResponse {
+  // Two slashes at the beginning would name another host.
+  const isWhole = path.isIsolated && !request.path.startsWith('//')
+  const target = isWhole ? request.path : `./${request.path.slice(request.path.lastIndexOf('/') + 1)}`
   const query = request.query === '' ? '' : `?${request.query}`
   const cacheControl = blocks.liveUntil === null ? 'public, max-age=604800' : 'no-cache'
   return {
     status: 301,
-    headers: { location: `./${last}/${query}`, 'cache-control': cacheControl, vary: 'Accept' },
+    headers: { location: `${target}/${query}`, 'cache-control': cacheControl, vary: 'Accept' },
     body: null,
   }
 }

@@ -24,12 +24,14 @@ const SANDBOX = {
  */
 export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
   const type = typeOfName(lookup.query.get('filename') || name)
-  const sandbox = !lookup.hasOwnOrigin && type !== null && isActive(type) ? SANDBOX : {}
+  const policyOf = (known: string): Readonly<Record<string, string>> =>
+    !lookup.hasOwnOrigin && isActive(known) ? SANDBOX : {}
   return bytesResponse(lookup, {
     file,
     etag: `"${cid}"`,
     contentType: () => type ?? sniff(lookup.blocks, file),
-    headers: { ...dispositionHeader(lookup.query, { kind: null, name }), ...sandbox },
+    headers: { ...dispositionHeader(lookup.query, { kind: null, name }), ...(type !== null && policyOf(type)) },
+    headersOfType: policyOf,
   })
 }
 

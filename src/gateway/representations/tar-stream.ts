@@ -1,16 +1,16 @@
-import type { CID } from 'multiformats/cid'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import { type DirectoryLink, malformed, type UnixfsNode } from '../../content/unixfs/node.ts'
 import type { Loaded } from '../../content/unixfs/node-cache.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
+import { findEntry } from '../source/resolver.ts'
 import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
 
 type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
 /** A directory that is being gone through. */
 interface OpenDirectory {
-  cid: CID
+  node: Directory
   /** Its path in the archive. */
   name: string
   links: Iterator<DirectoryLink> | AsyncIterator<DirectoryLink>
@@ -19,6 +19,8 @@ interface OpenDirectory {
 
 /** Longer than any file system takes; each entry costs as much as its path is long. */
 const LONGEST_PATH = 64 * 1024
+/** Entries of an archive that may lie in a directory above their own: for each of them that directory is gone through. */
+const MOST_RELATIVE = 100
 
 /**
  * A file or directory, with everything below it, as a TAR archive whose one top entry is called `name`. Symbolic
@@ -30,6 +32,8 @@ export async function* streamTar(
   name: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const open: OpenDirectory[] = []
+  // Entries that lie in a directory above the one that links to them.
+  let relative = 0
   yield* entry(root, name)
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
     const { done, value: link } = await top.links.next()
@@ -40,8 +44,13 @@ export async function* streamTar(
     }
     const turn = blocks.budget.step()
     if (turn !== null) await turn
-    checkName(top.cid, link.name)
-    yield* entry(await blocks.load(link.cid), `${top.name}/${link.name}`)
+    const { directory, name } = placeOf(open, top, link.name)
+    const loaded = await blocks.load(link.cid)
+    if (directory !== top) {
+      if (++relative > MOST_RELATIVE) throw malformed(top.node.cid, 'too many entries lie outside of their directory')
+      await checkRelative(blocks, directory.node, loaded.node, name)
+    }
+    yield* entry(loaded, `${directory.name}/${name}`)
   }
   yield tarEnd()
 
@@ -62,7 +71,7 @@ export async function* streamTar(
       default:
         yield tarHeader({ name: `${path}/`, type: 'directory', size: 0 })
         blocks.budget.enter(block.length)
-        open.push({ cid: node.cid, name: path, links: linksOf(blocks, node), bytes: block.length })
+        open.push({ node, name: path, links: linksOf(blocks, node), bytes: block.length })
     }
   }
 }
@@ -71,9 +80,28 @@ function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
   return node.kind === 'shard' ? shardEntries(blocks, node, null) : node.links[Symbol.iterator]()
 }
 
-/** A name that would lead elsewhere when the archive is unpacked is nobody's mistake. */
-function checkName(directory: CID, name: string): void {
-  if (name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0')) {
-    throw malformed(directory, 'an entry has a name that cannot be unpacked')
+/**
+ * Where an entry lies: in its directory, or in one above it if its name begins with `../`. A name that would lead
+ * elsewhere when the archive is unpacked is nobody's mistake.
+ */
+function placeOf(
+  open: readonly OpenDirectory[],
+  top: OpenDirectory,
+  stored: string,
+): { directory: OpenDirectory; name: string } {
+  let up = 0
+  while (stored.startsWith('../', 3 * up)) up++
+  const name = stored.slice(3 * up)
+  const directory = open.at(-1 - up)
+  if (directory === undefined || ['', '.', '..'].includes(name) || name.includes('/') || name.includes('\0')) {
+    throw malformed(top.node.cid, 'an entry has a name that cannot be unpacked')
+  }
+  return { directory, name }
+}
+
+/** Nothing but a new file may come into a directory from below: it could lead what follows somewhere else. */
+async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
+  if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {
+    throw malformed(directory.cid, 'an entry from below is no file, or is there already')
   }
 }

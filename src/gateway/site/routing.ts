@@ -2,7 +2,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiRequest, ApiResponse } from '../../http/types.ts'
 import { type ContentPath, parseContentPath, parseIsolatedPath } from '../http/content-path.ts'
 import type { FormatChoice } from '../http/format.ts'
-import { labelOf, parseHost } from './subdomain.ts'
+import { checkLabel, labelOf, parseHost } from './subdomain.ts'
 
 /**
  * What content a request is for, or where it should go instead.
@@ -18,9 +18,12 @@ export function route(
   host: string | null,
 ): { path: ContentPath } | { response: ApiResponse } {
   const at = host === null ? null : parseHost(request.header('host'), host)
-  if (at !== null && at.label !== null) return { path: parseIsolatedPath(at.label, request.path, at.base) }
+  if (at !== null && at.label !== null) {
+    checkLabel(at.label)
+    return { path: parseIsolatedPath(at.label, request.path, at.base) }
+  }
   const uri = query.get('uri')
-  if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri) }
+  if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri, at !== null) }
   const path = parseContentPath(request.path)
   // What no browser shows needs no origin of its own.
   if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
@@ -28,21 +31,27 @@ export function route(
   return { path }
 }
 
-/** To the same content on a host name of its own; whatever scheme the client came by. */
+/** To the same content on a host name of its own, by the scheme that the client came by, known or not. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
   const slash = request.path.indexOf('/', '/ipfs/'.length)
   const rest = slash === -1 ? '/' : request.path.slice(slash)
   const query = request.query === '' ? '' : `?${request.query}`
-  return redirect(`//${labelOf(cid)}.ipfs.${base}${rest}${query}`)
+  const scheme = request.scheme === undefined ? '' : `${request.scheme}:`
+  return redirect(`${scheme}//${labelOf(cid)}.ipfs.${base}${rest}${query}`)
 }
 
-/** For programs that open `ipfs://` addresses by a gateway. */
-function openUri(path: string, uri: string): ApiResponse {
+/**
+ * For programs that open `ipfs://` addresses by a gateway.
+ *
+ * @param isTop whether the gateway is certain to be at the top of its host; elsewhere links are relative
+ */
+function openUri(path: string, uri: string, isTop: boolean): ApiResponse {
   const match = /^ipfs:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/.exec(uri)
   if (match === null) throw new HoldfastError('VALIDATION', 'uri must be an ipfs:// address')
   const [, root = '', rest = '', query = ''] = match
   const target = encodeURIComponent(root) + (rest + query).replace(/[^\x21-\x7e]/gu, encodeURIComponent)
-  return redirect((path.endsWith('/') ? './' : './ipfs/') + target)
+  const base = path.endsWith('/') ? './' : './ipfs/'
+  return redirect((isTop ? '/ipfs/' : base) + target)
 }
 
 function redirect(location: string): ApiResponse {

@@ -62,12 +62,13 @@ function whole(request: ApiRequest): ApiRequest {
     header: name => (ignored.has(name) ? undefined : request.header(name)),
     body: request.body,
     signal: request.signal,
+    scheme: request.scheme,
     remoteAddress: request.remoteAddress,
   }
 }
 
 function withStatus(response: ApiResponse, status: RedirectStatus): ApiResponse {
-  const { etag: _, 'accept-ranges': __, ...headers } = response.headers
+  const { 'accept-ranges': _, ...headers } = response.headers
   return { ...response, status, headers }
 }
 

@@ -39,7 +39,19 @@ export function labelOf(cid: CID): string {
   const v1 = CID.createV1(cid.code, cid.multihash)
   const label = [v1.toString(base32), v1.toString(base36)].find(text => text.length <= LONGEST_LABEL)
   if (label !== undefined) return label
-  throw new HoldfastError('INVALID_CID', `path has a CID that is too long for a host name of its own`)
+  throw tooLong('path')
+}
+
+/** @throws HoldfastError `INVALID_CID` for a label that no resolver would take. */
+export function checkLabel(label: string): void {
+  if (label.length > LONGEST_LABEL) throw tooLong('host')
+}
+
+function tooLong(field: string): HoldfastError {
+  return new HoldfastError(
+    'INVALID_CID',
+    `${field} has a CID incompatible with DNS label length limit of ${LONGEST_LABEL}`,
+  )
 }
 
 /**

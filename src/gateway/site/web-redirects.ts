@@ -28,12 +28,13 @@ export class WebRedirects {
 
   /** @throws HoldfastError `REDIRECTS_INVALID` naming the line. */
   constructor(bytes: Uint8Array) {
-    if (bytes.length > LARGEST_REDIRECTS) throw invalid(`is larger than ${LARGEST_REDIRECTS / 1024} KiB`)
+    if (bytes.length > LARGEST_REDIRECTS)
+      throw invalid(`redirects file size cannot exceed ${LARGEST_REDIRECTS / 1024} KiB`)
     let text: string
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     } catch {
-      throw invalid('is not UTF-8')
+      throw invalid('the file is not UTF-8')
     }
     this.#rules = text.split(/\r?\n/).flatMap((line, index) => parseLine(line, index + 1) ?? [])
   }
@@ -96,7 +97,7 @@ function fill(to: string, values: ReadonlyMap<string, string>): string {
   return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => {
     const value = values.get(name) ?? placeholder
     length += value.length - placeholder.length
-    if (length > LONGEST_TARGET) throw invalid(`leads to more than ${LONGEST_TARGET} characters`)
+    if (length > LONGEST_TARGET) throw invalid(`a rule leads to more than ${LONGEST_TARGET} characters`)
     return value
   })
 }
@@ -110,5 +111,5 @@ function decode(segment: string): string {
 }
 
 function invalid(reason: string): HoldfastError {
-  return new HoldfastError('REDIRECTS_INVALID', `the site's _redirects file ${reason}`)
+  return new HoldfastError('REDIRECTS_INVALID', `could not parse _redirects: ${reason}`)
 }

@@ -143,7 +143,7 @@ test('an engine serves each root on a host name of its own if it has a name to p
         expect((await server.request('GET', '/some/page', own)).text).toBe('site')
         expect((await server.request('GET', '/api/v3/users/me', { host: 'sites.test' })).status).toBe(401)
         const path = await server.request('GET', `/ipfs/${record.cid}/`, { host: 'sites.test' })
-        expect(path.header('location')).toBe(`//${record.cid}.ipfs.sites.test/`)
+        expect(path.header('location')).toBe(`http://${record.cid}.ipfs.sites.test/`)
       } finally {
         await server.close()
       }
