@@ -62,6 +62,13 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: reconcile, name: 'counts anew what accounts have' },
   },
   {
+    promise: 'a datastore without the name of its list is not begun anew',
+    file: 'src/disk/level-files.ts',
+    find: 'createIfMissing: !this.#lacksList()',
+    replace: 'createIfMissing: true',
+    test: { file: 'test/disk/level-files.test.ts', name: 'the name of the list is gone' },
+  },
+  {
     promise: 'verification goes on where it was',
     file: 'src/upkeep/scheduled-verification.ts',
     find: '    await table.set(next)\n',

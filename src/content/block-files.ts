@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { NextToLast } from 'blockstore-fs/sharding'
 import { base32upper } from 'multiformats/bases/base32'
 import * as Digest from 'multiformats/hashes/digest'
+import { QUARANTINE } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
@@ -15,8 +16,7 @@ const SHARD = /^[A-Z2-7]{2}$/
 const EXTENSION = '.data'
 /** What {@link BlockFiles} itself calls a file that is being written. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Beside `blocks/`: what was damaged, and as many of it as are kept. */
-const QUARANTINE = 'quarantine'
+/** As many damaged blocks as are kept. */
 const MOST_QUARANTINED = 100
 /** A rename over something that is no file. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])

@@ -1,13 +1,14 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { directoryUnusable } from '../disk/data-directory.ts'
+import { QUARANTINE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isInside } from './server-directory.ts'
 
 /** Directories inside a data directory whose content is nobody's to read by server path. */
-const PRIVATE = ['blocks', 'tmp', 'datastore']
+const PRIVATE = ['blocks', 'tmp', 'datastore', QUARANTINE]
 
 /**
  * The directories below which uploads by server path read, absolute; without configured ones `import` in the data

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { LevelDatastore } from 'datastore-level'
+import type { LevelDatastore } from 'datastore-level'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { OWNERS_DIRECTORY } from './file-system.ts'
+import { isLocked, LevelFiles } from './level-files.ts'
 import { makeDirectory } from './make-directory.ts'
 
 /** The directories that engines of this process own, by place. Shared by all copies of this module. */
@@ -44,7 +45,7 @@ export async function ownDataDirectory(dataDir: string, logger: Logger): Promise
     throw directoryUnusable(dataDir, cause)
   }
   const place = placeOf(dataDir)
-  let isRepaired = false
+  const store = new LevelFiles(path, logger)
   for (let waited = 0; ; waited += RETRY_MS) {
     if (owned.has(place)) {
       if (waited >= HANDOVER_MS) {
@@ -55,48 +56,21 @@ export async function ownDataDirectory(dataDir: string, logger: Logger): Promise
     }
     // Ours before anything is awaited; LevelDB's lock knows other processes, and in this one the same name alone.
     owned.add(place)
-    const datastore = new LevelDatastore(path)
     try {
-      await datastore.db.open()
+      const datastore = await store.open()
       const close = async (): Promise<void> => {
         await datastore.close().finally(() => owned.delete(place))
       }
       return { datastore, close }
     } catch (cause) {
       owned.delete(place)
-      await datastore.close().catch(() => undefined)
-      if (!isLocked(cause)) {
-        if (isRepaired || !isCorrupt(cause)) throw directoryUnusable(dataDir, cause)
-        isRepaired = true
-        await repair(datastore, path).catch((failure: unknown) => {
-          throw directoryUnusable(dataDir, failure)
-        })
-        logger.warn({ datastore: path }, 'the list of files of the datastore was damaged and has been made anew')
-        continue
-      }
+      if (!isLocked(cause)) throw directoryUnusable(dataDir, cause)
       if (waited >= HANDOVER_MS) {
         throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast`, { cause })
       }
     }
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
-}
-
-function isLocked(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_LOCKED'
-}
-
-/** A power cut may leave LevelDB's list of its files empty; what it lists is there. */
-function isCorrupt(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'LEVEL_CORRUPTION'
-}
-
-/** Has LevelDB list its files anew. It takes the lock meanwhile, and keeps what it cannot use in `lost/`. */
-async function repair({ db }: LevelDatastore, path: string): Promise<void> {
-  const { constructor: level } = db
-  if ('repair' in level && typeof level.repair === 'function') await level.repair(path)
 }
 
 /** What is wrong with a directory that stores are kept in, by the deepest cause. */
