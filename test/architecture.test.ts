@@ -36,7 +36,7 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
   [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
-  [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/'],
+  [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
   [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],
   [/^pino$/, 'adapters/'],
 ]
@@ -219,15 +219,25 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('adapters know src and node-http by their index and a few small files, and each other not at all', () => {
+  test('adapters know src, node-http and the client by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
     const light = ['concurrency/turns', 'errors', 'version'].map(name => `src/domain/${name}.ts`)
-    const shared = ['src/index.ts', ...light, 'adapters/node-http/index.ts']
+    const shared = ['src/index.ts', ...light, 'adapters/node-http/index.ts', 'adapters/client/index.ts']
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
     })
     expect(wrong).toEqual([])
+  })
+
+  test('the client runs in browsers', () => {
+    const own = files.filter(({ path }) => path.startsWith('adapters/client/'))
+    const wrong = importsWhere((file, specifier, target) => {
+      if (!own.includes(file) || target === 'src/domain/errors.ts') return null
+      return target?.startsWith('adapters/client/') === true ? null : `imports ${specifier}`
+    })
+    const bound = own.filter(({ text }) => /\bBuffer\b|\bprocess\.|\bconsole\./.test(text)).map(({ path }) => path)
+    expect([own.length > 5, wrong, bound]).toEqual([true, [], []])
   })
 
   test('relative imports name a file that is there', () => {

@@ -1,5 +1,5 @@
-import { ApiClient, type JsonObject } from './api-client.ts'
-import { API_FLAGS, type ApiFlag, readApiSettings } from './api-settings.ts'
+import { type ClientOptions, HoldfastClient, type JsonObject } from '../client/index.ts'
+import { API_FLAGS, type ApiFlag, type ApiSettings, readApiSettings } from './api-settings.ts'
 import { type Arguments, type Grammar, readArguments } from './arguments.ts'
 import { endWithReader } from './output.ts'
 import type { Environment } from './settings.ts'
@@ -7,7 +7,7 @@ import type { Environment } from './settings.ts'
 /** What a command that speaks to a server works with. */
 export interface ApiWork<Name extends string, List extends string, Switch extends string>
   extends Arguments<Name | ApiFlag, List, Switch | 'json'> {
-  client: ApiClient
+  client: HoldfastClient
   /** Whether results are wanted as JSON. */
   json: boolean
 }
@@ -26,30 +26,31 @@ export async function withApi<Name extends string, List extends string = never, 
   })
   if (given === null) return false
   endWithReader()
-  const client = new ApiClient(readApiSettings(given.flags, env), { note: text => console.error(`holdfast: ${text}`) })
+  const client = connect(readApiSettings(given.flags, env))
   await work({ ...given, client, json: given.switches.has('json') })
   return true
 }
 
+/** The server that the settings name, asked by this command line. */
+export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fetch'> = {}): HoldfastClient {
+  const note = (text: string): void => console.error(`holdfast: ${text}`)
+  return new HoldfastClient({ ...settings, headers: { 'user-agent': 'holdfast' }, note, ...options })
+}
+
 /** A field of an answer as text; empty for what is not there. */
-export function textOf(answer: JsonObject, name: string): string {
-  const value = answer[name]
+export function textOf(answer: object, name: string): string {
+  const value: unknown = (answer as JsonObject)[name]
   return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
 /** A field of an answer as a number; null for what is none. */
-export function numberOf(answer: JsonObject, name: string): number | null {
-  const value = answer[name]
+export function numberOf(answer: object, name: string): number | null {
+  const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'number' ? value : null
 }
 
 /** A field of an answer as a list of objects; empty for what is none. */
-export function listOf(answer: JsonObject, name: string): JsonObject[] {
-  const value = answer[name]
+export function listOf(answer: object, name: string): JsonObject[] {
+  const value: unknown = (answer as JsonObject)[name]
   return Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []
-}
-
-/** Something in the path of a request. */
-export function pathPart(text: string): string {
-  return encodeURIComponent(text.trim())
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { compactDatabase, HoldfastError, restoreBackup } from '../../src/index.ts'
-import type { JsonObject } from './api-client.ts'
+import type { JsonObject } from '../client/index.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { readArguments, requireFlag } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'

@@ -2,6 +2,7 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import { VERSION } from '../../src/domain/version.ts'
 import { usageError } from './arguments.ts'
 import { COMMANDS } from './commands.ts'
+import { describeError, isRefusal } from './failure.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
@@ -70,6 +71,7 @@ function report(error: unknown): number {
     console.error('holdfast: unexpected failure:', error)
     return 1
   }
-  console.error(`holdfast: ${error.message}`)
+  console.error(`holdfast: ${describeError(error)}`)
+  if (isRefusal(error)) return 1
   return error.code === 'VALIDATION' || error.code === 'CONFIG_INVALID' ? 2 : 1
 }

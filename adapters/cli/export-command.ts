@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { varint } from 'multiformats'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { ApiClient, JsonObject } from './api-client.ts'
-import { textOf, withApi } from './api-command.ts'
+import type { HoldfastClient, ListedUpload } from '../client/index.ts'
+import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
 import { print, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
 import { countOf, formatBytes } from './text.ts'
-import { uploadPages } from './upload-pages.ts'
 import { writeWhole } from './whole-file.ts'
 
 /** `export`: writes pins, with their content, names and timelocks, to a CAR that `import` takes back. */
@@ -29,28 +28,22 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
   })
 }
 
-async function recordsOf(client: ApiClient, cid: string | undefined): Promise<ExportedRecord[]> {
+async function recordsOf(client: HoldfastClient, cid: string | undefined): Promise<ExportedRecord[]> {
   const records: ExportedRecord[] = []
-  for await (const rows of uploadPages(client, { cid })) records.push(...rows.map(recordOf))
+  for await (const row of client.pins.all({ cid })) records.push(recordOf(row))
   // Lists begin with the newest; whoever imports wants them to end with it.
   return records.reverse()
 }
 
 /** What has no name is called by its CID in lists. */
-function recordOf(row: JsonObject): ExportedRecord {
-  const orNull = (name: string): string | null => textOf(row, name) || null
-  const cid = textOf(row, 'cid')
-  const name = orNull('name')
-  return {
-    ...{ cid, type: textOf(row, 'type'), status: textOf(row, 'status') },
-    ...{ clusterId: textOf(row, 'clusterId'), name: name === cid ? null : name },
-    ...{ originalName: orNull('originalName'), customName: orNull('customName') },
-    ...{ expiresAt: orNull('expiresAt'), createdAt: textOf(row, 'createdAt') },
-  }
+function recordOf(row: ListedUpload): ExportedRecord {
+  const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
+  const ownName = name === cid ? null : name
+  return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt }
 }
 
 /** The export piece by piece; content is in it once, before the first record of it. */
-async function* exported(client: ApiClient, records: readonly ExportedRecord[]): AsyncGenerator<Uint8Array, void> {
+async function* exported(client: HoldfastClient, records: readonly ExportedRecord[]): AsyncGenerator<Uint8Array, void> {
   const id = randomUUID()
   const written = new Set<string>()
   yield exportHeader(records.map(({ cid }) => cid))
@@ -58,7 +51,7 @@ async function* exported(client: ApiClient, records: readonly ExportedRecord[]):
     yield await exportEntry(id, { record })
     if (record.status !== 'pinned' || written.has(record.cid)) continue
     written.add(record.cid)
-    yield* blocksOf(await client.car(record.cid))
+    yield* blocksOf(await client.content.archive(record.cid, 'car'))
   }
   yield await exportEntry(id, { end: true, records: records.length })
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
@@ -18,7 +19,10 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
     const last = names.at(-1) ?? ''
     if (flags.out === undefined && /^\.{0,2}$/.test(last)) throw usageError('--out is needed: the path has no name')
     const path = flags.out ?? (asTar ? `${last}.tar` : last)
-    const bytes = await writeWhole(path, await client.content(names, asTar ? 'tar' : 'file'))
+    const bytes = await writeWhole(
+      path,
+      asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place),
+    )
     if (json) printJson({ file: path, bytes })
     else print(`${path}  ${formatBytes(bytes)}`)
   })
@@ -27,8 +31,12 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
 /** `cat`: writes a file that is kept to standard output. */
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [place = ''] }) => {
-    await pipeline(Readable.from(await client.content(namesOf(place), 'file')), process.stdout, { end: false })
+    await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
   })
+}
+
+async function fileAt(client: HoldfastClient, place: string): Promise<AsyncIterable<Uint8Array>> {
+  return (await client.content.file(place)).stream
 }
 
 /** The CID and the names below it, of an address or path of the gateway, too. */

@@ -1,16 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { ApiClient, JsonObject } from './api-client.ts'
-import { listOf, numberOf, textOf, withApi } from './api-command.ts'
+import type { Car, CarRoot, HoldfastClient } from '../client/index.ts'
+import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { type ExportSection, readExport, restoreExport } from './import-export.ts'
-import { type LocalFile, unreadable } from './local-files.ts'
+import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 import { countOf, printable } from './text.ts'
-import { uploadForm } from './upload-form.ts'
 
 /** `import`: sends a CAR, and prints what became of each of its roots; of an export, of each of its records. */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
@@ -29,30 +28,25 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
       return restore(client, car, sections, { cluster: flags.cluster, json })
     }
     const bar = new ProgressBar(printable(car.path), car.size)
-    const body = uploadForm({
-      fields: { cl: flags.cluster, timelock: flags.timelock },
-      field: 'file',
-      files: [{ ...car, path: flags.name ?? car.path }],
-      onProgress: bytes => bar.update(bytes),
-    })
-    let answer: JsonObject
+    let answer: Car
     try {
-      answer = await client.request('POST', '/files/car', {
-        query: { allowPartial: switches.has('allow-partial') ? 'true' : undefined },
-        // Said in a header too, a server can refuse the cluster before the CAR is sent.
-        headers: flags.cluster === undefined ? {} : { 'x-cluster': flags.cluster },
-        body,
+      answer = await client.files.importCar(fileSource(car), {
+        name: (flags.name ?? car.path).replace(/\.car$/i, ''),
+        cluster: flags.cluster,
+        timelock: flags.timelock,
+        allowPartial: switches.has('allow-partial'),
+        onProgress: bytes => bar.update(bytes),
       })
     } finally {
       bar.end()
     }
     if (json) printJson(answer)
-    else for (const root of listOf(answer, 'roots')) print(lineOf(root))
+    else for (const root of answer.roots) print(lineOf(root))
   })
 }
 
 async function restore(
-  client: ApiClient,
+  client: HoldfastClient,
   file: LocalFile,
   sections: readonly ExportSection[],
   { cluster, json }: { cluster: string | undefined; json: boolean },
@@ -77,9 +71,6 @@ async function findFile(path: string): Promise<LocalFile> {
   return { file, path: basename(file), size: entry.size }
 }
 
-function lineOf(root: JsonObject): string {
-  const { missing } = root
-  const lacks = typeof missing === 'object' && missing !== null ? numberOf({ ...missing }, 'blocks') : null
-  const note = lacks === null ? '' : `, ${countOf(lacks, 'block')} missing`
-  return `${textOf(root, 'cid')}  ${textOf(root, 'status')}${note}`
+function lineOf({ cid, status, missing }: CarRoot): string {
+  return `${cid}  ${status}${missing === null ? '' : `, ${countOf(missing.blocks, 'block')} missing`}`
 }

@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { HoldfastError, isHoldfastError, readCar } from '../../src/index.ts'
-import { type ApiClient, type JsonObject, jsonBody } from './api-client.ts'
-import { pathPart, textOf } from './api-command.ts'
+import type { HoldfastClient, PinState, SizedSource } from '../client/index.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'
-import type { RequestBody } from './http-exchange.ts'
+import { describeError } from './failure.ts'
 import type { LocalFile } from './local-files.ts'
 import { printable } from './text.ts'
 
@@ -50,7 +49,7 @@ export async function readExport({ file }: LocalFile): Promise<ExportSection[] |
 export interface RestoredRecord {
   cid: string
   /** The server's, or `expired` for what has ended since, or `refused`. */
-  status: string
+  status: PinState | 'expired' | 'refused'
   reason: string | null
 }
 
@@ -60,7 +59,7 @@ export interface RestoredRecord {
  * @param cluster where all of them go; undefined for where they were
  */
 export async function* restoreExport(
-  client: ApiClient,
+  client: HoldfastClient,
   file: LocalFile,
   sections: readonly ExportSection[],
   cluster: string | undefined,
@@ -71,55 +70,38 @@ export async function* restoreExport(
       yield { cid, status: 'expired', reason: `it ended at ${expiresAt}` }
       continue
     }
-    const target = { cl: cluster ?? record.clusterId, timelock: expiresAt ?? undefined }
+    const target = { cluster: cluster ?? record.clusterId, timelock: expiresAt ?? undefined }
     try {
-      const answer = await (record.status === 'pinned'
-        ? sendContent(client, record, target, sectionBody(file, record, content))
-        : askAgain(client, record, target))
-      yield { cid, status: textOf(answer, 'status'), reason: null }
+      const [name, originalName, customName] = [record.name, record.originalName, record.customName].map(
+        given => given ?? undefined,
+      )
+      const answer =
+        record.status === 'pinned'
+          ? await client.files.importCar(sectionSource(file, record, content), {
+              ...target,
+              ...{ name, originalName, customName },
+            })
+          : // It was not whole when it was exported.
+            await client.pins.add(cid, { ...target, originalName, name: customName, background: true })
+      yield { cid, status: answer.status, reason: null }
     } catch (error) {
       if (!isHoldfastError(error)) throw error
-      yield { cid, status: 'refused', reason: error.message }
+      yield { cid, status: 'refused', reason: describeError(error) }
     }
   }
 }
 
-interface Target {
-  cl: string
-  timelock: string | undefined
-}
-
-function sendContent(
-  client: ApiClient,
-  { name, originalName, customName }: ExportedRecord,
-  target: Target,
-  body: RequestBody,
-): Promise<JsonObject> {
-  const named = { name, originalName, customName }
-  const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null)) as Partial<
-    Record<keyof typeof named, string>
-  >
-  return client.request('POST', '/files/car', { query: { ...given, ...target }, body })
-}
-
-/** For what was not whole when it was exported. */
-function askAgain(client: ApiClient, record: ExportedRecord, target: Target): Promise<JsonObject> {
-  const { originalName, customName } = record
-  const body = jsonBody({ ...target, originalName: originalName ?? undefined, customName: customName ?? undefined })
-  return client.request('POST', `/files/pin/${pathPart(record.cid)}`, { body, headers: { prefer: 'respond-async' } })
-}
-
 /** The content of one record as a CAR of its own; one without blocks for what came with an earlier record. */
-function sectionBody(
+function sectionSource(
   { file }: LocalFile,
   { cid }: ExportedRecord,
   content: { start: number; end: number } | null,
-): RequestBody {
+): SizedSource {
   const header = exportHeader([cid])
+  const size = content === null ? 0 : content.end - content.start
   return {
-    type: 'application/vnd.ipld.car',
-    length: header.length + (content === null ? 0 : content.end - content.start),
-    async *open() {
+    size: header.length + size,
+    async *stream() {
       yield header
       if (content !== null) yield* createReadStream(file, { start: content.start, end: content.end - 1 })
     },

@@ -1,21 +1,16 @@
-import type { JsonObject } from './api-client.ts'
+import type { ListedUpload } from '../client/index.ts'
 import { numberOf, textOf, withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
 import { formatBytes, formatTable } from './text.ts'
-import { uploadPages } from './upload-pages.ts'
 
 /** `ls`: uploads, or with a CID the files of that directory. */
 export function list(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['cid'], switches: ['expiring'], words: { what: '', min: 0, max: 1 } } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [directory], json }) => {
-    const query = {
-      parentCid: directory,
-      cid: flags.cid,
-      hasExpiration: switches.has('expiring') ? 'true' : undefined,
-    }
+    const wanted = { parentCid: directory, cid: flags.cid, expiring: switches.has('expiring') }
     let isFirst = true
-    for await (const rows of uploadPages(client, query)) {
+    for await (const rows of client.pins.pages(wanted)) {
       if (json) for (const row of rows) printJson(row)
       else printRows(rows, directory === undefined, isFirst)
       isFirst = false
@@ -23,7 +18,7 @@ export function list(args: readonly string[], env: Environment): Promise<boolean
   })
 }
 
-function printRows(rows: readonly JsonObject[], areUploads: boolean, withHeader: boolean): void {
+function printRows(rows: readonly ListedUpload[], areUploads: boolean, withHeader: boolean): void {
   const header = areUploads
     ? ['CID', 'SIZE', 'STATUS', 'CLUSTER', 'UPLOADED', 'EXPIRES', 'NAME']
     : ['CID', 'SIZE', 'PATH']

@@ -1,7 +1,11 @@
+import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type { SizedSource } from '../client/index.ts'
 import { printable } from './text.ts'
+
+const READ_BYTES = 256 * 1024
 
 export interface LocalFile {
   /** Where it is. */
@@ -67,6 +71,25 @@ async function readBelow(directory: string, prefix: string, content: LocalConten
       content.leftOut.push({ path, what })
     }
   }
+}
+
+/** The bytes of a file from `start` on, exactly as many as it had when it was looked at. */
+export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
+  async function* stream(): AsyncGenerator<Uint8Array, void> {
+    let read = 0
+    try {
+      const chunks = createReadStream(file, { start, highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>
+      for await (const chunk of chunks) {
+        read += chunk.length
+        if (read > size) break
+        yield chunk
+      }
+    } catch (cause) {
+      throw unreadable(file, cause)
+    }
+    if (read !== size) throw new HoldfastError('INVALID_PATH', `${printable(file)} changed while it was being read`)
+  }
+  return { size, stream }
 }
 
 /** The error for a file that the system does not let us have. */

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { JsonObject } from './api-client.ts'
+import type { JsonObject } from '../client/index.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'

@@ -1,10 +1,10 @@
 import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../src/index.ts'
-import { ApiClient, type JsonObject, jsonBody } from './api-client.ts'
-import { listOf, numberOf } from './api-command.ts'
+import type { HoldfastClient, JsonObject } from '../client/index.ts'
+import { connect, listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
-import type { RequestBody } from './http-exchange.ts'
 import { endWithReader, isoTime } from './output.ts'
+import { patientFetch } from './patient-fetch.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** What the owner of a node may have done and see, wherever the node is. Answers have the shapes of `/admin/v1`. */
@@ -50,9 +50,7 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
   if (flags['data-dir'] === undefined) {
     if (flags.config !== undefined) throw usageError('--config goes with --data-dir')
-    const client = new ApiClient(ownerBase(readApiSettings(flags, env)), {
-      note: text => console.error(`holdfast: ${text}`),
-    })
+    const client = connect(ownerBase(readApiSettings(flags, env)), { fetch: await patientFetch() })
     await work({ ...given, node: remoteNode(client), json })
     return true
   }
@@ -67,21 +65,21 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
 }
 
 /** A server, asked over HTTP. */
-function remoteNode(client: ApiClient): OwnerNode {
+function remoteNode(client: HoldfastClient): OwnerNode {
   return {
     stats: () => client.request('GET', '/stats'),
     // Nothing is heard until everything is freed.
-    collect: graceSeconds => client.request('POST', '/gc', { body: jsonBody({ graceSeconds }), idleMs: 0 }),
+    collect: graceSeconds => client.request('POST', '/gc', { json: { graceSeconds }, idleMs: 0 }),
     verify: onProgress => followed(client, '/verify', undefined, onProgress),
     backup: ({ directory, keys }, onProgress) => {
       if (keys !== undefined) throw usageError('--keys goes with --data-dir: a server puts the keys into the backup')
-      return followed(client, '/backup', jsonBody({ directory }), onProgress)
+      return followed(client, '/backup', { directory }, onProgress)
     },
-    reconcile: options => followed(client, '/reconcile', jsonBody(options), () => undefined),
+    reconcile: options => followed(client, '/reconcile', options, () => undefined),
     async *accounts() {
       let seen = 0
       for (let page = 1; ; page++) {
-        const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
+        const answer: JsonObject = await client.request('GET', '/accounts', { query: { page: String(page) } })
         const rows = listOf(answer, 'accounts')
         seen += rows.length
         if (rows.length > 0) yield rows
@@ -90,13 +88,13 @@ function remoteNode(client: ApiClient): OwnerNode {
     },
     async *takedowns() {
       for (let after: string | null = null; ; ) {
-        const answer = await client.request('GET', '/takedowns', { query: after === null ? {} : { after } })
+        const answer: JsonObject = await client.request('GET', '/takedowns', { query: after === null ? {} : { after } })
         yield listOf(answer, 'takedowns')
         if (typeof answer.next !== 'string') return
         after = answer.next
       }
     },
-    takeDown: takedown => client.request('POST', '/takedowns', { body: jsonBody(takedown) }),
+    takeDown: takedown => client.request('POST', '/takedowns', { json: takedown }),
     liftTakedown: async ({ cid, path }) => {
       await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } })
     },
@@ -105,13 +103,13 @@ function remoteNode(client: ApiClient): OwnerNode {
 
 /** Long work of a server, which tells how far it is. */
 async function followed(
-  client: ApiClient,
+  client: HoldfastClient,
   path: string,
-  body: RequestBody | undefined,
+  json: object | undefined,
   onProgress: (bytes: number) => void,
 ): Promise<JsonObject> {
   const headers = { accept: 'application/x-ndjson' }
-  for await (const line of client.lines('POST', path, { headers, body })) {
+  for await (const line of client.lines('POST', path, { headers, json })) {
     const { done, ...outcome } = line
     if (done === true) return outcome
     if (typeof line.error === 'string') throw new HoldfastError('UNAVAILABLE', `${line.message} (${line.code})`)

@@ -1,5 +1,5 @@
-import type { JsonObject } from './api-client.ts'
-import { listOf, numberOf, pathPart, textOf, withApi } from './api-command.ts'
+import type { Status } from '../client/index.ts'
+import { listOf, numberOf, textOf, withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
 import { countOf, formatBytes, formatTable } from './text.ts'
@@ -10,7 +10,7 @@ const ONE_CID = { what: 'a CID', min: 1, max: 1 }
 export function status(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['cluster'], words: ONE_CID } as const
   return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
-    const answer = await client.request('GET', `/status/${pathPart(cid)}`, { query: { cl: flags.cluster } })
+    const answer = await client.pins.status(cid, { cluster: flags.cluster })
     if (json) printJson(answer)
     else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
   })
@@ -20,14 +20,13 @@ export function status(args: readonly string[], env: Environment): Promise<boole
 export function remove(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['cluster'], words: ONE_CID } as const
   return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
-    const query = { cl: flags.cluster }
-    const answer = await client.request('DELETE', `/files/remove/${pathPart(cid)}`, { query })
+    const answer = await client.pins.remove(cid, { cluster: flags.cluster })
     if (json) printJson(answer)
-    else print(`${textOf(answer, 'cid')}  removed`)
+    else print(`${answer.cid}  removed`)
   })
 }
 
-function linesOf(answer: JsonObject): [label: string, value: string][] {
+function linesOf(answer: Status): [label: string, value: string][] {
   const text = (name: string): string => textOf(answer, name)
   const size = numberOf(answer, 'size')
   const clusters = listOf(answer, 'allocations').map(each => `${textOf(each, 'peer')} ${textOf(each, 'status')}`)

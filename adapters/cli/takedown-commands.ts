@@ -1,4 +1,4 @@
-import type { JsonObject } from './api-client.ts'
+import type { JsonObject } from '../client/index.ts'
 import { textOf } from './api-command.ts'
 import { requireFlag, usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'

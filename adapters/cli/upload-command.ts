@@ -1,13 +1,13 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import type { ApiClient, JsonObject } from './api-client.ts'
-import { textOf, withApi } from './api-command.ts'
+import type { Directory, HoldfastClient, Upload } from '../client/index.ts'
+import { withApi } from './api-command.ts'
 import { type Flags, usageError } from './arguments.ts'
-import { type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
+import { describeError } from './failure.ts'
+import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 import { printable } from './text.ts'
-import { uploadForm } from './upload-form.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
 /** What is left out is listed up to here. */
@@ -25,12 +25,12 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
         if (!json) tellLeftOut(path, content.leftOut)
         const answer = await uploadContent(client, content, flags)
         if (json) printJson({ path, ...answer, ...(content.isDirectory && { leftOut: content.leftOut }) })
-        else print(`${textOf(answer, 'cid')}  ${printable(path)}`)
+        else print(`${answer.cid}  ${printable(path)}`)
       } catch (error) {
         if (!isHoldfastError(error) || paths.length === 1) throw error
         failed += 1
-        console.error(`holdfast: ${printable(path)}: ${error.message}`)
-        if (json) printJson({ path, error: error.message })
+        console.error(`holdfast: ${printable(path)}: ${describeError(error)}`)
+        if (json) printJson({ path, error: describeError(error) })
       }
     }
     if (failed > 0) throw new HoldfastError('UNAVAILABLE', `${failed} of ${paths.length} uploads failed`)
@@ -38,27 +38,22 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
 }
 
 async function uploadContent(
-  client: ApiClient,
+  client: HoldfastClient,
   { name, isDirectory, files }: LocalContent,
   flags: Flags<(typeof FLAGS)[number]>,
-): Promise<JsonObject> {
+): Promise<Upload | Directory> {
   const called = flags.name ?? name
-  const fields = { cl: flags.cluster, timelock: flags.timelock }
   const total = files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
-  const onProgress = (bytes: number): void => bar.update(bytes)
-  const form = isDirectory
-    ? uploadForm({ fields: { dirName: called, ...fields }, field: 'files', files, onProgress })
-    : uploadForm({ fields, field: 'file', files: files.map(file => ({ ...file, path: called })), onProgress })
-  try {
-    return await client.request('POST', isDirectory ? '/files/directory-dag' : '/files', {
-      // Said in a header too, a server can refuse the cluster before the files are sent.
-      headers: flags.cluster === undefined ? {} : { 'x-cluster': flags.cluster },
-      body: form,
-    })
-  } finally {
-    bar.end()
-  }
+  const { cluster, timelock } = flags
+  const options = { name: called, cluster, timelock, onProgress: (bytes: number) => bar.update(bytes) }
+  const contents = files.map(file => ({ path: file.path, content: fileSource(file) }))
+  const [first] = contents
+  return (
+    isDirectory || first === undefined
+      ? client.files.uploadDirectory(contents, options)
+      : client.files.upload(first.content, options)
+  ).finally(() => bar.end())
 }
 
 /** Forms of files have no links and no empty directories; nobody should find that out later. */

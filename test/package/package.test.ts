@@ -46,7 +46,7 @@ function sourceOf(built: string): string {
 
 describe('the package', () => {
   test('its entries and commands are built from sources that are there', () => {
-    const entries = ['.', './catalogue', './node-http', './fetch', './fastify', './package.json']
+    const entries = ['.', './catalogue', './node-http', './fetch', './fastify', './client', './package.json']
     expect(Object.keys(metadata.exports)).toEqual(entries)
     for (const entry of Object.values(metadata.exports)) {
       if (typeof entry === 'string') continue

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEngine, HoldfastError, SCOPES, VERSION } from 'holdfast'
+import { HoldfastClient } from 'holdfast/client'
 import { holdfast } from 'holdfast/fastify'
 import { toFetch } from 'holdfast/fetch'
 import { createHandler } from 'holdfast/node-http'
@@ -35,6 +36,12 @@ try {
   assert.equal(await (await fetch(`${origin}/ipfs/${cid}`)).text(), 'from the tarball')
   const answer = await toFetch(engine)(new Request(`http://localhost/ipfs/${cid}`))
   assert.equal(await answer.text(), 'from the tarball')
+  const client = new HoldfastClient({ base: origin, key: secret })
+  const mine = await client.files.upload('by the client', { name: 'mine.txt' })
+  assert.deepEqual(
+    (await client.pins.page(1)).uploads.map(upload => upload.cid),
+    [mine.cid, cid],
+  )
   server.closeAllConnections()
   server.close()
 } finally {

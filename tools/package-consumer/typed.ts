@@ -15,6 +15,7 @@ import {
   type PlanOptions,
   SCOPES,
 } from 'holdfast'
+import { HoldfastClient, type ListedUpload } from 'holdfast/client'
 import { toFetch } from 'holdfast/fetch'
 import { createHandler, createServer } from 'holdfast/node-http'
 
@@ -52,6 +53,14 @@ export async function use(): Promise<string[]> {
   const fetched: (request: Request) => Promise<Response> = toFetch(engine, { prefix: '/p' })
   await fetched(new Request('http://localhost/p/health'))
   return created ? page.items.map(({ cid }) => cid) : [record.cid]
+}
+
+export async function names(): Promise<(string | null)[]> {
+  const client = new HoldfastClient({ base: 'https://pins.example.org', key: 'k' })
+  await client.files.upload(new Blob(['x']), { cluster: 'cl0-global', timelock: new Date() })
+  const rows: ListedUpload[] = []
+  for await (const row of client.pins.all({ expiring: true })) rows.push(row)
+  return rows.map(({ customName }) => customName)
 }
 
 export function codeOf(error: unknown): ErrorCode | undefined {

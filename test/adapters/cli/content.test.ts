@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HELP } from '../../../adapters/cli/help.ts'
 import type { EngineConfig } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
 
@@ -202,8 +203,11 @@ describe('usage', () => {
   })
 
   test('a server that is not there is a failure that says so', async () => {
-    const stderr = 'holdfast: nothing listens at http://127.0.0.1:1: is the server running?\n'
-    expect(await run('ls', '--api', 'http://127.0.0.1:1')).toEqual({ code: 1, stdout: '', stderr })
+    await using gone = await scriptedServer()
+    const { origin } = new URL(gone.base)
+    await gone[Symbol.asyncDispose]()
+    const stderr = `holdfast: nothing listens at ${origin}: is the server running?\n`
+    expect(await run('ls', '--api', origin)).toEqual({ code: 1, stdout: '', stderr })
   })
 
   test('every command teaches itself with an example', async () => {

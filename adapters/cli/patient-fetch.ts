@@ -1,0 +1,7 @@
+/** A fetch that waits for an answer as long as it is told to: Node's own gives up after five minutes. */
+export async function patientFetch(): Promise<typeof fetch> {
+  const undici = await import('undici')
+  const dispatcher = new undici.Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  const send = undici.fetch as unknown as (input: unknown, init: object) => Promise<Response>
+  return (input, init) => send(input, { ...init, dispatcher })
+}

@@ -1,0 +1,57 @@
+import type { Cluster, Key, NewKey, User } from './answers.ts'
+import { type Connection, pathPart } from './connection.ts'
+
+/** The account that asks. */
+export class Account {
+  readonly #connection: Connection
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  show(): Promise<User> {
+    return this.#connection.json<User>('GET', '/users/me')
+  }
+
+  /** Those that the plan allows. */
+  clusters(): Promise<Cluster[]> {
+    return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
+  }
+}
+
+/** What a new key may do, and until when. */
+export interface NewKeyOptions {
+  name: string
+  /** Default `files:read`, `files:write` and `cluster:read`; at most those of who asks. */
+  scopes?: readonly string[] | undefined
+  label?: string | undefined
+  /** Default never. */
+  expiresInDays?: number | undefined
+  /** Networks that it may be used from, such as `192.0.2.0/24`; default all. */
+  ipAllowlist?: readonly string[] | undefined
+}
+
+/** The keys of the account that asks. */
+export class Keys {
+  readonly #connection: Connection
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** The secret is in the answer, and nowhere else. @throws HoldfastError `missing_scope`, `CONFLICT` for the name */
+  create(options: NewKeyOptions): Promise<NewKey> {
+    return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
+  }
+
+  list(): Promise<Key[]> {
+    return this.#connection.json<Key[]>('GET', '/tokens/list')
+  }
+
+  /** Takes a key away, and the keys it has made. @throws HoldfastError `NOT_FOUND` */
+  async revoke(name: string): Promise<void> {
+    await this.#connection.json('DELETE', `/tokens/revoke/${pathPart(name, 'the name')}`)
+  }
+}

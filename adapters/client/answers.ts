@@ -1,0 +1,181 @@
+// What the contract answers. Times are ISO 8601 in UTC with milliseconds.
+
+/** How far a pin is. `pinned` means that every block of it is stored and durable. */
+export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
+
+/** A record: what an account keeps of a content in a cluster. */
+export interface Upload {
+  cid: string
+  clusterId: string
+  /** When it ends; null for never. */
+  expiresAt: string | null
+  createdAt: string
+  status: PinState
+  /** Of this record. */
+  uploadId: string
+  /** Its CID where it has none. */
+  name: string
+  /** Bytes of content. */
+  size: number
+  type: 'file' | 'directory' | 'pin'
+}
+
+/** A file of a directory. */
+export interface DagFile {
+  cid: string
+  /** The last name of the path. */
+  filename: string
+  /** Bytes. */
+  size: number
+  path: string
+}
+
+/** An uploaded directory. */
+export interface Directory extends Upload {
+  message: string
+  /** The same as `cid`. */
+  dagCid: string
+  filename: string
+  /** The first thousand. */
+  files: DagFile[]
+  total_files: number
+  /** Bytes. */
+  total_size: number
+}
+
+/** A root of an imported CAR. */
+export interface CarRoot extends Upload {
+  /** What the CAR lacked of it; only with `allowPartial`. */
+  missing: { blocks: number; first: string } | null
+}
+
+/** An imported CAR: its first root, and all of them. */
+export interface Car extends Upload {
+  roots: CarRoot[]
+}
+
+/** A record that was asked for by its CID. */
+export interface Pin extends Upload {
+  pinned: boolean
+  originalName: string | null
+  customName: string | null
+}
+
+/** Where a content is, and how far it is there. */
+export interface Allocation {
+  /** The cluster. */
+  peer: string
+  status: PinState
+  timestamp: string
+  error: string | null
+}
+
+/** How far a pin is, in full. */
+export interface Status extends Pin {
+  /** Since when it is in this state. */
+  statusAt: string
+  reason: string | null
+  /** Stored so far. */
+  blocks: number
+  /** Stored so far. */
+  bytes: number
+  attempts: number
+  nextAttemptAt: string | null
+  lastError: string | null
+  lastAnnounced: string | null
+  peers: string[]
+  allocations: Allocation[]
+}
+
+/** A record in a list. */
+export interface ListedUpload extends Upload {
+  uploadedAt: string
+  originalName: string | null
+  customName: string | null
+  /** Bytes of all its distinct blocks. */
+  dagSize: number
+  /** The directory it is listed as a file of. */
+  parentCid: string | null
+  /** Where it is in that directory. */
+  path: string | null
+}
+
+/** One page of a list, the newest first. */
+export interface UploadPage {
+  uploads: ListedUpload[]
+  /** What all pages together deliver. */
+  total: number
+  pagination: { page: number; limit: number; total: number; totalPages: number }
+}
+
+/** A removed pin. */
+export interface Removed {
+  cid: string
+  removed: true
+  success: true
+}
+
+/** What became of a new name. */
+export interface Renamed {
+  updated: true
+  newName: string
+}
+
+/** A cluster that the account may use. */
+export interface Cluster {
+  clusterId: string
+  id: string
+  label: string
+  region: string
+  country: string | null
+  /** A CID behind `publicUrl`, which ends with `/ipfs/`, is where content can be opened. */
+  gateways: { publicUrl: string; url: string; label: string; order: number }[]
+}
+
+/** What an account keeps. */
+export interface Usage {
+  pins: number
+  storedBytes: number
+}
+
+/** The account that asks. */
+export interface User {
+  id: string
+  email: string
+  username: string
+  name: string | null
+  role: 'owner' | 'user'
+  /** Its name. */
+  plan: string
+  /** How many it may use. */
+  clusters: number
+  usage: Usage
+  createdAt: string
+  twoFactorEnabled: boolean
+}
+
+/** An API key, without its secret. */
+export interface Key {
+  name: string
+  label: string | null
+  /** How the secret begins. */
+  prefix: string
+  /** The key that made it, by name. */
+  parent: string | null
+  scopes: string[]
+  ipAllowlist: string[]
+  createdAt: string
+  expiresAt: string | null
+  lastUsed: string | null
+}
+
+/** A key that was just made. */
+export interface NewKey {
+  /** The secret, shown this once. */
+  token: string
+  name: string
+  label: string | null
+  scopes: string[]
+  createdAt: string
+  expiresAt: string | null
+}

@@ -1,0 +1,89 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { Account, Keys } from './account.ts'
+import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
+import { Content } from './content.ts'
+import { Files } from './files.ts'
+import { Pins } from './pins.ts'
+
+/** Where the server is, and who asks. */
+export interface ClientOptions {
+  /** Of the API, such as `https://pins.example.org/api/v3`; an address alone means `/api/v3` below it. */
+  base: string
+  /** An API key or session token; reading content needs none. */
+  key?: string | undefined
+  /** Of the gateway, ending in `/ipfs`; default beside the API. */
+  gateway?: string | undefined
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>> | undefined
+  /** What sends requests; default the global one. */
+  fetch?: typeof fetch | undefined
+  /** Waits for some milliseconds; default a timer. */
+  wait?: ((ms: number) => Promise<unknown>) | undefined
+  /** Told, in a sentence, what holds a request up. */
+  note?: ((text: string) => void) | undefined
+}
+
+const BASE_PATH = '/api/v3'
+
+/**
+ * Speaks to a server that answers the contract, in Node and in browsers. Errors are HoldfastErrors: refusals have the
+ * server's own `code` and message, and its `status` in the details; `UNAVAILABLE` is no answer, or one that broke off.
+ */
+export class HoldfastClient {
+  readonly files: Files
+  readonly pins: Pins
+  readonly content: Content
+  readonly account: Account
+  readonly keys: Keys
+  readonly #connection: Connection
+
+  /** @throws HoldfastError `VALIDATION` for a base, gateway or key that is none */
+  constructor(options: ClientOptions) {
+    const base = address(options.base, 'base')
+    this.#connection = new Connection({
+      base,
+      gateway:
+        options.gateway === undefined ? `${base.replace(/\/api\/v3$/, '')}/ipfs` : address(options.gateway, 'gateway'),
+      key: readKey(options.key),
+      headers: options.headers ?? {},
+      // Called by its own name: browsers refuse one that is a method of something else.
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      wait: options.wait ?? (ms => new Promise(resolve => setTimeout(resolve, ms))),
+      note: options.note ?? (() => undefined),
+    })
+    this.files = new Files(this.#connection)
+    this.pins = new Pins(this.#connection)
+    this.content = new Content(this.#connection)
+    this.account = new Account(this.#connection)
+    this.keys = new Keys(this.#connection)
+  }
+
+  /**
+   * Any other request: the JSON that a path below the base answers.
+   *
+   * @throws HoldfastError with the server's own code for every answer but a 2xx; `UNAVAILABLE` without an answer
+   */
+  request<Answer extends object = JsonObject>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+    return this.#connection.json<Answer>(method, path, options)
+  }
+
+  /** As {@link request}, for answers of one JSON object a line, given as they come. */
+  lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
+    return this.#connection.lines(method, path, options)
+  }
+}
+
+function address(text: string, field: 'base' | 'gateway'): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new HoldfastError('VALIDATION', `${field} must be the URL of ${field === 'base' ? 'an API' : 'a gateway'}`)
+  }
+  const path = url.pathname.endsWith('/') ? url.pathname.slice(0, -1) : url.pathname
+  return url.origin + (path === '' && field === 'base' ? BASE_PATH : path)
+}
+
+function readKey(key: string | undefined): string | undefined {
+  if (key === undefined) return undefined
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new HoldfastError('VALIDATION', 'the key may have printable ASCII only')
+  return key
+}

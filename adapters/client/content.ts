@@ -1,0 +1,122 @@
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import { type Connection, RETRY_MS } from './connection.ts'
+import type { Answer } from './exchange.ts'
+
+/** How content is read. */
+export interface ReadOptions {
+  /** Bytes from `start` up to and without `end`; default all. */
+  range?: { start: number; end?: number }
+  signal?: AbortSignal
+}
+
+/** A file as the gateway gives it. */
+export interface ContentFile {
+  /** Bytes of what is given; null if the server does not say. */
+  size: number | null
+  /** Media type. */
+  type: string
+  /** Throws `UNAVAILABLE` if it breaks off and cannot be gone on with. To be read once. */
+  stream: AsyncIterable<Uint8Array>
+}
+
+/** Content by its CID, from the gateway. Nobody has to be anybody to read it. */
+export class Content {
+  readonly #connection: Connection
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /**
+   * A file, by its CID and the names below it: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. When the
+   * connection breaks, reading goes on where it was, as often as some more of it arrives.
+   *
+   * @throws HoldfastError `VALIDATION` for a directory, and with the server's own code; `UNAVAILABLE` without an answer
+   */
+  async file(place: string, { range, signal }: ReadOptions = {}): Promise<ContentFile> {
+    const { start = 0, end } = range ?? {}
+    const wanted = range === undefined ? {} : { range: rangeHeader(start, end) }
+    const path = pathOf(place)
+    const answer = await this.#connection
+      .content(path, { headers: { accept: '*/*', ...wanted }, signal })
+      .catch((error: unknown) => {
+        if (!isHoldfastError(error) || error.details.status !== 301) throw error
+        throw new HoldfastError('VALIDATION', `${place} is a directory: name a file in it, or read it as an archive`, {
+          cause: error,
+        })
+      })
+    const { headers, status } = answer.response
+    if (range !== undefined && status !== 206) {
+      await answer.discard()
+      throw new HoldfastError('UNAVAILABLE', 'the server does not give parts of files')
+    }
+    const length = Number(headers.get('content-length') ?? Number.NaN)
+    const size = Number.isSafeInteger(length) && !headers.has('content-encoding') ? length : null
+    const stream = this.#whole(answer, { path, start, size, signal })
+    return { size, type: headers.get('content-type') ?? '', stream }
+  }
+
+  /**
+   * The DAG below a CID as a CAR, or a file or directory as a TAR.
+   *
+   * @throws HoldfastError as {@link file}
+   */
+  async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
+    const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'
+    const answer = await this.#connection.content(pathOf(place), { query, headers: { accept }, signal })
+    return answer.bytes()
+  }
+
+  async *#whole(
+    first: Answer,
+    {
+      path,
+      start,
+      size,
+      signal,
+    }: { path: string; start: number; size: number | null; signal: AbortSignal | undefined },
+  ): AsyncGenerator<Uint8Array, void> {
+    const etag = first.response.headers.get('etag') ?? ''
+    // Only of what is the same for sure can the rest be asked for.
+    const mayGoOn = size !== null && etag.startsWith('"')
+    let pauses = [...RETRY_MS]
+    let given = 0
+    for (let answer = first; ; ) {
+      try {
+        for await (const piece of answer.bytes()) {
+          given += piece.length
+          pauses = [...RETRY_MS]
+          yield piece
+        }
+        return
+      } catch (error) {
+        const pause = pauses.shift()
+        if (!mayGoOn || pause === undefined || !isHoldfastError(error, 'UNAVAILABLE')) throw error
+        if (given === size) return
+        await this.#connection.settings.wait(pause)
+        const headers = { accept: '*/*', range: rangeHeader(start + given, start + size), 'if-range': etag }
+        answer = await this.#connection.content(path, { headers, signal })
+        if (answer.response.status !== 206) {
+          await answer.discard()
+          throw error
+        }
+      }
+    }
+  }
+}
+
+function rangeHeader(start: number, end: number | undefined): string {
+  if (!Number.isSafeInteger(start) || start < 0 || (end !== undefined && !(end > start))) {
+    throw new HoldfastError('VALIDATION', 'a range goes from a whole number of bytes to a larger one')
+  }
+  return `bytes=${start}-${end === undefined ? '' : end - 1}`
+}
+
+function pathOf(place: string): string {
+  const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
+  const path = names.filter(name => name !== '').map(encodeURIComponent)
+  if (path.length === 0) throw new HoldfastError('VALIDATION', 'a CID is needed')
+  return `/${path.join('/')}`
+}

@@ -1,0 +1,150 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { IdleTimer } from './idle-timer.ts'
+import { brokenOff, unreachable } from './refusal.ts'
+import { bodyBlob, bodyBytes, bodyLength, type RequestBody } from './request-body.ts'
+
+export interface OutgoingRequest {
+  method: string
+  url: URL
+  headers: Readonly<Record<string, string>>
+  body?: RequestBody | undefined
+  /** How long the server may be silent, in milliseconds; 0 for ever. */
+  idleMs: number
+  signal?: AbortSignal | undefined
+}
+
+/** An answer, whose body is read once, to its end or given up. */
+export interface Answer {
+  response: Response
+  /** Throws `UNAVAILABLE` if it breaks off. Ending it early ends the request. */
+  bytes(): AsyncGenerator<Uint8Array, void>
+  /** Lets go of what has not been read. */
+  discard(): Promise<void>
+}
+
+/**
+ * Sends a request, its body streamed, and resolves with the answer. An answer may come before the body has been sent;
+ * what is left of it is then not sent.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or goes away, `ABORTED`; what the body throws
+ */
+export async function exchange(send: typeof fetch, request: OutgoingRequest): Promise<Answer> {
+  const { method, url, headers, body, idleMs, signal } = request
+  const idle = new IdleTimer(idleMs)
+  const ended = signal === undefined ? idle.signal : AbortSignal.any([idle.signal, signal])
+  const failure: { ofBody?: unknown } = {}
+  const wrong = (cause: unknown, otherwise: (cause: unknown) => HoldfastError): unknown => {
+    if ('ofBody' in failure) return failure.ofBody
+    if (signal?.aborted === true) return new HoldfastError('ABORTED', 'the request was aborted', { cause })
+    return otherwise(idle.signal.aborted ? idle.signal.reason : cause)
+  }
+  let response: Response
+  idle.start()
+  try {
+    const sent: Partial<FetchBody> =
+      body === undefined ? {} : await fetchBody(body, idle, ended, error => Object.assign(failure, { ofBody: error }))
+    response = await send(url, {
+      method,
+      ...sent,
+      headers: { ...headers, ...sent.headers },
+      redirect: 'manual',
+      signal: ended,
+    })
+  } catch (cause) {
+    throw wrong(cause, error => unreachable(url, error))
+  } finally {
+    idle.stop()
+  }
+  return {
+    response,
+    bytes: () => answerBytes(response, idle, cause => wrong(cause, brokenOff)),
+    discard: async () => {
+      await response.body?.cancel().catch(() => undefined)
+      idle.abort()
+    },
+  }
+}
+
+async function* answerBytes(
+  { body }: Response,
+  idle: IdleTimer,
+  wrong: (cause: unknown) => unknown,
+): AsyncGenerator<Uint8Array, void> {
+  if (body === null) return
+  const reader = body.getReader()
+  let isOver = false
+  try {
+    for (;;) {
+      // Only the server is timed, not who reads.
+      idle.start()
+      const { done, value } = await reader.read().finally(() => idle.stop())
+      if (done) {
+        isOver = true
+        return
+      }
+      yield value
+    }
+  } catch (cause) {
+    throw wrong(cause)
+  } finally {
+    if (!isOver) await reader.cancel().catch(() => undefined)
+    // A body that the server did not want to the end is not sent any further.
+    idle.abort()
+  }
+}
+
+interface FetchBody {
+  headers: Record<string, string>
+  body: ReadableStream<Uint8Array> | Blob
+  duplex?: 'half'
+}
+
+/** As a stream where fetch streams, else as a Blob. */
+async function fetchBody(
+  body: RequestBody,
+  idle: IdleTimer,
+  ended: AbortSignal,
+  failed: (error: unknown) => void,
+): Promise<FetchBody> {
+  const headers: Record<string, string> = { 'content-type': body.type }
+  if (!streamsBodies()) return { headers, body: await bodyBlob(body) }
+  const length = bodyLength(body)
+  if (length !== null) headers['content-length'] = String(length)
+  const bytes = bodyBytes(body)
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // Node's fetch reads on after it was aborted, to throw it away.
+        if (ended.aborted) return controller.error(ended.reason)
+        idle.stop()
+        try {
+          const { done, value } = await bytes.next()
+          if (done) controller.close()
+          else controller.enqueue(value)
+          idle.start()
+        } catch (error) {
+          failed(error)
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        await bytes.return()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { headers, body: stream, duplex: 'half' }
+}
+
+let streaming: boolean | undefined
+
+/**
+ * Whether fetch streams bodies over any connection and lets their length be said. Browsers do neither: they drop the
+ * header, and stream over HTTP/2 alone.
+ */
+function streamsBodies(): boolean {
+  streaming ??= new Request('http://localhost', { method: 'POST', headers: { 'content-length': '1' } }).headers.has(
+    'content-length',
+  )
+  return streaming
+}

@@ -1,0 +1,45 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { BodyPart, RequestBody } from './request-body.ts'
+
+export interface FormOptions {
+  /** Text fields; undefined ones are left out. They go first, so that a server can refuse them before the files. */
+  fields: Readonly<Record<string, string | undefined>>
+  /** The name of the file fields. */
+  field: 'file' | 'files'
+  files: readonly { name: string; content: BodyPart }[]
+  onProgress?: ((bytes: number) => void) | undefined
+}
+
+const BOUNDARY_BYTES = 16
+
+/**
+ * A form of files as a body. It is made here and not by `FormData`, which can neither stream nor tell its length.
+ *
+ * @throws HoldfastError `INVALID_PATH` for a name that the form cannot carry as it is
+ */
+export function formBody({ fields, field, files, onProgress }: FormOptions): RequestBody {
+  const random = crypto.getRandomValues(new Uint8Array(BOUNDARY_BYTES))
+  const boundary = `holdfast-${Array.from(random, byte => byte.toString(16).padStart(2, '0')).join('')}`
+  const head = (disposition: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
+  const encoder = new TextEncoder()
+  const texts = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [encoder.encode(`${head(`name="${name}"`)}${value}\r\n`)],
+  )
+  const parts = files.flatMap(({ name, content }) => {
+    const before = encoder.encode(head(`name="${field}"; filename="${filename(name)}"`))
+    return [before, content, encoder.encode('\r\n')]
+  })
+  const end = encoder.encode(`--${boundary}--\r\n`)
+  return { type: `multipart/form-data; boundary=${boundary}`, parts: [...texts, ...parts, end], onProgress }
+}
+
+/** A name as forms write it. What has no way of being written, or would arrive as another name, is refused. */
+function filename(name: string): string {
+  const trouble = /[\0\r\n]/.test(name) ? 'a line break' : name.includes('\\') ? 'a backslash' : ''
+  const problem = trouble || (name.includes('%22') ? '%22' : '')
+  if (problem !== '') {
+    throw new HoldfastError('INVALID_PATH', `${name} cannot be uploaded by this name, it has ${problem} in it`)
+  }
+  return name.replaceAll('"', '%22')
+}

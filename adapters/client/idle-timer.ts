@@ -1,0 +1,32 @@
+/** Aborts what it watches once nothing has moved for a while; it runs only between `start` and `stop`. */
+export class IdleTimer {
+  readonly #controller = new AbortController()
+  readonly #ms: number
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /** @param ms 0 for never */
+  constructor(ms: number) {
+    this.#ms = ms
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  start(): void {
+    this.stop()
+    if (this.#ms === 0) return
+    const error = new Error(`no sign of life for ${this.#ms / 1_000} seconds`)
+    this.#timer = setTimeout(() => this.#controller.abort(error), this.#ms)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Ends what it watches. */
+  abort(reason?: unknown): void {
+    this.stop()
+    this.#controller.abort(reason)
+  }
+}

@@ -1,0 +1,123 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+
+/** Bytes of known length that can be read again: a `Blob` or `File` is one. */
+export interface SizedSource {
+  /** Bytes. */
+  readonly size: number
+  stream(): AsyncIterable<Uint8Array>
+}
+
+/** What can be uploaded. Text is sent as UTF-8; of a stream the length need not be known. */
+export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | AsyncIterable<Uint8Array>
+
+/** A piece of a body. */
+export type BodyPart = Uint8Array | SizedSource | AsyncIterable<Uint8Array>
+
+/** A body that is sent piece by piece. */
+export interface RequestBody {
+  /** Media type. */
+  type: string
+  parts: readonly BodyPart[]
+  /** Told the bytes that have been handed over so far, where bodies are streamed: in Node, not in browsers. */
+  onProgress?: ((bytes: number) => void) | undefined
+}
+
+/** Smaller pieces are sent together. */
+const PIECE_BYTES = 64 * 1024
+
+/** @throws HoldfastError `VALIDATION` for what is no source */
+export function bodyPart(source: UploadSource): BodyPart {
+  if (typeof source === 'string') return new TextEncoder().encode(source)
+  if (source instanceof ArrayBuffer) return new Uint8Array(source)
+  const isObject = typeof source === 'object' && source !== null
+  if (isObject && (source instanceof Uint8Array || isSized(source) || Symbol.asyncIterator in source)) return source
+  throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
+}
+
+/** A body of JSON; fields that are undefined are left out. */
+export function jsonBody(value: object): RequestBody {
+  return { type: 'application/json', parts: [new TextEncoder().encode(JSON.stringify(value))] }
+}
+
+/** Bytes; null if that is not known before it is sent. */
+export function bodyLength({ parts }: RequestBody): number | null {
+  let length = 0
+  for (const part of parts) {
+    if (part instanceof Uint8Array) length += part.length
+    else if (isSized(part)) length += part.size
+    else return null
+  }
+  return length
+}
+
+/** Whether it can be sent again. */
+export function isRepeatable(body: RequestBody): boolean {
+  return bodyLength(body) !== null
+}
+
+/**
+ * The bytes of a body, in pieces of a sensible size.
+ *
+ * @throws what a source throws; HoldfastError `VALIDATION` for one that has not as many bytes as it said
+ */
+export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGenerator<Uint8Array, void> {
+  let waiting: Uint8Array[] = []
+  let bytes = 0
+  let sent = 0
+  for (const part of parts) {
+    for await (const piece of piecesOf(part)) {
+      waiting.push(piece)
+      bytes += piece.length
+      if (bytes < PIECE_BYTES) continue
+      yield joined(waiting, bytes)
+      sent += bytes
+      onProgress?.(sent)
+      waiting = []
+      bytes = 0
+    }
+  }
+  if (bytes > 0) yield joined(waiting, bytes)
+}
+
+/** The same as one Blob, for browsers, which read the files in it while they send it. */
+export async function bodyBlob({ type, parts }: RequestBody): Promise<Blob> {
+  const pieces: (Uint8Array<ArrayBuffer> | Blob)[] = []
+  for (const part of parts) {
+    if (part instanceof Blob) pieces.push(part)
+    else for await (const piece of piecesOf(part)) pieces.push(new Uint8Array(piece))
+  }
+  return new Blob(pieces, { type })
+}
+
+async function* piecesOf(part: BodyPart): AsyncGenerator<Uint8Array, void> {
+  if (part instanceof Uint8Array) {
+    yield part
+    return
+  }
+  if (!isSized(part)) {
+    yield* part
+    return
+  }
+  let read = 0
+  for await (const piece of part.stream()) {
+    read += piece.length
+    if (read > part.size) break
+    yield piece
+  }
+  if (read !== part.size) throw new HoldfastError('VALIDATION', `a source of ${part.size} bytes has changed its length`)
+}
+
+function isSized(source: object): source is SizedSource {
+  return 'size' in source && typeof source.size === 'number' && 'stream' in source
+}
+
+function joined([first = new Uint8Array(), ...others]: readonly Uint8Array[], length: number): Uint8Array {
+  if (others.length === 0) return first
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of [first, ...others]) {
+    all.set(piece, at)
+    at += piece.length
+  }
+  return all
+}
