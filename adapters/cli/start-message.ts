@@ -1,5 +1,5 @@
 /** What the example uploads; its bytes decide its CID. */
-export const HELLO = {
+const HELLO = {
   text: 'Hello from Holdfast!',
   cid: 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm',
 } as const

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 /** An address as sockets give it: without zone, and IPv4 as such where it comes mapped into IPv6. */
-export function plainAddress(address: string): string {
+function plainAddress(address: string): string {
   const withoutZone = address.split('%', 1)[0] ?? ''
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone

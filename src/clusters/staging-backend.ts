@@ -40,6 +40,6 @@ export function stagingOf(backend: ClusterBackend): StagingBackend {
   throw new HoldfastError('UNAVAILABLE', 'the cluster does not take content in block by block')
 }
 
-export function hasStaging(backend: ClusterBackend): backend is StagingBackend {
+function hasStaging(backend: ClusterBackend): backend is StagingBackend {
   return 'staging' in backend && backend.staging !== null
 }

@@ -14,7 +14,7 @@ const PIECE = 1024 ** 2
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 /** The name of the ballast in a data directory. */
-export const BALLAST = 'ballast'
+const BALLAST = 'ballast'
 
 export interface DiskReserveOptions {
   dataDir: string

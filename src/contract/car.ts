@@ -15,7 +15,7 @@ import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
 /** Media type of a CAR, whatever its parameters say. */
-export const CAR_TYPE = 'application/vnd.ipld.car'
+const CAR_TYPE = 'application/vnd.ipld.car'
 
 const Car = Type.Object(
   {

@@ -69,7 +69,7 @@ const networkSchema = Type.Object(
 )
 
 /** The config file, which is also JSON Schema. */
-export const configSchema = Type.Object(
+const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(text),
     importRoots: Type.Optional(Type.Array(text)),

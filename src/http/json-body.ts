@@ -1,7 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './types.ts'
 
-export const MAX_JSON_BYTES = 1024 * 1024
+const MAX_JSON_BYTES = 1024 * 1024
 
 /**
  * The body as JSON; undefined if it is empty, whatever its type says, and for what some clients send in place of

@@ -78,22 +78,6 @@ export function nestedShards(levels: number): Dag {
   })
 }
 
-/** Shards of `2 ** levels` paths, and no entry at the end of any. */
-export function doublingShards(levels: number): Dag {
-  const shard = (links: ReadonlyArray<{ Name: string; Hash: CID }>): Block => {
-    const data = new UnixFS({ type: 'hamt-sharded-directory', hashType: 0x22n, fanout: 8n })
-    const Links = links.map(link => ({ ...link, Tsize: 1 }))
-    return blockOf(CODEC.dagPb, dagPb.encode({ Data: data.marshal(), Links }))
-  }
-  const above = (Hash: CID): Block =>
-    shard([
-      { Name: '0', Hash },
-      { Name: '1', Hash },
-    ])
-  const bottom = shard([])
-  return tower(levels, above, { root: bottom.cid, blocks: [bottom], size: 0 })
-}
-
 /** A document of that many arrays one in the other, the innermost of `items` numbers. */
 export function nestedDocument(depth: number, items: number): Dag {
   const inner = Array.from({ length: items }, () => '0').join(',')

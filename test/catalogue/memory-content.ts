@@ -394,7 +394,7 @@ function isLive({ expiresAt }: NewRecord, now: number): boolean {
   return expiresAt === null || expiresAt > now
 }
 
-export function keyOf({ codec, multihash }: DagIdentity): string {
+function keyOf({ codec, multihash }: DagIdentity): string {
   return `${codec} ${hex(multihash)}`
 }
 

@@ -20,7 +20,7 @@ import { ManualClock } from './manual-clock.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /** Block files whose operations a test may hold up or make fail. */
-export class FaultyBlockFiles extends BlockFiles {
+class FaultyBlockFiles extends BlockFiles {
   /** Called before each write and removal; what it throws is what the operation throws. */
   beforeWrite: (multihash: Uint8Array) => Promise<void> | void = () => undefined
   beforeRemove: (multihash: Uint8Array) => Promise<void> | void = () => undefined

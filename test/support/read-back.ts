@@ -15,7 +15,7 @@ function readerOf(source: Readable): BlockSource {
 }
 
 /** Blocks of a source for libraries that want a block store. Every block is checked by its hash. */
-export function storageOf(source: Readable): ReadableStorage {
+function storageOf(source: Readable): ReadableStorage {
   return {
     get: async function* (cid: CID) {
       yield await readerOf(source).read(cid)

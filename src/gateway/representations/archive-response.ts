@@ -81,7 +81,7 @@ function scopeOf(query: URLSearchParams): DagScope {
  *
  * @throws HoldfastError `VALIDATION` if it is malformed or begins behind the end.
  */
-export function parseEntityBytes(text: string, size: number): ByteRange {
+function parseEntityBytes(text: string, size: number): ByteRange {
   const match = /^(-?\d{1,15}):(-?\d{1,15}|\*)$/.exec(text)
   if (match === null) throw new HoldfastError('VALIDATION', 'entity-bytes must be from:to, such as 0:1023, -1024:*')
   const [, from = '', to = ''] = match

@@ -8,7 +8,7 @@ export interface TarEntry {
   target?: string
 }
 
-export const TAR_BLOCK_BYTES = 512
+const TAR_BLOCK_BYTES = 512
 
 const TYPE_FLAG = { file: '0', symlink: '2', directory: '5' } as const
 const MODE = { file: '0000644', symlink: '0000777', directory: '0000755' } as const
