@@ -15,7 +15,7 @@ export class IdleTimer {
 
   start(): void {
     this.stop()
-    if (this.#ms === 0) return
+    if (this.#ms === 0 || this.signal.aborted) return
     const error = new Error(`no sign of life for ${this.#ms / 1_000} seconds`)
     this.#timer = setTimeout(() => this.#controller.abort(error), this.#ms)
   }
