@@ -88,6 +88,20 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
   },
   {
+    promise: 'what is taken down is not served to peers',
+    file: 'src/gateway/policy/peer-blocks.ts',
+    find: '    if (denylist.statusOf(cid) !== null) return false\n',
+    replace: '',
+    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
+  },
+  {
+    promise: 'what only content that is taken down needs is not served to peers',
+    file: 'src/gateway/policy/peer-blocks.ts',
+    find: '    return this.#isPartOfMore(cid, denylist)\n',
+    replace: '    return true || this.#isPartOfMore(cid, denylist)\n',
+    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
+  },
+  {
     promise: 'a takedown ends answers that are under way',
     file: 'src/gateway/source/request-blocks.ts',
     find: '    this.#checkAgain()\n',

@@ -1,10 +1,6 @@
-import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
-import { TAKEDOWNS } from '../disk/file-names.ts'
-import { nodeFileSystem } from '../disk/file-system.ts'
 import { identityOf } from '../domain/cid.ts'
 import { createGateway, openerOf } from '../gateway/gateway.ts'
-import { Takedowns } from '../gateway/policy/takedowns.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { observed } from '../http/observed.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
@@ -26,9 +22,8 @@ interface Below {
 }
 
 /** What serves `/ipfs/`, what it refuses, and reading in the process by the same rules. */
-export function makeGateway({ dataDir, config, clock, logger, metrics, activity, ...setup }: Setup, below: Below) {
-  const { fileSystem = nodeFileSystem } = setup
-  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger })
+export function makeGateway({ config, clock, logger, metrics, activity }: Setup, below: Below) {
+  const { takedowns } = below.network
   const dependencies = {
     content: below.clusters.live,
     clock,
