@@ -7,7 +7,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'what a backend elsewhere gives is served only if it hashes to its CID',
     file: 'src/clusters/cluster-registry.ts',
-    find: 'reader === null || reader instanceof EmbeddedBackend ? reader : new CheckedSource(reader)',
+    find: 'reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)',
     replace: 'reader',
     test: { file: elsewhere, name: 'is served by the gateway, each block checked' },
   },

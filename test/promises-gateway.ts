@@ -33,14 +33,14 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what one answer walks is bounded',
-    file: 'src/content/dag/walk-budget.ts',
+    file: 'src/content/dag/ordered-walk.ts',
     find: 'if (this.#steps-- <= 0)',
     replace: 'if (false)',
     test: { file: bounds, name: 'shards without entries that double end at their bound' },
   },
   {
     promise: 'what one walk keeps in memory is bounded',
-    file: 'src/content/dag/walk-budget.ts',
+    file: 'src/content/dag/ordered-walk.ts',
     find: 'if (this.#openBytes < 0)',
     replace: 'if (false)',
     test: { file: bounds, name: 'a walk keeps no more of large blocks than its bound' },

@@ -81,7 +81,7 @@ async function serve(
     return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), () => invited)
   }
   const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'
-  const sent = (bytes: number): void => metrics?.sent(surface, bytes)
+  const sent = metrics && ((bytes: number): void => metrics.sent(surface, bytes))
   await sendResponse(incoming, outgoing, await engine[surface](request), () => invited, sent)
 }
 

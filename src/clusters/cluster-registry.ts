@@ -1,9 +1,9 @@
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
+import { BlockStore } from '../content/block-store.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import { EmbeddedBackend } from './embedded-backend.ts'
 import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 
 /** Where the content of a cluster is read over HTTP. */
@@ -133,7 +133,7 @@ export class ClusterRegistry {
 /** One in this process checks by itself what it reads. */
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
-  return reader === null || reader instanceof EmbeddedBackend ? reader : new CheckedSource(reader)
+  return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)
 }
 
 function isAllowed(plan: Pick<Plan, 'clusters'>, clusterId: string): boolean {

@@ -16,7 +16,7 @@ import type { Staging, StagingBackend } from './staging-backend.ts'
 const WALK_AT_ONCE = 16
 
 /** A backend in this process: a block store in a data directory, its ledger in the engine's database. */
-export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
+export class EmbeddedBackend implements StagingBackend, Staging {
   readonly #store: BlockStore
   readonly #ledger: Ledger
   readonly #roots: HeldRoots
@@ -34,7 +34,7 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
   }
 
   get reader(): BlockSource {
-    return this
+    return this.#store
   }
 
   get id(): number {
@@ -52,7 +52,7 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
 
   async take(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
     const staged = await this.stage()
-    const take = source === this ? this.#adopt(staged) : this.#copy(staged, source, options.signal)
+    const take = source === this.#store ? this.#adopt(staged) : this.#copy(staged, source, options.signal)
     try {
       await walkDag(cid, take, { concurrency: WALK_AT_ONCE, signal: options.signal })
       await staged.settle()
@@ -90,15 +90,11 @@ export class EmbeddedBackend implements StagingBackend, Staging, BlockSource {
     return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
-  read(cid: CID): Promise<Uint8Array> {
-    return this.#store.get(cid, { verify: true })
-  }
-
   /** Needs blocks that are here already, reading only those with links. */
   #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
       await staged.adopt(cid)
-      return hasLinks(cid) ? this.#store.get(cid, { verify: true }) : null
+      return hasLinks(cid) ? this.#store.read(cid) : null
     }
   }
 

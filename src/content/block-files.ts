@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { NextToLast } from 'blockstore-fs/sharding'
 import { base32upper } from 'multiformats/bases/base32'
 import * as Digest from 'multiformats/hashes/digest'
 import { QUARANTINE } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
-import { CODEC, cidOf } from '../domain/cid.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { syncDirectories } from './durability.ts'
@@ -13,6 +11,7 @@ import { syncDirectories } from './durability.ts'
 /** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
 const SHARD = /^[A-Z2-7]{2}$/
+const SHARD_LENGTH = 2
 const EXTENSION = '.data'
 /** What {@link BlockFiles} itself calls a file that is being written. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -29,7 +28,6 @@ const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 export class BlockFiles {
   readonly #dir: string
   readonly #tempDir: string
-  readonly #layout = new NextToLast()
   readonly #threads: BlockThreads | null
   readonly fileSystem: FileSystem
   readonly dataDir: string
@@ -62,8 +60,8 @@ export class BlockFiles {
 
   /** The file of a block, whether it is there or not. */
   pathOf(multihash: Uint8Array): string {
-    const { dir, file } = this.#layout.encode(cidOf({ codec: CODEC.raw, multihash }))
-    return join(this.#dir, dir, file)
+    const name = base32upper.encode(multihash)
+    return join(this.#dir, name.slice(-SHARD_LENGTH), name + EXTENSION)
   }
 
   /** Writes a block whole. Returns the directory whose sync makes its name durable. */

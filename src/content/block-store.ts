@@ -10,6 +10,7 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
+import type { BlockSource } from './block-source.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
@@ -59,7 +60,7 @@ interface FileWrite {
  * The blocks of one backend: bytes go in under a claim of the ledger and come out checked against it. Concurrent
  * puts of one block write it once.
  */
-export class BlockStore {
+export class BlockStore implements BlockSource {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
@@ -181,6 +182,11 @@ export class BlockStore {
     if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
     if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
     return bytes
+  }
+
+  /** As {@link BlockSource.read} says. */
+  read(cid: CID): Promise<Uint8Array> {
+    return this.get(cid, { verify: true })
   }
 
   /**

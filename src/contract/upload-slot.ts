@@ -1,6 +1,5 @@
-import { interruptible } from '../domain/concurrency/interruption.ts'
-import type { Slot } from '../domain/concurrency/slots.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { interruptible } from '../domain/sources.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadSlots } from './services.ts'
 
@@ -18,31 +17,14 @@ export async function inUploadSlot<T>(
   const slot = await slots.enter(principal.account.id, request.signal)
   const ended = new AbortController()
   const signal = AbortSignal.any([request.signal, ended.signal])
-  const body = interruptible(watched(request.body, slot, ended), signal)
+  const tooSlow = (): void => {
+    const message = 'others wait, and this upload of many of the same account comes too slowly'
+    ended.abort(new HoldfastError('UNAVAILABLE', message))
+  }
+  const body = interruptible(slot.watching(request.body, tooSlow), signal)
   try {
     return await work({ body, signal })
   } finally {
     slot.leave()
-  }
-}
-
-async function* watched(
-  body: AsyncIterable<Uint8Array>,
-  slot: Slot,
-  ended: AbortController,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  slot.watch(() => {
-    const message = 'others wait, and this upload of many of the same account comes too slowly'
-    ended.abort(new HoldfastError('UNAVAILABLE', message))
-  })
-  try {
-    for await (const chunk of body) {
-      slot.pause()
-      slot.progress(chunk.byteLength)
-      yield chunk
-      slot.resume()
-    }
-  } finally {
-    slot.pause()
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { WalkLimits } from '../content/dag/walk-budget.ts'
+import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import { Slots } from '../domain/concurrency/slots.ts'

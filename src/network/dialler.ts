@@ -1,7 +1,7 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../domain/clock.ts'
-import { orAborted } from '../domain/concurrency/interruption.ts'
+import { orAborted } from '../domain/sources.ts'
 import { type Names, publicAddresses } from './public-addresses.ts'
 
 /** A peer and where it may be; without addresses, where libp2p knows it to be. */

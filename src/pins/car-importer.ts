@@ -7,11 +7,11 @@ import { assembleDag, type BlockHolder } from '../content/dag/assembly.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs/files.ts'
-import type { ByteSource } from '../domain/byte-source.ts'
 import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
+import type { ByteSource } from '../domain/sources.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinCommit } from './pin-commit.ts'
@@ -71,11 +71,7 @@ export class CarImporter {
     return staging.run(options, 'car', async ({ staged: scratch, budget, requester }) => {
       const { signal, onProgress, allowPartial = false } = options
       if (allowPartial) checkPartial(requester.plan)
-      const onBytes = (length: number): void => {
-        budget.take(length)
-        budget.reserve(scratch.newCharge)
-        onProgress?.(budget.total)
-      }
+      const onBytes = budget.counting(scratch, onProgress)
       const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
       const { settings, target } = await staging.decide(requester, options)
       await scratch.settle()

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import type { Account } from '../access/principal.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
-import type { ByteSource } from '../domain/byte-source.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
+import type { ByteSource } from '../domain/sources.ts'
 
 export type { ByteSource, PinStatus }
 /** How content came in: as a file, as a directory, or by its CID. */

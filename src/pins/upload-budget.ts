@@ -101,6 +101,20 @@ export class UploadBudget {
     this.#reservations.add(this.#accountId, step)
   }
 
+  /**
+   * Counts the pieces of an upload's content as they come.
+   *
+   * @param staged what they become
+   * @param onProgress called with the content bytes so far
+   */
+  counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
+    return length => {
+      this.take(length)
+      this.reserve(staged.newCharge)
+      onProgress?.(this.#total)
+    }
+  }
+
   release(): void {
     this.#reservations.add(this.#accountId, -this.#reserved)
     this.#reserved = 0

@@ -4,9 +4,9 @@ import { nameOf, resolveServerDirectory, walkServerDirectory } from '../content/
 import { DirectoryBuilder } from '../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../content/unixfs/entry-path.ts'
 import { type ImportedNode, importFile, importSymlink } from '../content/unixfs/import.ts'
-import { interruptible } from '../domain/concurrency/interruption.ts'
 import { inTurns } from '../domain/concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { interruptible } from '../domain/sources.ts'
 import type { PinCommit } from './pin-commit.ts'
 import {
   type ByteSource,
@@ -107,11 +107,7 @@ export class Uploader {
     const { signal, onProgress } = options
     return {
       signal,
-      onBytes: (length: number) => {
-        budget.take(length)
-        budget.reserve(staged.newCharge)
-        onProgress?.(budget.total)
-      },
+      onBytes: budget.counting(staged, onProgress),
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { SpareReads } from '../../src/content/dag/spare-reads.ts'
-import { WalkBudget, type WalkLimits } from '../../src/content/dag/walk-budget.ts'
+import { SpareReads, WalkBudget, type WalkLimits } from '../../src/content/dag/ordered-walk.ts'
 import type { BlockReader } from '../../src/content/unixfs/block-reader.ts'
 import { type Loaded, NodeCache } from '../../src/content/unixfs/node-cache.ts'
 

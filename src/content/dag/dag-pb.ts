@@ -1,4 +1,5 @@
 import { CID } from 'multiformats/cid'
+import { HoldfastError } from '../../domain/errors.ts'
 
 const TEXT = new TextDecoder()
 const BYTES = 2
@@ -90,6 +91,80 @@ export class PbLinks {
     while (reader.next()) if (reader.field === field) return true
     return false
   }
+}
+
+/** A link of a directory. */
+export interface DirectoryLink {
+  /** As stored: in a shard it begins with the bucket's number in hexadecimal. */
+  name: string
+  cid: CID
+  /** Bytes of the DAG below, as the link claims. */
+  dagSize: number
+}
+
+/** The links of a node, made when they are asked for: a block can have hundreds of thousands. */
+export class NodeLinks {
+  readonly #owner: CID
+  readonly #links: PbLinks | null
+
+  constructor(owner: CID, links: PbLinks | null) {
+    this.#owner = owner
+    this.#links = links
+  }
+
+  get length(): number {
+    return this.#links?.length ?? 0
+  }
+
+  name(index: number): string {
+    return this.#links?.name(index) ?? ''
+  }
+
+  nameBytes(index: number): Uint8Array {
+    return this.#links?.nameBytes(index) ?? EMPTY
+  }
+
+  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
+  cid(index: number): CID {
+    try {
+      if (this.#links !== null) return this.#links.cid(index)
+    } catch {
+      // As every other link that cannot be read.
+    }
+    throw malformed(this.#owner, 'a link is no CID')
+  }
+
+  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
+  at(index: number): DirectoryLink {
+    return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
+  }
+
+  *[Symbol.iterator](): Generator<DirectoryLink, void, undefined> {
+    for (let index = 0; index < this.length; index++) yield this.at(index)
+  }
+}
+
+/** As {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
+export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
+  try {
+    return readPbNode(bytes)
+  } catch {
+    throw malformed(cid, 'it is not dag-pb')
+  }
+}
+
+/**
+ * The links of a DAG-PB block, whatever it is.
+ *
+ * @throws HoldfastError `INVALID_CID` if it is not DAG-PB.
+ */
+export function linksOfNode(cid: CID, bytes: Uint8Array): NodeLinks {
+  return new NodeLinks(cid, parsePbNode(cid, bytes).links)
+}
+
+/** What is said of a DAG that hashes right and yet makes no sense. */
+export function malformed(cid: CID, reason: string): HoldfastError {
+  return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }
 
 const EMPTY = new Uint8Array()

@@ -1,11 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { malformed } from '../unixfs/node.ts'
 import { cborTokens } from './cbor-tokens.ts'
+import { malformed } from './dag-pb.ts'
 import type { DocumentToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
-import type { WalkBudget } from './walk-budget.ts'
+import type { WalkBudget } from './ordered-walk.ts'
 
 /** A DAG-CBOR or DAG-JSON block. */
 export interface Document {

@@ -1,11 +1,10 @@
 import type { CID } from 'multiformats/cid'
-import { chargeOf } from '../../domain/charge.ts'
 import { checkWalkable, dagKey, HASH } from '../../domain/cid.ts'
-import { orAborted } from '../../domain/concurrency/interruption.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { orAborted } from '../../domain/sources.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
-import type { StagedDag } from './staged-dag.ts'
+import { chargeOf, type StagedDag } from './staged-dag.ts'
 import { hasLinks, newLinks, tooDeep } from './walk.ts'
 
 /** How far a fetch may go before it is given up. */

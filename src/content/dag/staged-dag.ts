@@ -1,12 +1,11 @@
 import type { CID } from 'multiformats/cid'
-import { chargeOf } from '../../domain/charge.ts'
 import { HASH } from '../../domain/cid.ts'
 import { Semaphore } from '../../domain/concurrency/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
-import { memoryOf } from '../chunk-pool.ts'
+import { memoryOf } from '../chunks.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */
 const WINDOW_BYTES = 8 * 1024 ** 2
@@ -14,6 +13,14 @@ const WINDOW_BYTES = 8 * 1024 ** 2
 const BLOCK_WEIGHT = 16 * 1024
 /** File rows collected before they are written. */
 const FILE_BATCH = 200
+
+/** What a block takes of a disk however few bytes it has: its row, its needs, its place in the indexes. */
+const LEAST_CHARGE = 512
+
+/** What a block of so many bytes counts against a quota, in bytes. */
+export function chargeOf(size: number): number {
+  return Math.max(size, LEAST_CHARGE)
+}
 
 /**
  * A DAG that is being stored and that nothing shows yet. Blocks go in by {@link put}, which returns early and keeps

@@ -1,9 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../domain/cid.ts'
+import type { HoldfastError } from '../../domain/errors.ts'
+import { malformed } from '../dag/dag-pb.ts'
 import { type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import { giveAway } from '../owned-memory.ts'
 import type { BlockReader } from './block-reader.ts'
-import { type FileNode, malformed, type UnixfsNode } from './node.ts'
+import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
 
 /** Bytes `start` up to and without `end`. */
@@ -32,23 +34,28 @@ export function streamFile(
   file: FileNode,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return walkInOrder<Piece, Loaded>(blocks, piecesOf(file, range), {
-    read: ({ cid }) => (cid === null ? null : blocks.load(cid)),
-    visit(piece, loaded): Step<Piece> {
-      if (piece.cid === null || loaded === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
-      const part = partOf(piece, loaded.node)
-      if (piece.cid.code === CODEC.raw) {
-        return { output: [giveAway(loaded.block).subarray(piece.range.start, piece.range.end)] }
+  return walkInOrder<Piece, Loaded | Uint8Array>(blocks, piecesOf(file, range), {
+    // A raw block is bytes and nothing else.
+    read: ({ cid }) => (cid === null ? null : cid.code === CODEC.raw ? blocks.get(cid) : blocks.load(cid)),
+    visit(piece, read): Step<Piece> {
+      if (piece.cid === null || read === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
+      if (read instanceof Uint8Array) {
+        if (read.length !== piece.size) throw notThePart(piece)
+        return { output: [giveAway(read).subarray(piece.range.start, piece.range.end)] }
       }
-      return { next: piecesOf(part, piece.range), bytes: loaded.block.length }
+      return { next: piecesOf(partOf(piece, read.node), piece.range), bytes: read.block.length }
     },
   })
 }
 
 /** @throws HoldfastError `INVALID_CID` if the block is not the part of a file that its parent links. */
 export function partOf(part: FilePart, node: UnixfsNode): FileNode {
-  if (node.kind !== 'file' || node.size !== part.size) throw malformed(part.cid, 'it is not what links to it say')
+  if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)
   return node
+}
+
+function notThePart({ cid }: FilePart): HoldfastError {
+  return malformed(cid, 'it is not what links to it say')
 }
 
 /** What `range` needs of a node's own bytes and of its children. Those of no size are left out. */

@@ -1,16 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../domain/cid.ts'
-import { HoldfastError } from '../../domain/errors.ts'
-import { type PbLinks, type PbNode, readPbNode } from '../dag/dag-pb.ts'
+import { malformed, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 import { readUnixfs, type Unixfs } from './data.ts'
-
-export interface DirectoryLink {
-  /** As stored: in a shard it begins with the bucket's number in hexadecimal. */
-  name: string
-  cid: CID
-  /** Bytes of the DAG below, as the link claims. */
-  dagSize: number
-}
 
 export interface FileNode {
   kind: 'file'
@@ -41,48 +32,6 @@ export type UnixfsNode =
 const NOTHING = new Uint8Array()
 const LARGEST_FANOUT = 1024
 
-/** The links of a node, made when they are asked for: a block can have hundreds of thousands. */
-export class NodeLinks {
-  readonly #owner: CID
-  readonly #links: PbLinks | null
-
-  constructor(owner: CID, links: PbLinks | null) {
-    this.#owner = owner
-    this.#links = links
-  }
-
-  get length(): number {
-    return this.#links?.length ?? 0
-  }
-
-  name(index: number): string {
-    return this.#links?.name(index) ?? ''
-  }
-
-  nameBytes(index: number): Uint8Array {
-    return this.#links?.nameBytes(index) ?? NOTHING
-  }
-
-  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
-  cid(index: number): CID {
-    try {
-      if (this.#links !== null) return this.#links.cid(index)
-    } catch {
-      // As every other link that cannot be read.
-    }
-    throw malformed(this.#owner, 'a link is no CID')
-  }
-
-  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
-  at(index: number): DirectoryLink {
-    return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
-  }
-
-  *[Symbol.iterator](): Generator<DirectoryLink, void, undefined> {
-    for (let index = 0; index < this.length; index++) yield this.at(index)
-  }
-}
-
 /**
  * Reads a block whose hash is known to be right.
  *
@@ -91,7 +40,7 @@ export class NodeLinks {
 export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   if (cid.code === CODEC.raw) return fileInOneBlock(cid, bytes)
   if (cid.code !== CODEC.dagPb) return { kind: 'opaque', cid, bytes }
-  const node = parse(cid, bytes)
+  const node = parsePbNode(cid, bytes)
   const unixfs = node.data === null ? null : readUnixfs(node.data, node.links.length)
   const links = new NodeLinks(cid, node.links)
   switch (unixfs?.type) {
@@ -111,28 +60,6 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
 /** All of a file's bytes in one block. */
 export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
   return { kind: 'file', cid, size: bytes.length, inline: bytes, links: new NodeLinks(cid, null), sizes: [] }
-}
-
-/** What is said of a DAG that hashes right and yet makes no sense. */
-export function malformed(cid: CID, reason: string): HoldfastError {
-  return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
-}
-
-/**
- * The links of a DAG-PB block, whatever it is.
- *
- * @throws HoldfastError `INVALID_CID` if it is not DAG-PB.
- */
-export function linksOfNode(cid: CID, bytes: Uint8Array): NodeLinks {
-  return new NodeLinks(cid, parse(cid, bytes).links)
-}
-
-function parse(cid: CID, bytes: Uint8Array): PbNode {
-  try {
-    return readPbNode(bytes)
-  } catch {
-    throw malformed(cid, 'it is not dag-pb')
-  }
 }
 
 function fileOf(cid: CID, links: NodeLinks, { data, sizes }: Unixfs): FileNode {

@@ -1,7 +1,8 @@
 import { murmur364 } from '@multiformats/murmur3'
 import type { CID } from 'multiformats/cid'
+import { type DirectoryLink, malformed, type NodeLinks } from '../dag/dag-pb.ts'
 import type { BlockReader } from './block-reader.ts'
-import { type DirectoryLink, malformed, type NodeLinks, type ShardNode } from './node.ts'
+import type { ShardNode } from './node.ts'
 
 /** Bits of a name's hash. */
 const HASH_BITS = 64

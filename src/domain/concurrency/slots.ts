@@ -23,6 +23,8 @@ export interface Slot {
   /** The client is not what is waited for, until {@link resume}. */
   pause(): void
   resume(): void
+  /** As {@link watch}, for a body: its client is waited for whenever more of it is asked for. */
+  watching(body: AsyncIterable<Uint8Array>, end: (reason: HoldfastError) => void): AsyncIterable<Uint8Array>
   /** Gives the place back. Safe to call more than once. */
   leave(): void
 }
@@ -225,6 +227,23 @@ class TakenSlot implements Slot {
   watch(end: (reason: HoldfastError) => void): void {
     this.#end = end
     this.#since = this.#clock.now()
+  }
+
+  async *watching(
+    body: AsyncIterable<Uint8Array>,
+    end: (reason: HoldfastError) => void,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    this.watch(end)
+    try {
+      for await (const chunk of body) {
+        this.pause()
+        this.progress(chunk.byteLength)
+        yield chunk
+        this.resume()
+      }
+    } finally {
+      this.pause()
+    }
   }
 
   progress(bytes: number): void {

@@ -1,6 +1,6 @@
 import { type Document, tokensOf } from '../../content/dag/document.ts'
 import type { DocumentToken, DocumentValue } from '../../content/dag/document-token.ts'
-import type { WalkBudget } from '../../content/dag/walk-budget.ts'
+import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
 /** Characters of a document that a page shows. */
 const LONGEST_TEXT = 256 * 1024

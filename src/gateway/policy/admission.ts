@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { parseCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
-import type { Denylist } from './denylist.ts'
+import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'
 
 export interface AdmissionOptions {
@@ -65,7 +65,10 @@ export class AdmissionRules {
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if that is blocked.
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {
-    const status = this.#takedowns.denylist?.statusOf(cid, names) ?? this.#denylist?.statusOf(cid, names) ?? null
+    let status: BlockedStatus | null = null
+    for (const list of [this.#takedowns.denylist, this.#denylist]) {
+      if (list !== null && !list.isEmpty) status ??= list.statusOf(cid, names)
+    }
     if (status === null) return
     const message = `${formatContentPath(cid.toString(), names)} is blocked by the operator of this gateway`
     throw new HoldfastError(status === 451 ? 'LEGAL_REASONS' : 'GONE', message)

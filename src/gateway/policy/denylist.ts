@@ -38,6 +38,7 @@ export class Denylist {
   readonly #doubleHashes = new Map<string, Rule>()
   /** Lines that could not be understood, counted from 1. */
   readonly rejected: number[] = []
+  readonly isEmpty: boolean
 
   /** @throws HoldfastError `CONFIG_INVALID` if the header is of another version. */
   constructor(text: string) {
@@ -48,6 +49,7 @@ export class Denylist {
       const number = firstLine + index
       if (line.length > LONGEST_LINE || !this.#add(trimmed, number, hints)) this.rejected.push(number)
     }
+    this.isEmpty = this.size === 0
   }
 
   get size(): number {

@@ -46,7 +46,8 @@ export class Takedowns {
   readonly #path: string
   readonly #means: TakedownMeans
   #entries: ReadonlyMap<string, Takedown>
-  #denylist: Denylist
+  /** The list as it is now: another object as soon as it has changed. */
+  denylist: Denylist
   #changing: Promise<unknown> = Promise.resolve()
 
   private constructor(path: string, means: TakedownMeans, text: string) {
@@ -58,7 +59,7 @@ export class Takedowns {
         .flatMap(line => readEntry(line) ?? [])
         .map(entry => [keyOf(entry), entry]),
     )
-    this.#denylist = new Denylist(text)
+    this.denylist = new Denylist(text)
   }
 
   /**
@@ -74,11 +75,6 @@ export class Takedowns {
       if (fileErrorCode(cause) === 'ENOENT') return new Takedowns(path, means, '')
       throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} cannot be read`, { cause })
     }
-  }
-
-  /** The list as it is now. */
-  get denylist(): Denylist {
-    return this.#denylist
   }
 
   /** The oldest first. */
@@ -130,7 +126,7 @@ export class Takedowns {
       const text = HEADER + [...entries.values()].map(linesOf).join('')
       await this.#write(text)
       this.#entries = entries
-      this.#denylist = new Denylist(text)
+      this.denylist = new Denylist(text)
     })
     this.#changing = changed.catch(() => undefined)
     return changed

@@ -1,11 +1,12 @@
 import type { CID } from 'multiformats/cid'
 import { carBlockHead, carHeader } from '../../content/car/writer.ts'
+import { linksOfNode } from '../../content/dag/dag-pb.ts'
 import { documentLinks } from '../../content/dag/document.ts'
 import { type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
 import { giveAway } from '../../content/owned-memory.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
-import { decodeNode, type FileNode, linksOfNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
+import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
 import { CODEC, HASH } from '../../domain/cid.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */

@@ -1,5 +1,5 @@
 import { tokensOf } from '../../content/dag/document.ts'
-import type { WalkBudget } from '../../content/dag/walk-budget.ts'
+import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 import { fileInOneBlock, type UnixfsNode } from '../../content/unixfs/node.ts'
 import { CODEC } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'

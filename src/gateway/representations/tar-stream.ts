@@ -1,6 +1,7 @@
+import { type DirectoryLink, malformed } from '../../content/dag/dag-pb.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
-import { type DirectoryLink, malformed, type UnixfsNode } from '../../content/unixfs/node.ts'
+import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import type { Loaded } from '../../content/unixfs/node-cache.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
 import { findEntry } from '../source/resolver.ts'

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
+import type { DirectoryLink, NodeLinks } from '../../content/dag/dag-pb.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
-import type { DirectoryLink, NodeLinks, UnixfsNode } from '../../content/unixfs/node.ts'
+import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
 import { CODEC, dagKey } from '../../domain/cid.ts'
 import type { RequestBlocks } from './request-blocks.ts'

@@ -5,7 +5,7 @@ import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
-import type { ContentOrigin, HeldContent } from './held-content.ts'
+import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
 /** Nodes with links are kept for a while: every path and range goes through them. Leaves only pass. */
 const CACHE_BYTES = 32 * 1024 ** 2

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { SpareReads } from '../../content/dag/spare-reads.ts'
-import type { WalkLimits } from '../../content/dag/walk-budget.ts'
+import type { WalkLimits } from '../../content/dag/ordered-walk.ts'
+import { SpareReads } from '../../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../../content/live-content.ts'
 import { NodeCache } from '../../content/unixfs/node-cache.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -10,9 +10,8 @@ import type { ApiRequest } from '../../http/types.ts'
 import type { BlockFetcher } from '../../network/block-fetcher.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Admission, AdmissionRules } from '../policy/admission.ts'
-import { type ContentOrigin, PinnedContent } from './held-content.ts'
 import { NetworkContent } from './network-content.ts'
-import { RequestBlocks } from './request-blocks.ts'
+import { type ContentOrigin, PinnedContent, RequestBlocks } from './request-blocks.ts'
 
 /** How far content is that is on its way here to be pinned; null for all other. */
 type Arrival = { blocks: number; bytes: number } | null

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CHUNK_BYTES, ChunkPool } from '../../../src/content/chunk-pool.ts'
-import { Chunker } from '../../../src/content/unixfs/chunker.ts'
+import { CHUNK_BYTES, Chunker, ChunkPool } from '../../../src/content/chunks.ts'
 import { pieces, pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 
 async function chunksOf(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {

@@ -1,4 +1,3 @@
-import { interruptible } from './concurrency/interruption.ts'
 import { HoldfastError } from './errors.ts'
 
 /** Bytes in one piece; text stands for its UTF-8. */
@@ -118,4 +117,107 @@ function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value !== 'object') return `a ${typeof value}`
   return `an object (${value.constructor?.name ?? 'without a prototype'})`
+}
+
+/**
+ * Reads a source; when the signal aborts, ends at once by throwing its reason, even if the source has stalled. A
+ * source that is not read to its end is closed.
+ */
+export async function* interruptible<T>(
+  source: AsyncIterable<T> | Iterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
+  const pieces = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+  // Not Promise.race with one promise for the abort: that would keep every piece for as long as the signal lives.
+  let refuse: (reason: unknown) => void = () => undefined
+  const abort = (): void => refuse(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  let state: 'asking' | 'between' | 'ended' = 'between'
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      state = 'asking'
+      const { done, value } = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        refuse = reject
+        Promise.resolve(pieces.next()).then(resolve, reject)
+      })
+      state = done === true ? 'ended' : 'between'
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    if (state !== 'ended') {
+      const closed = Promise.resolve(pieces.return?.()).catch(() => undefined)
+      // One that has stalled would not let go before its next piece, so its end is not waited for.
+      if (state === 'between') await closed
+    }
+  }
+}
+
+/** What the promise comes to, or the signal's reason, thrown, if it aborts first. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/**
+ * Reads a source while its consumer is busy with what came before, at most `ahead` items in advance. What the source
+ * throws comes after the items before it. A consumer that leaves early does not wait for a source that has stalled:
+ * the source is closed at its next item.
+ */
+export async function* readAhead<T>(source: AsyncIterable<T>, ahead: number): AsyncGenerator<T> {
+  const items: T[] = []
+  let ended = false
+  let failure: { error: unknown } | null = null
+  let left = false
+  let roomThere = (): void => undefined
+  let itemThere = (): void => undefined
+
+  const read = async (): Promise<void> => {
+    try {
+      for await (const item of source) {
+        items.push(item)
+        itemThere()
+        while (items.length >= ahead && !left) {
+          await new Promise<void>(resolve => {
+            roomThere = resolve
+          })
+        }
+        if (left) return
+      }
+    } catch (error) {
+      failure = { error }
+    } finally {
+      ended = true
+      itemThere()
+    }
+  }
+
+  void read()
+  try {
+    for (;;) {
+      while (items.length > 0) {
+        const [item] = items.splice(0, 1) as [T]
+        roomThere()
+        yield item
+      }
+      if (ended) break
+      await new Promise<void>(resolve => {
+        itemThere = resolve
+      })
+    }
+    if (failure !== null) throw (failure as { error: unknown }).error
+  } finally {
+    left = true
+    roomThere()
+  }
 }
