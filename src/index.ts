@@ -99,4 +99,5 @@ export type {
 } from './pins/types.ts'
 export { compactDatabase } from './storage/compact-database.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+export { checkConfig } from './wiring/check-config.ts'
 export { openAccounts } from './wiring/open-accounts.ts'

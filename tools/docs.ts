@@ -5,13 +5,20 @@ import { join } from 'node:path'
 import { parametersOf } from '../src/contract/openapi/document.ts'
 import type { ContractRoute } from '../src/contract/route.ts'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
+import { backendSchema, clusterSchema } from '../src/domain/cluster-schema.ts'
+import { configSchema } from '../src/domain/config-schema.ts'
+import { planSchema } from '../src/domain/plan-schema.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
 import type { Access } from '../src/http/route.ts'
+import { configRows, configTypes } from './config-text.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
 /** What the README has; all of it is in `docs/http-api.md`. */
 const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
+
+const FIELD_HEAD = ['Field', 'Default', 'Meaning']
+const CONFIG_TYPES = 'src/domain/options.ts'
 
 /** By the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {
@@ -26,6 +33,11 @@ const PARTS: Readonly<Record<string, () => string>> = {
     ])
     return table(['Request', 'What it does, and the answer'], rows)
   },
+  'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
+  'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
+  'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
+  'fields of a backend': () => table(FIELD_HEAD, configRows(backendSchema)),
+  'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {
       const shown = isInternal === true && code !== 'INTERNAL_ERROR' ? `${status}, as \`INTERNAL_ERROR\`` : `${status}`
@@ -51,6 +63,7 @@ export function generatedDocuments(): Map<string, { is: string; shouldBe: string
     })
     documents.set(path, { is, shouldBe })
   }
+  documents.set(CONFIG_TYPES, { is: readFileSync(join(ROOT, CONFIG_TYPES), 'utf8'), shouldBe: configTypes() })
   return documents
 }
 

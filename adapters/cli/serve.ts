@@ -1,8 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { createEngine, type Engine, HoldfastError, isHoldfastError, SCOPES } from '../../src/index.ts'
+import {
+  checkConfig,
+  createEngine,
+  type Engine,
+  type EngineConfig,
+  HoldfastError,
+  isHoldfastError,
+  SCOPES,
+} from '../../src/index.ts'
 import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.ts'
-import { readFlags } from './arguments.ts'
+import { readArguments } from './arguments.ts'
 import { drain } from './drain.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
@@ -19,16 +27,19 @@ const UMASK = 0o077
 
 /** `serve`: runs until a signal, and then until everything is closed. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
-  const flags = readFlags(args, ['host', 'port', 'data-dir', 'config'])
-  if (flags === null) return false
+  const given = readArguments(args, { values: ['host', 'port', 'data-dir', 'config'], switches: ['check-config'] })
+  if (given === null) return false
+  const settings = readServerSettings(given.flags, env)
+  if (given.switches.has('check-config')) {
+    print(JSON.stringify(await usedSettings(settings), null, 2))
+    return true
+  }
   process.umask(UMASK)
-  const settings = readServerSettings(flags, env)
   const logger = pino({ level: settings.logLevel })
   const stopped = untilSignalled()
   const { dataDir, config, threadPoolSize } = settings
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
-  // A server takes part in the network unless it is told not to; an embedded engine only if it is told to.
-  const network = { enabled: true, ...config.network }
+  const network = networkOf(config)
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
   try {
@@ -48,6 +59,23 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     await engine.stop()
   }
   return true
+}
+
+/** A server takes part in the network unless it is told not to; an embedded engine only if it is told to. */
+function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
+  return { enabled: true, ...network }
+}
+
+/** What a start would use, its defaults filled in and its secrets left out. */
+async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
+  const { metricsToken, metricsFor } = metricsReaders
+  return {
+    ...settings,
+    metricsFor,
+    metricsToken: metricsToken === undefined ? 'not set' : 'set',
+    bootstrapKey: bootstrapKey === undefined ? 'not set' : 'set',
+    config: await checkConfig({ ...config, network: networkOf(config) }),
+  }
 }
 
 /** Makes the secret from the environment a key of the owner. Returns it only at the very first start. */

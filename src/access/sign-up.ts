@@ -7,13 +7,11 @@ import { clientOf } from './network-address.ts'
 import type { Account } from './principal.ts'
 
 export interface SignUpSettings {
-  /** Default: no. */
-  enabled?: boolean
-  /** Of the new accounts. Default `free`. */
-  plan?: string
+  enabled: boolean
+  /** Of the new accounts. */
+  plan: string
 }
 
-export const DEFAULT_SIGN_UP_PLAN = 'free'
 /** Of one address. */
 const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
 
@@ -37,7 +35,7 @@ export class SignUp {
     input: { email: string; password: string; name?: string | undefined },
     remoteAddress: string | undefined,
   ): Promise<Account> {
-    const { enabled = false, plan = DEFAULT_SIGN_UP_PLAN } = this.#settings
+    const { enabled, plan } = this.#settings
     if (!enabled) throw new HoldfastError('NOT_OFFERED', 'accounts of this node are made by its operator')
     const refusal = remoteAddress === undefined ? null : this.#attempts.take(clientOf(remoteAddress))
     if (refusal !== null) throw refusal

@@ -1,19 +1,35 @@
 import Type from 'typebox'
+import { closed, defaulted, orNull, text } from './schema-parts.ts'
 
-const closed = { additionalProperties: false }
-const text = Type.String({ minLength: 1 })
+const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text(), url: Type.Optional(text()) }, closed)
 
-const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text, url: Type.Optional(text) }, closed)
+const none = (description: string) => Type.Optional(Type.String({ minLength: 1, description, defaultText: 'none' }))
 
-const backendSchema = Type.Object(
+export const backendSchema = Type.Object(
   {
-    type: Type.Literal('holdfast'),
-    url: text,
-    cluster: text,
-    keyFile: Type.Optional(text),
-    keyEnv: Type.Optional(text),
-    gateway: Type.Optional(text),
-    cacheBytes: Type.Optional(Type.Integer({ minimum: 0 })),
+    type: Type.Literal('holdfast', { description: '`holdfast`.' }),
+    url: text("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
+    cluster: text('What the cluster is called there. It has to be one that the other node keeps itself.'),
+    keyFile: none(
+      'A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`, `files:write` and `files:delete`.',
+    ),
+    keyEnv: none(
+      'The environment variable that has the key, which itself never stands in the configuration. One of `keyFile` and `keyEnv` is needed.',
+    ),
+    gateway: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The base of a trustless gateway by which the content is read.',
+        defaultText: "that of `url`'s server",
+      }),
+    ),
+    cacheBytes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: "Bytes of the cluster's content that stay on this disk to be read again.",
+        defaultText: '`1073741824` (1 GiB)',
+      }),
+    ),
   },
   closed,
 )
@@ -21,13 +37,31 @@ const backendSchema = Type.Object(
 /** A cluster in a configuration, of which the rest is filled in. */
 export const clusterSchema = Type.Object(
   {
-    id: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
-    label: Type.Optional(Type.String()),
-    region: Type.Optional(Type.String()),
-    country: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    gateways: Type.Optional(Type.Array(gatewaySchema)),
-    dataDir: Type.Optional(text),
-    backend: Type.Optional(backendSchema),
+    id: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      description: 'Letters, digits, `.`, `_` and `-`, at most 64.',
+    }),
+    label: Type.Optional(Type.String({ description: 'To be shown.', defaultText: 'the id' })),
+    region: defaulted(Type.String({ default: '', description: 'To be shown.' })),
+    country: defaulted(orNull(Type.String(), { default: null, description: 'To be shown, such as `DE`.' })),
+    gateways: defaulted(
+      Type.Array(gatewaySchema, {
+        default: [],
+        description:
+          '`{"label", "publicUrl", "url"}` each, `url` being optional and what the node itself would use. None: the node\'s own gateway.',
+      }),
+    ),
+    dataDir: none(
+      "Gives the cluster's content a directory of its own. Without it, it shares the server's. The file `identity` in it says which it is: a start is refused when the directory is not mounted, is another's or a copy. It may be moved, with its configuration. Clusters that name the same place share its blocks.",
+    ),
+    backend: Type.Optional(
+      Type.Object(backendSchema.properties, {
+        ...closed,
+        description:
+          "Has another Holdfast keep the cluster's content; [how](clusters.md). `dataDir` is then where what has still to get there lies, by default `clusters/<id>` in the data directory.",
+        defaultText: 'none',
+      }),
+    ),
   },
   closed,
 )

@@ -1,131 +1,27 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
-import { clusterSchema } from './cluster-schema.ts'
+import { configSchema } from './config-schema.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
-import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS } from './plan.ts'
+import { builtInPlans } from './plan.ts'
+import { planSchema } from './plan-schema.ts'
+import type { Complete } from './schema-parts.ts'
 import { withoutTrailingSlashes } from './trailing-slashes.ts'
-
-const closed = { additionalProperties: false }
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
-const text = Type.String({ minLength: 1 })
-const count = Type.Integer({ minimum: 1 })
-/** Absent is null: no limit. */
-const limit = Type.Optional(orNull(Type.Integer({ minimum: 0 })))
-const rateLimit = Type.Optional(
-  orNull(Type.Object({ requests: count, windowSeconds: Type.Number({ exclusiveMinimum: 0 }) }, closed)),
-)
-
-const planSchema = Type.Object(
-  {
-    timelock: Type.Boolean(),
-    clusters: Type.Union([Type.Literal('*'), Type.Array(text)]),
-    serverImport: Type.Optional(Type.Boolean()),
-    maxFileBytes: limit,
-    maxDirectoryBytes: limit,
-    maxDirectoryFiles: limit,
-    maxStorageBytes: limit,
-    maxPins: limit,
-    maxKeys: limit,
-    maxQueuedPins: limit,
-    pageLimit: Type.Optional(Type.Object({ default: count, max: count }, closed)),
-    rateLimit,
-    accountRateLimit: rateLimit,
-  },
-  closed,
-)
-
-const seconds = Type.Number({ exclusiveMinimum: 0 })
-
-const servingSchema = Type.Object(
-  {
-    mode: Type.Optional(Type.Union([Type.Literal('own'), Type.Literal('allow-list'), Type.Literal('open')])),
-    allow: Type.Optional(Type.Array(text)),
-    denylist: Type.Optional(text),
-    host: Type.Optional(Type.String({ pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' })),
-    ownOrigin: Type.Optional(Type.Boolean()),
-    maxConcurrentRequests: Type.Optional(count),
-    maxDurationSeconds: Type.Optional(seconds),
-    retrievalTimeoutSeconds: Type.Optional(seconds),
-  },
-  closed,
-)
-
-const networkSchema = Type.Object(
-  {
-    enabled: Type.Optional(Type.Boolean()),
-    preset: Type.Optional(Type.Union([Type.Literal('public'), Type.Literal('private')])),
-    listen: Type.Optional(Type.Array(text)),
-    announce: Type.Optional(Type.Array(text)),
-    bootstrap: Type.Optional(Type.Array(text)),
-    peers: Type.Optional(Type.Array(text)),
-    gateways: Type.Optional(Type.Array(text)),
-    dht: Type.Optional(Type.Union([Type.Literal('off'), Type.Literal('client'), Type.Literal('server')])),
-    allowPrivateGateways: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
-
-/** The config file, which is also JSON Schema. */
-const configSchema = Type.Object(
-  {
-    publicUrl: Type.Optional(text),
-    importRoots: Type.Optional(Type.Array(text)),
-    backupRoots: Type.Optional(Type.Array(text)),
-    clusters: Type.Optional(Type.Array(clusterSchema, { minItems: 1 })),
-    defaultCluster: Type.Optional(text),
-    plans: Type.Optional(Type.Record(Type.String(), planSchema)),
-    pin: Type.Optional(
-      Type.Object(
-        {
-          findTimeoutSeconds: Type.Optional(seconds),
-          waitSeconds: Type.Optional(seconds),
-          stallSeconds: Type.Optional(seconds),
-          attemptSeconds: Type.Optional(seconds),
-          maxBlocks: Type.Optional(Type.Integer({ minimum: 1 })),
-          maxDepth: Type.Optional(Type.Integer({ minimum: 1 })),
-        },
-        closed,
-      ),
-    ),
-    signup: Type.Optional(Type.Object({ enabled: Type.Optional(Type.Boolean()), plan: Type.Optional(text) }, closed)),
-    passwordCost: Type.Optional(Type.Integer({ minimum: 1_024, maximum: 1_048_576 })),
-    trustedProxies: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
-    uploads: Type.Optional(
-      Type.Object({ maxConcurrent: Type.Optional(count), maxPerAccount: Type.Optional(count) }, closed),
-    ),
-    gc: Type.Optional(
-      Type.Object(
-        {
-          graceSeconds: Type.Optional(Type.Number({ minimum: 0 })),
-          intervalSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-        },
-        closed,
-      ),
-    ),
-    verify: Type.Optional(
-      Type.Object(
-        {
-          everyDays: Type.Optional(Type.Number({ minimum: 0, maximum: 3_650 })),
-          bytesPerSecond: Type.Optional(Type.Integer({ minimum: 1_024 })),
-        },
-        closed,
-      ),
-    ),
-    disk: Type.Optional(Type.Object({ reserveBytes: Type.Optional(Type.Integer({ minimum: 0 })) }, closed)),
-    gateway: Type.Optional(servingSchema),
-    network: Type.Optional(networkSchema),
-  },
-  closed,
-)
 
 type RawConfig = Static<typeof configSchema>
 type RawPlan = Static<typeof planSchema>
 type Plans = NonNullable<EngineConfig['plans']>
 
-const DEFAULT_PAGE_LIMIT = { default: 20, max: 100 }
+/** A configuration with every default filled in but those that depend on something else. */
+export type CompleteConfig = Omit<Complete<typeof configSchema>, 'clusters' | 'plans' | 'network'> &
+  Pick<EngineConfig, 'clusters' | 'plans' | 'network'>
+
+/** What holds where a configuration says nothing. */
+export function withDefaults(config: EngineConfig): CompleteConfig {
+  return Value.Default(configSchema, structuredClone(config)) as CompleteConfig
+}
 
 /**
  * Checks a configuration, from a file or from code, and fills in what the parts of it leave out.
@@ -166,21 +62,7 @@ function completePlans({ plans }: RawConfig): Pick<EngineConfig, 'plans'> {
 }
 
 function completePlan(plan: RawPlan): Plans[string] {
-  return {
-    timelock: plan.timelock,
-    clusters: plan.clusters,
-    serverImport: plan.serverImport ?? true,
-    maxFileBytes: plan.maxFileBytes ?? null,
-    maxDirectoryBytes: plan.maxDirectoryBytes ?? null,
-    maxDirectoryFiles: plan.maxDirectoryFiles ?? null,
-    maxStorageBytes: plan.maxStorageBytes ?? null,
-    maxPins: plan.maxPins ?? null,
-    maxKeys: plan.maxKeys === undefined ? DEFAULT_MAX_KEYS : plan.maxKeys,
-    maxQueuedPins: plan.maxQueuedPins === undefined ? DEFAULT_MAX_QUEUED_PINS : plan.maxQueuedPins,
-    pageLimit: plan.pageLimit ?? DEFAULT_PAGE_LIMIT,
-    rateLimit: plan.rateLimit ?? null,
-    accountRateLimit: plan.accountRateLimit ?? null,
-  }
+  return Value.Default(planSchema, { ...plan }) as Complete<typeof planSchema>
 }
 
 function checkGateway({ gateway = {} }: EngineConfig, fail: Fail): void {

@@ -1,129 +1,163 @@
+// Made by `npm run docs` from config-schema.ts, which is the place to change it.
 import type { ClusterDefinition } from './cluster.ts'
 import type { PlanOptions } from './plan.ts'
-
-/** How a node meets others. What is left out is decided by the preset. */
-export interface NetworkConfig {
-  /** Off unless asked for; the standalone server asks for it. */
-  enabled?: boolean
-  /**
-   * `private`, the default: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the
-   * public network through its bootstrap nodes, finds others by its DHT.
-   */
-  preset?: 'public' | 'private'
-  /** Multiaddrs to listen on. */
-  listen?: readonly string[]
-  /** Multiaddrs to tell others instead of those listened on. */
-  announce?: readonly string[]
-  /** Multiaddrs of peers by which to find the rest of the network. */
-  bootstrap?: readonly string[]
-  /** Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content. */
-  peers?: readonly string[]
-  /** Base URLs of trustless HTTP gateways to ask for content. */
-  gateways?: readonly string[]
-  dht?: 'off' | 'client' | 'server'
-  /** Whether gateways and peers that a request names may be at private addresses. Default false. */
-  allowPrivateGateways?: boolean
-}
 
 /** What `/ipfs/` serves, and how much of it at once. */
 export interface GatewayConfig {
   /**
-   * `own`, the default: what is pinned here. `allow-list`: of that, what is asked for by a CID in `allow`, and all
-   * below it. `open`: whatever the network has, too; needs the network.
+   * `own`: the gateway serves what is pinned here. `allow-list`: of that only what is asked for by a CID in
+   * `gateway.allow`, and all below it. `open`: what the network has, too; needs the network. Default: `own`.
    */
   mode?: 'own' | 'allow-list' | 'open'
-  /** The CIDs of the mode `allow-list`. */
+  /** CIDs, for the mode `allow-list`. Default: none. */
   allow?: readonly string[]
-  /** A file in the compact denylist format; read again when it changes. */
+  /** A file in the compact denylist format, read again when it changes. Default: none. */
   denylist?: string
-  /** Answers under way at once, beyond which clients are told to come back. Default 1,024. */
-  maxConcurrentRequests?: number
-  /** How long an answer may take until it is broken off. Default 3,600. */
-  maxDurationSeconds?: number
   /**
-   * A host name, without port, below which every root has an origin of its own: `<cid>.ipfs.<host>`. Requests for
-   * `/ipfs/<cid>` on that name are sent there. Default: none.
+   * A host name, without port, below which every root has an origin of its own, `<cid>.ipfs.<host>`; see the gateway.
+   * Default: none.
    */
   host?: string
   /**
-   * Whether `/ipfs/` is mounted on an origin that serves nothing else. Unless it is, pages are sent with a sandbox: they
-   * can neither read nor keep anything there. Hosts below `host` are always their own. Default false.
+   * Whether `/ipfs/` is served from an origin that has nothing else. Unless it is, pages are sandboxed, see the
+   * gateway. Default: `false`.
    */
   ownOrigin?: boolean
-  /** In the mode `open`, how long the network is asked for a block. Default 10. */
+  /**
+   * Answers of the gateway under way at once; more wait up to 15 seconds, then are told to come back. Shared by client
+   * address while there is too little. Default: `1024`.
+   */
+  maxConcurrentRequests?: number
+  /** How long an answer of the gateway may take. Default: `3600`. */
+  maxDurationSeconds?: number
+  /** How long the network is asked for a block, in the mode `open`. Default: `10`. */
   retrievalTimeoutSeconds?: number
+}
+
+/** How a node meets others. What is left out is decided by the preset. */
+export interface NetworkConfig {
+  /** Whether the node takes part in the network. Default: `true` in the server, `false` in an embedded engine. */
+  enabled?: boolean
+  /**
+   * `private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network
+   * through its bootstrap nodes, finds others by its DHT. Default: `private`.
+   */
+  preset?: 'public' | 'private'
+  /** Multiaddrs to listen on. Default: loopback, any port; `public`: all interfaces, port 4001. */
+  listen?: readonly string[]
+  /** Multiaddrs to tell others instead of those listened on. Default: none. */
+  announce?: readonly string[]
+  /**
+   * Multiaddrs of peers by which the rest of the network is found. Default: none; `public`: the public bootstrap nodes.
+   */
+  bootstrap?: readonly string[]
+  /** Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content. Default: none. */
+  peers?: readonly string[]
+  /** Base URLs of trustless HTTP gateways to ask for content. Default: none. */
+  gateways?: readonly string[]
+  /** Which part the node takes in the distributed hash table. Default: `off`; `public`: `client`. */
+  dht?: 'off' | 'client' | 'server'
+  /** Whether gateways and peers that a request names may be at private addresses. Default: `false`. */
+  allowPrivateGateways?: boolean
 }
 
 /** The configuration of an engine, the same in a config file and in code. Everything is optional. */
 export interface EngineConfig {
-  /** Where clients reach this node, without a trailing slash, e.g. `https://pins.example.org`. */
+  /**
+   * Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses
+   * build on it. Default: the address and port listened on.
+   */
   publicUrl?: string
-  /** Directories below which server-path uploads may read. Given ones replace `<dataDir>/import`. */
+  /**
+   * Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns
+   * such uploads off. Whoever may upload by server path can read all that is in them. Default: `["<data dir>/import"]`.
+   */
   importRoots?: readonly string[]
-  /** Directories below which backups go that the owner asks for over HTTP. Default: none, so none can be asked for. */
+  /**
+   * Directories below which `POST /admin/v1/backup` may write; see backups. With none it is not offered. Default: none.
+   */
   backupRoots?: readonly string[]
-  /** Given clusters replace the six known ones. */
+  /** Given ones replace them all, in this order; see below. Default: the six known clusters. */
   clusters?: readonly ClusterDefinition[]
+  /**
+   * Where requests go that name no cluster. Needed if the clusters do not include `cl0-global`. Default: `cl0-global`.
+   */
   defaultCluster?: string
-  /** By name; added to the built-in plans, or replacing those of the same name. */
+  /** By name; added to the built-in plans, or replacing those of the same name; see below. Default: none. */
   plans?: Readonly<Record<string, PlanOptions>>
   /** Bounds of pinning content that others hold. */
   pin?: {
-    /** How long the network is asked for a root before the answer is that nobody has it. Default 20. */
+    /** How long the network is asked for a root before the answer is that nobody has it. Default: `20`. */
     findTimeoutSeconds?: number
-    /** How long a request waits for the rest before it goes on in the background. Default 20. */
+    /** How long a request waits for the rest before it goes on in the background. Default: `20`. */
     waitSeconds?: number
-    /** Without a block for this long an attempt is given up, to be tried again later. Default 30. */
+    /** Without a block for this long an attempt is given up, to be tried again later. Default: `30`. */
     stallSeconds?: number
-    /** How long one attempt may take. Default 21,600, six hours. */
+    /** How long one attempt may take. Default: `21600`. */
     attemptSeconds?: number
-    /** Distinct blocks of one DAG. Default 10,000,000. */
+    /** Distinct blocks of one DAG that is fetched. Default: `10000000`. */
     maxBlocks?: number
-    /** Levels of one DAG. Default 1,024. */
+    /** Levels of one DAG, of CARs too. Default: `1024`. */
     maxDepth?: number
   }
-  /** Whether people may make accounts for themselves, and on which plan. Default: no; `free`. */
+  /** Whether people may make accounts for themselves. */
   signup?: {
+    /**
+     * Whether anybody may make an account by `POST /auth/signup`. Who does learns whether an email is taken. Default:
+     * `false`.
+     */
     enabled?: boolean
+    /** The plan of such accounts. Default: `free`. */
     plan?: string
   }
   /**
-   * What a password costs to compute, or to guess: scrypt's N, a power of two. Memory is 1,024 bytes times it. Default
-   * 32,768. Passwords that were stored at another cost follow when they are next used.
+   * What a password costs to compute or to guess: scrypt's N, a power of two. Memory is 1 KiB times it, for two logins
+   * at a time. Stored passwords follow at the next login. Default: `32768`.
    */
   passwordCost?: number
   /**
-   * How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. Default 0: the
-   * header is not looked at.
+   * How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. With 0 the
+   * header is not looked at. Default: `0`.
    */
   trustedProxies?: number
-  /** Uploads under way at once, CARs and server paths included. More of them wait for a while, then are told to return. */
+  /** Uploads under way at once. */
   uploads?: {
-    /** Of all accounts. Default 256. */
+    /**
+     * Uploads under way at once, CARs and server paths included; more wait up to 15 seconds, then are told to come
+     * back. Default: `256`.
+     */
     maxConcurrent?: number
-    /** Of one account. Default 64. */
+    /** The same for one account. Default: `64`. */
     maxPerAccount?: number
   }
+  /** When content that nothing needs goes. */
   gc?: {
-    /** How long a freed block is kept before its bytes go. Default 60. */
+    /** How long content that nothing needs any more is kept. Default: `60`. */
     graceSeconds?: number
-    /** How often the collector looks for work by itself. Default 30. */
+    /** How often the collector looks for such content. Default: `30`. */
     intervalSeconds?: number
   }
   /** Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again. */
   verify?: {
-    /** From the end of one round to the beginning of the next; 0 for none. Default 30. */
+    /**
+     * Days between two rounds in which every block is read and checked; `0` for none. What is damaged is moved to
+     * `quarantine/` in the data directory, beside `blocks/`, and comes again from another cluster or, where there is a
+     * network, from there: its pins are `pinning` until then. Default: `30`.
+     */
     everyDays?: number
-    /** What is read at most. Default 2,097,152, 2 MiB. */
+    /** How fast such a round reads at most; small blocks count 4,096 bytes. Default: `2097152`. */
     bytesPerSecond?: number
   }
+  /** Room on the disks. */
   disk?: {
     /**
-     * Bytes of each disk that new content leaves free, so that there is room to delete with. Default: the lesser of
-     * 67,108,864 (64 MiB) and 5 % of the file system.
+     * Bytes that new content leaves free on each disk, so that there is room to delete with. Default: the lesser of
+     * 67108864 (64 MiB) and 5 % of the file system.
      */
     reserveBytes?: number
   }
+  /** What `/ipfs/` serves, and how much of it at once. */
   gateway?: GatewayConfig
+  /** How a node meets others. What is left out is decided by the preset. */
   network?: NetworkConfig
 }

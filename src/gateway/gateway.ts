@@ -3,9 +3,9 @@ import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import { Slots } from '../domain/concurrency/slots.ts'
+import type { CompleteConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { GatewayConfig } from '../domain/options.ts'
 import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-codes.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
@@ -28,7 +28,7 @@ export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
-  options?: GatewayConfig
+  options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */
   fetcher?: BlockFetcher | null
@@ -42,8 +42,6 @@ export interface GatewayDependencies {
 const NONE: TakenDown = { denylist: null }
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
-const CONCURRENT_REQUESTS = 1024
-const DURATION_SECONDS = 3600
 /** How long a request may wait until an answer that is under way has ended. */
 const WAIT_MS = 15_000
 
@@ -56,11 +54,11 @@ const WAIT_MS = 15_000
  * a network.
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
-  const { clock, logger, options = {}, opener = openerOf(dependencies) } = dependencies
-  const capacity = options.maxConcurrentRequests ?? CONCURRENT_REQUESTS
+  const { clock, logger, options, opener = openerOf(dependencies) } = dependencies
+  const capacity = options.maxConcurrentRequests
   const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
   const slots = new Slots(limits, clock)
-  const maxDurationMs = (options.maxDurationSeconds ?? DURATION_SECONDS) * 1000
+  const maxDurationMs = options.maxDurationSeconds * 1000
 
   return async request => {
     const started = clock.now()
@@ -132,7 +130,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
  * What opens content by the gateway's rules. Throws what {@link createGateway} throws.
  */
 export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
-  const { clock, logger, options = {}, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
+  const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
   const admission = new Admission({
     allow: options.mode === 'allow-list' ? (options.allow ?? []) : null,

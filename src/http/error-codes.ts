@@ -221,7 +221,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   CONFIG_INVALID: {
     status: 500,
     meaning: 'The configuration is not valid; the message names the field.',
-    remedy: 'See [configuration](configuration.md).',
+    remedy: 'See [configuration](configuration.md); `holdfast serve --check-config` checks without starting.',
     isInternal: true,
   },
   UNAVAILABLE: {

@@ -111,10 +111,7 @@ export class ScheduledVerification {
 }
 
 /** Null if no verification is wanted. */
-export function verificationOptions(given: {
-  everyDays?: number
-  bytesPerSecond?: number
-}): VerificationOptions | null {
-  const { everyDays = 30, bytesPerSecond = 2 * 1024 ** 2 } = given
+export function verificationOptions(given: { everyDays: number; bytesPerSecond: number }): VerificationOptions | null {
+  const { everyDays, bytesPerSecond } = given
   return everyDays === 0 ? null : { everyMs: everyDays * DAY_MS, bytesPerSecond }
 }

@@ -15,7 +15,7 @@ import { SessionRegistry } from '../access/session-registry.ts'
 import { SESSION_MS, SessionService } from '../access/session-service.ts'
 import { SessionTokens } from '../access/session-token.ts'
 import { SessionVerifier } from '../access/session-verifier.ts'
-import { DEFAULT_SIGN_UP_PLAN, SignUp } from '../access/sign-up.ts'
+import { SignUp } from '../access/sign-up.ts'
 import { SigningKeys } from '../access/signing-keys.ts'
 import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import type { Sealing } from '../domain/sealing.ts'
@@ -76,7 +76,7 @@ export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () =
     sessions,
     passwords: new PasswordService({ store, accounts, hasher, clock }),
     logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, hasher, clock }),
-    signUp: new SignUp(accounts, config.signup ?? {}, clock),
+    signUp: new SignUp(accounts, config.signup, clock),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
     limits: new RequestLimits({ clock }),
     /** Seals what an older version has kept in clear. */
@@ -86,7 +86,7 @@ export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () =
 
 /** Logs what a configuration allows that its operator may not have meant. */
 function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
-  const { enabled = false, plan = DEFAULT_SIGN_UP_PLAN } = config.signup ?? {}
+  const { enabled, plan } = config.signup
   if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return
   const mend = 'set "serverImport": false in that plan, or "importRoots": []'
   logger.warn({ plan, importRoots }, `anybody may sign up, and then read all that is in the import roots: ${mend}`)

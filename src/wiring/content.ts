@@ -23,8 +23,8 @@ export function makeContent(setup: Setup, storage: StorageModule) {
   const leases = new Leases()
   const blockStores = makeBlockStores(setup, storage)
   const collector = new Collector(ledger, blockStores, leases, clock, logger, {
-    graceMs: (config.gc?.graceSeconds ?? 60) * 1_000,
-    intervalMs: (config.gc?.intervalSeconds ?? 30) * 1_000,
+    graceMs: config.gc.graceSeconds * 1_000,
+    intervalMs: config.gc.intervalSeconds * 1_000,
     giveBackPages: storage.giveBackPages,
     onCollected: freed => {
       metrics.collected(freed)

@@ -17,8 +17,6 @@ import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 import type { UpkeepModule } from './upkeep.ts'
 
-const MOST_UPLOADS = 256
-const MOST_UPLOADS_PER_ACCOUNT = 64
 const MOST_WAITING_UPLOADS = 1_024
 const UPLOAD_WAIT_MS = 15_000
 
@@ -35,7 +33,7 @@ interface Below {
 
 /** The API and the gateway, as functions from request to response. */
 export function makeHttp(setup: Setup, below: Below): Border {
-  const { trustedProxies = 0, gateway = {} } = setup.config
+  const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
   const { handler } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
@@ -76,10 +74,10 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
   }
 }
 
-function uploadSlots({ config: { uploads = {} }, clock }: Setup): Slots {
+function uploadSlots({ config: { uploads }, clock }: Setup): Slots {
   const bounds = {
-    capacity: uploads.maxConcurrent ?? MOST_UPLOADS,
-    perOwner: uploads.maxPerAccount ?? MOST_UPLOADS_PER_ACCOUNT,
+    capacity: uploads.maxConcurrent,
+    perOwner: uploads.maxPerAccount,
     waiting: MOST_WAITING_UPLOADS,
     waitMs: UPLOAD_WAIT_MS,
     what: 'what takes uploads in',

@@ -6,7 +6,7 @@ import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { keepToOwner } from '../disk/permissions.ts'
 import { systemClock } from '../domain/clock.ts'
-import { parseConfig } from '../domain/config.ts'
+import { parseConfig, withDefaults } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
@@ -22,7 +22,7 @@ import { makeAccounts } from './access.ts'
  * @throws HoldfastError `CONFIG_INVALID`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`.
  */
 export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
-  const setup = { config: parseConfig(config, 'config'), clock }
+  const setup = { config: withDefaults(parseConfig(config, 'config')), clock }
   const database = openDatabase(dataDir)
   const catalogue = sqliteAccess(database, new WriteQueue(database))
   const sealing = keyOnDemand(database, dataDir)

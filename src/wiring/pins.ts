@@ -1,6 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
-import { DEFAULT_MAX_DEPTH } from '../content/dag/walk.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
 import { Announcer } from '../pins/announcer.ts'
 import { CarImporter } from '../pins/car-importer.ts'
@@ -115,8 +114,8 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
     leaveFetch: fetchId => scheduler.subscribersChanged(fetchId),
   })
   const staging = new UploadStaging(registry, commit, records, now)
-  const { findTimeoutSeconds, waitSeconds, maxDepth = DEFAULT_MAX_DEPTH } = config.pin ?? {}
-  const times = { findMs: ms(findTimeoutSeconds, 20), waitMs: ms(waitSeconds, 20) }
+  const { findTimeoutSeconds, waitSeconds, maxDepth } = config.pin
+  const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
   const backendOf = (clusterId: string) => registry.backendOf(clusterId).id
@@ -133,7 +132,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
 /** Who brings what records wait for. */
 function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clusters, tellChanges }: Shared) {
   const { accounts, records, fetches } = storage.catalogue
-  const { pin = {} } = config
+  const { pin } = config
   const attempts = {
     // One that is gone waits for nothing more than its removal.
     limitsOf: (accountId: string) => access.plans.get(accounts.read(accountId)?.plan ?? ''),
@@ -143,11 +142,11 @@ function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clu
     clock,
     shared: new SharedBlocks(),
     bounds: {
-      maxBlocks: pin.maxBlocks ?? 10_000_000,
-      maxDepth: pin.maxDepth ?? DEFAULT_MAX_DEPTH,
+      maxBlocks: pin.maxBlocks,
+      maxDepth: pin.maxDepth,
       concurrency: BLOCKS_AT_ONCE,
     },
-    times: { stallMs: ms(pin.stallSeconds, 30), attemptMs: ms(pin.attemptSeconds, 21_600) },
+    times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
     onChanges: tellChanges,
   }
   return new FetchScheduler(attempts, logger)
@@ -185,8 +184,4 @@ function announceChanges(changes: PinChanges, announcer: Announcer): void {
   }
   changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
   announcer.start()
-}
-
-function ms(seconds: number | undefined, fallback: number): number {
-  return (seconds ?? fallback) * 1_000
 }

@@ -3,20 +3,19 @@ import type { EngineOptions } from '../api.ts'
 import { Activity } from '../domain/activity.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { type ClusterDefinition, knownClusters } from '../domain/cluster.ts'
-import { parseConfig } from '../domain/config.ts'
+import { type CompleteConfig, parseConfig, withDefaults } from '../domain/config.ts'
 import { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
-import type { EngineConfig } from '../domain/options.ts'
 import type { EngineEvents } from '../pins/types.ts'
 
 /** What the host program has given an engine, and what all its modules share. */
 export interface Setup {
   /** Absolute. */
   dataDir: string
-  config: EngineConfig
+  config: CompleteConfig
   clusters: readonly ClusterDefinition[]
   clock: Clock
   logger: Logger
@@ -39,7 +38,7 @@ export function setupOf(options: EngineOptions): Setup {
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
-  const config = parseConfig(given, 'options')
+  const config = withDefaults(parseConfig(given, 'options'))
   return {
     dataDir: resolve(dataDir),
     config,

@@ -60,7 +60,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
 }
 
 function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): ReadonlyMap<number, DiskReserve> {
-  const { reserveBytes } = config.disk ?? {}
+  const { reserveBytes } = config.disk
   const reserves = [...blockFiles].map(([backendId, { dataDir, fileSystem: files }]) => {
     const hasBallast = backendId === DEFAULT_BACKEND_ID
     return [backendId, new DiskReserve({ dataDir, files, clock, reserveBytes, hasBallast })] as const

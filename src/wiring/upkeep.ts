@@ -50,7 +50,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
     onChanges: tellChanges,
     fetchesChanged,
   })
-  const options = verificationOptions(config.verify ?? {})
+  const options = verificationOptions(config.verify)
   const hasNetwork = (): boolean => below.network.node !== null
   const verification =
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
@@ -73,7 +73,7 @@ function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, conte
     copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
     copyKeys: (to: string) => copyKeys(dataDir, datastore, to),
   }
-  return new Backups(source, activity, config.backupRoots ?? [])
+  return new Backups(source, activity, config.backupRoots)
 }
 
 function statisticsOf({ activity }: Setup, { storage, network }: Below): Statistics {

@@ -4,6 +4,7 @@ import { ScryptHasher } from '../../src/access/password-hasher.ts'
 import type { Account } from '../../src/access/principal.ts'
 import { SignUp } from '../../src/access/sign-up.ts'
 import { totpCode, totpStep } from '../../src/access/totp.ts'
+import { withDefaults } from '../../src/domain/config.ts'
 import { type Access, CountedScrypt, failure, openAccess } from './support.ts'
 
 const PASSWORD = 'a password to remember'
@@ -228,15 +229,15 @@ describe('signing up', () => {
   const input = { email: 'new@example.org', password: PASSWORD }
 
   test('is off unless turned on', async () => {
-    for (const settings of [{}, { enabled: false }, { plan: 'premium' }]) {
-      const signUp = new SignUp(access.accounts, settings, access.clock)
+    for (const signup of [{}, { enabled: false }, { plan: 'premium' }]) {
+      const signUp = new SignUp(access.accounts, withDefaults({ signup }).signup, access.clock)
       expect((await failure(() => signUp.signUp(input, ADDRESS))).code).toBe('NOT_OFFERED')
     }
     expect(await access.accounts.find(input.email)).toBeUndefined()
   })
 
   test('gives the plan of the configuration, and has a limit for each address', async () => {
-    const signUp = new SignUp(access.accounts, { enabled: true }, access.clock)
+    const signUp = new SignUp(access.accounts, withDefaults({ signup: { enabled: true } }).signup, access.clock)
     for (let i = 0; i < 10; i++) {
       expect((await signUp.signUp({ ...input, email: `new${i}@example.org` }, ADDRESS)).plan).toBe('free')
     }

@@ -7,6 +7,7 @@ import type { BlockSource } from '../../src/content/block-source.ts'
 import { assembleDag, type BlockHolder } from '../../src/content/dag/assembly.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
 import { dagKey, identityOf } from '../../src/domain/cid.ts'
+import { withDefaults } from '../../src/domain/config.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
@@ -149,14 +150,18 @@ describe('content of a cluster that is kept elsewhere', () => {
       const tree = directoryOf({ 'file.bin': file })
       elsewhere.add(tree)
       await hold(tree)
-      const gateway = directClient(createGateway({ content, clock, logger: silentLogger, options: {} }))
+      const gateway = directClient(
+        createGateway({ content, clock, logger: silentLogger, options: withDefaults({}).gateway }),
+      )
       const bytes = await collect(file.blocks.slice(1).map(block => block.bytes))
       expect((await gateway.request('GET', `/ipfs/${tree.root}/file.bin`)).body.equals(bytes)).toBe(true)
       // What is below the root is known by nobody but the backend.
       expect((await gateway.request('GET', `/ipfs/${file.root}`)).status).toBe(404)
 
       elsewhere.blocks.set(dagKey(tree.root), pseudoRandom(40, 'a lie'))
-      const lied = directClient(createGateway({ content, clock, logger: silentLogger, options: {} }))
+      const lied = directClient(
+        createGateway({ content, clock, logger: silentLogger, options: withDefaults({}).gateway }),
+      )
       const answer = await lied.request('GET', `/ipfs/${tree.root}/file.bin`)
       expect([answer.status, answer.text.includes('a lie')]).toEqual([500, false])
     })

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { backendSchema, clusterSchema } from '../../src/domain/cluster-schema.ts'
+import { configSchema } from '../../src/domain/config-schema.ts'
+import { planSchema } from '../../src/domain/plan-schema.ts'
 import { ERROR_TABLE } from '../../src/http/error-codes.ts'
+import { configRows } from '../../tools/config-text.ts'
 import { generatedDocuments } from '../../tools/docs.ts'
 
 const documents = generatedDocuments()
@@ -24,6 +28,19 @@ describe('what is made of the sources', () => {
     }
     for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/errors.md')).toContain(`| \`${code}\` |`)
     expect(textOf('README.md')).toContain(`below \`${BASE_PATH}\``)
+  })
+
+  test('every field of the configuration says what it means and what holds without it', () => {
+    const rows = [configSchema, clusterSchema, backendSchema, planSchema].flatMap(schema => configRows(schema))
+    expect(rows.length).toBeGreaterThan(60)
+    for (const [name, fallback, meaning] of rows) {
+      expect(meaning, name).toMatch(/\S/)
+      const isNeeded = /^`(id|timelock|clusters|type|url|cluster)`$/.test(name ?? '')
+      if (!isNeeded) expect(fallback, name).not.toBe('required')
+    }
+    for (const name of ['pin.maxDepth', 'network.peers']) {
+      expect(textOf('docs/configuration.md')).toContain(`| \`${name}\` |`)
+    }
   })
 
   test('a code that the error table says is for operators alone is told to clients as INTERNAL_ERROR', () => {

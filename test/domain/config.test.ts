@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseConfig } from '../../src/domain/config.ts'
+import { parseConfig, withDefaults } from '../../src/domain/config.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 const plan = { timelock: true, clusters: '*' }
@@ -133,4 +133,41 @@ test('the example of the documentation is a configuration', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
   const example = /```json\n([^`]+)```/.exec(text)?.[1] ?? ''
   expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
+})
+
+test('defaults are those of the schema, and what is given stays', () => {
+  const complete = withDefaults(parseConfig({ pin: { maxDepth: 7 }, disk: { reserveBytes: 0 } }, 'config.json'))
+  expect(complete).toEqual({
+    backupRoots: [],
+    pin: {
+      findTimeoutSeconds: 20,
+      waitSeconds: 20,
+      stallSeconds: 30,
+      attemptSeconds: 21_600,
+      maxBlocks: 10_000_000,
+      maxDepth: 7,
+    },
+    signup: { enabled: false, plan: 'free' },
+    passwordCost: 32_768,
+    trustedProxies: 0,
+    uploads: { maxConcurrent: 256, maxPerAccount: 64 },
+    gc: { graceSeconds: 60, intervalSeconds: 30 },
+    verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
+    disk: { reserveBytes: 0 },
+    gateway: {
+      mode: 'own',
+      ownOrigin: false,
+      maxConcurrentRequests: 1_024,
+      maxDurationSeconds: 3_600,
+      retrievalTimeoutSeconds: 10,
+    },
+  })
+  expect(withDefaults(withDefaults({}))).toEqual(withDefaults({}))
+})
+
+test('what is given is not changed, and two configurations share nothing', () => {
+  const given = { gc: {} }
+  withDefaults(given).backupRoots.push('/elsewhere')
+  expect(given).toEqual({ gc: {} })
+  expect(withDefaults({}).backupRoots).toEqual([])
 })

@@ -17,6 +17,7 @@ import { DirectoryBuilder } from '../../src/content/unixfs/directory-builder.ts'
 import { importFile, importSymlink } from '../../src/content/unixfs/import.ts'
 import { CODEC } from '../../src/domain/cid.ts'
 import { Semaphore } from '../../src/domain/concurrency/semaphore.ts'
+import { withDefaults } from '../../src/domain/config.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import type { GatewayConfig } from '../../src/domain/options.ts'
 import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
@@ -99,7 +100,8 @@ export class GatewayWorld {
   }
 
   gateway(options: GatewayConfig = {}, more: Partial<GatewayDependencies> = {}): ApiHandler {
-    return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options, ...more })
+    const { gateway } = withDefaults({ gateway: options })
+    return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options: gateway, ...more })
   }
 
   /** Pins a file. `liveUntil` is the instant of its timelock. */

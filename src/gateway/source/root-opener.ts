@@ -4,8 +4,8 @@ import { SpareReads } from '../../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../../content/live-content.ts'
 import { NodeCache } from '../../content/unixfs/node-cache.ts'
 import type { Clock } from '../../domain/clock.ts'
+import type { CompleteConfig } from '../../domain/config.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { GatewayConfig } from '../../domain/options.ts'
 import type { ApiRequest } from '../../http/types.ts'
 import type { BlockFetcher } from '../../network/block-fetcher.ts'
 import type { ContentPath } from '../http/content-path.ts'
@@ -21,7 +21,7 @@ export interface RootOpenerParts {
   content: LiveContent
   clock: Clock
   admission: Admission
-  options: GatewayConfig
+  options: CompleteConfig['gateway']
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
   limits?: WalkLimits | undefined
@@ -30,7 +30,6 @@ export interface RootOpenerParts {
 /** Where a path begins, and the names below. */
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
-const RETRIEVAL_SECONDS = 10
 const BLOCKS_AHEAD = 16
 const ARRIVAL_RETRY_SECONDS = 10
 
@@ -104,7 +103,7 @@ function originsOf({ content, clock, options, fetcher }: RootOpenerParts): Conte
   const pinned = new PinnedContent(content)
   if (options.mode !== 'open') return [pinned]
   if (fetcher === null) throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
-  const timeoutMs = (options.retrievalTimeoutSeconds ?? RETRIEVAL_SECONDS) * 1000
+  const timeoutMs = options.retrievalTimeoutSeconds * 1000
   return [pinned, new NetworkContent(fetcher, clock, timeoutMs)]
 }
 

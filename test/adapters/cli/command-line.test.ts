@@ -10,6 +10,8 @@ import { openAccounts } from '../../../src/index.ts'
 import { needs, needsLinux } from '../../support/needs.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../../support/server-process.ts'
 
+const PLAN = { timelock: true, clusters: '*' }
+
 let directory: ReturnType<typeof temporaryDirectory>
 let dataDir: string
 
@@ -53,6 +55,46 @@ describe('usage', () => {
   ])('%j is one line and exit code 2', async (args, message) => {
     openAccounts({ dataDir }).close()
     const finished = await runHoldfast(args, { HOLDFAST_DATA_DIR: dataDir })
+    expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('--check-config prints what would be used, and makes nothing', async () => {
+    const config = join(directory.path, 'holdfast.json')
+    writeFileSync(config, JSON.stringify({ pin: { waitSeconds: 5 }, importRoots: ['in'], plans: { a: PLAN } }))
+    const secret = 'a-secret-of-thirty-two-characters-or-more'
+    const finished = await runHoldfast(['serve', '--check-config', '--config', config, '--port', '0'], {
+      HOLDFAST_DATA_DIR: dataDir,
+      HOLDFAST_BOOTSTRAP_KEY: secret,
+      HOLDFAST_METRICS_TOKEN: secret,
+    })
+    expect(finished).toMatchObject({ code: 0, stderr: '' })
+    expect(finished.stdout).not.toContain(secret)
+    expect(JSON.parse(finished.stdout)).toMatchObject({
+      dataDir,
+      host: '127.0.0.1',
+      port: 0,
+      logLevel: 'info',
+      bootstrapKey: 'set',
+      metricsToken: 'set',
+      config: {
+        pin: { waitSeconds: 5, findTimeoutSeconds: 20, maxBlocks: 10_000_000 },
+        importRoots: [join(directory.path, 'in')],
+        plans: { a: { maxKeys: 100, maxPins: null, pageLimit: { default: 20, max: 100 } } },
+        gateway: { mode: 'own' },
+        network: { enabled: true },
+      },
+    })
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  test.each([
+    [{ pin: { waitSecond: 5 } }, /holdfast.json: pin: unknown key waitSecond\n$/],
+    [{ network: { peers: ['nobody'] } }, /network.peers.0: is not a multiaddr\n$/],
+    [{ trustedProxies: -1 }, /trustedProxies: must be >= 0\n$/],
+  ])('--check-config finds %j', async (value, message) => {
+    const config = join(directory.path, 'holdfast.json')
+    writeFileSync(config, JSON.stringify(value))
+    const finished = await runHoldfast(['serve', '--check-config', '--config', config], { HOLDFAST_DATA_DIR: dataDir })
     expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
 

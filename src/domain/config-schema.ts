@@ -1,0 +1,263 @@
+import Type from 'typebox'
+import { clusterSchema } from './cluster-schema.ts'
+import { planSchema } from './plan-schema.ts'
+import { closed, defaulted, group, text } from './schema-parts.ts'
+
+// Of every field: what it means, in the words of `docs/configuration.md`, and its `default`, or in `defaultText` what
+// holds without it. `src/domain/options.ts` and the tables of the documents are made from this by `npm run docs`.
+
+const seconds = (fallback: number, description: string) =>
+  defaulted(Type.Number({ exclusiveMinimum: 0, default: fallback, description }))
+
+const upTo = (fallback: number, description: string) =>
+  defaulted(Type.Integer({ minimum: 1, default: fallback, description }))
+
+const optionalTexts = (description: string, defaultText = 'none') =>
+  Type.Optional(Type.Array(text(), { description, defaultText }))
+
+const pin = group(
+  {
+    findTimeoutSeconds: seconds(
+      20,
+      'How long the network is asked for a root before the answer is that nobody has it.',
+    ),
+    waitSeconds: seconds(20, 'How long a request waits for the rest before it goes on in the background.'),
+    stallSeconds: seconds(30, 'Without a block for this long an attempt is given up, to be tried again later.'),
+    attemptSeconds: seconds(21_600, 'How long one attempt may take.'),
+    maxBlocks: upTo(10_000_000, 'Distinct blocks of one DAG that is fetched.'),
+    maxDepth: upTo(1_024, 'Levels of one DAG, of CARs too.'),
+  },
+  { description: 'Bounds of pinning content that others hold.' },
+)
+
+const gateway = group(
+  {
+    mode: defaulted(
+      Type.Union([Type.Literal('own'), Type.Literal('allow-list'), Type.Literal('open')], {
+        default: 'own',
+        description:
+          '`own`: the gateway serves what is pinned here. `allow-list`: of that only what is asked for by a CID in `gateway.allow`, and all below it. `open`: what the network has, too; needs the network.',
+      }),
+    ),
+    allow: optionalTexts('CIDs, for the mode `allow-list`.'),
+    denylist: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'A file in the compact denylist format, read again when it changes.',
+        defaultText: 'none',
+      }),
+    ),
+    host: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+        description:
+          'A host name, without port, below which every root has an origin of its own, `<cid>.ipfs.<host>`; see [the gateway](gateway.md).',
+        defaultText: 'none',
+      }),
+    ),
+    ownOrigin: defaulted(
+      Type.Boolean({
+        default: false,
+        description:
+          'Whether `/ipfs/` is served from an origin that has nothing else. Unless it is, pages are sandboxed, see [the gateway](gateway.md#pages-and-the-origin-they-run-in).',
+      }),
+    ),
+    maxConcurrentRequests: upTo(
+      1_024,
+      'Answers of the gateway under way at once; more wait up to 15 seconds, then are told to come back. Shared by client address while there is too little.',
+    ),
+    maxDurationSeconds: seconds(3_600, 'How long an answer of the gateway may take.'),
+    retrievalTimeoutSeconds: seconds(10, 'How long the network is asked for a block, in the mode `open`.'),
+  },
+  { title: 'GatewayConfig', description: 'What `/ipfs/` serves, and how much of it at once.' },
+)
+
+const network = Type.Optional(
+  Type.Object(
+    {
+      enabled: Type.Optional(
+        Type.Boolean({
+          description: 'Whether the node takes part in the network.',
+          defaultText: '`true` in the server, `false` in an embedded engine',
+        }),
+      ),
+      preset: Type.Optional(
+        Type.Union([Type.Literal('public'), Type.Literal('private')], {
+          description:
+            '`private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network through its bootstrap nodes, finds others by its DHT.',
+          defaultText: '`private`',
+        }),
+      ),
+      listen: optionalTexts('Multiaddrs to listen on.', 'loopback, any port; `public`: all interfaces, port 4001'),
+      announce: optionalTexts('Multiaddrs to tell others instead of those listened on.'),
+      bootstrap: optionalTexts(
+        'Multiaddrs of peers by which the rest of the network is found.',
+        'none; `public`: the public bootstrap nodes',
+      ),
+      peers: optionalTexts('Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content.'),
+      gateways: optionalTexts('Base URLs of trustless HTTP gateways to ask for content.'),
+      dht: Type.Optional(
+        Type.Union([Type.Literal('off'), Type.Literal('client'), Type.Literal('server')], {
+          description: 'Which part the node takes in the distributed hash table.',
+          defaultText: '`off`; `public`: `client`',
+        }),
+      ),
+      allowPrivateGateways: Type.Optional(
+        Type.Boolean({
+          description: 'Whether gateways and peers that a request names may be at private addresses.',
+          defaultText: '`false`',
+        }),
+      ),
+    },
+    {
+      ...closed,
+      title: 'NetworkConfig',
+      description: 'How a node meets others. What is left out is decided by the preset.',
+    },
+  ),
+)
+
+/** The configuration, which is also JSON Schema: the one place that says what there is. */
+export const configSchema = Type.Object(
+  {
+    publicUrl: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses build on it.',
+        defaultText: 'the address and port listened on',
+      }),
+    ),
+    importRoots: optionalTexts(
+      'Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns such uploads off. Whoever may upload by server path can read all that is in them.',
+      '`["<data dir>/import"]`',
+    ),
+    backupRoots: defaulted(
+      Type.Array(text(), {
+        default: [],
+        description:
+          'Directories below which `POST /admin/v1/backup` may write; see [backups](backup.md). With none it is not offered.',
+      }),
+    ),
+    clusters: Type.Optional(
+      Type.Array(clusterSchema, {
+        minItems: 1,
+        typeText: 'readonly ClusterDefinition[]',
+        description: 'Given ones replace them all, in this order; see below.',
+        defaultText: 'the six known clusters',
+      }),
+    ),
+    defaultCluster: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'Where requests go that name no cluster. Needed if the clusters do not include `cl0-global`.',
+        defaultText: '`cl0-global`',
+      }),
+    ),
+    plans: Type.Optional(
+      Type.Record(Type.String(), planSchema, {
+        typeText: 'Readonly<Record<string, PlanOptions>>',
+        description: 'By name; added to the built-in plans, or replacing those of the same name; see below.',
+        defaultText: 'none',
+      }),
+    ),
+    pin,
+    signup: group(
+      {
+        enabled: defaulted(
+          Type.Boolean({
+            default: false,
+            description:
+              'Whether anybody may make an account by `POST /auth/signup`. Who does learns whether an email is taken.',
+          }),
+        ),
+        plan: defaulted(Type.String({ minLength: 1, default: 'free', description: 'The plan of such accounts.' })),
+      },
+      { description: 'Whether people may make accounts for themselves.' },
+    ),
+    passwordCost: defaulted(
+      Type.Integer({
+        minimum: 1_024,
+        maximum: 1_048_576,
+        default: 32_768,
+        description:
+          "What a password costs to compute or to guess: scrypt's N, a power of two. Memory is 1 KiB times it, for two logins at a time. Stored passwords follow at the next login.",
+      }),
+    ),
+    trustedProxies: defaulted(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10,
+        default: 0,
+        description:
+          'How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. With 0 the header is not looked at.',
+      }),
+    ),
+    uploads: group(
+      {
+        maxConcurrent: upTo(
+          256,
+          'Uploads under way at once, CARs and server paths included; more wait up to 15 seconds, then are told to come back.',
+        ),
+        maxPerAccount: upTo(64, 'The same for one account.'),
+      },
+      { description: 'Uploads under way at once.' },
+    ),
+    gc: group(
+      {
+        graceSeconds: defaulted(
+          Type.Number({
+            minimum: 0,
+            default: 60,
+            description: 'How long content that nothing needs any more is kept.',
+          }),
+        ),
+        intervalSeconds: seconds(30, 'How often the collector looks for such content.'),
+      },
+      { description: 'When content that nothing needs goes.' },
+    ),
+    verify: group(
+      {
+        everyDays: defaulted(
+          Type.Number({
+            minimum: 0,
+            maximum: 3_650,
+            default: 30,
+            description:
+              'Days between two rounds in which every block is read and checked; `0` for none. What is damaged is moved to `quarantine/` in the data directory, beside `blocks/`, and comes again from another cluster or, where there is a network, from there: its pins are `pinning` until then.',
+          }),
+        ),
+        bytesPerSecond: defaulted(
+          Type.Integer({
+            minimum: 1_024,
+            default: 2_097_152,
+            description: 'How fast such a round reads at most; small blocks count 4,096 bytes.',
+          }),
+        ),
+      },
+      {
+        description:
+          'Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again.',
+      },
+    ),
+    disk: group(
+      {
+        reserveBytes: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            description: 'Bytes that new content leaves free on each disk, so that there is room to delete with.',
+            defaultText: 'the lesser of 67108864 (64 MiB) and 5 % of the file system',
+          }),
+        ),
+      },
+      { description: 'Room on the disks.' },
+    ),
+    gateway,
+    network,
+  },
+  {
+    ...closed,
+    title: 'EngineConfig',
+    description: 'The configuration of an engine, the same in a config file and in code. Everything is optional.',
+  },
+)

@@ -1,0 +1,17 @@
+import { parseConfig, withDefaults } from '../domain/config.ts'
+import type { EngineConfig } from '../domain/options.ts'
+
+/**
+ * Checks a configuration as a start would, without one: nothing is opened, made or connected to. Returns it with its
+ * defaults.
+ *
+ * @param source what the value is, to begin messages with: a file name, say
+ * @throws HoldfastError `CONFIG_INVALID` naming the field
+ */
+export async function checkConfig(value: unknown, source = 'config'): Promise<EngineConfig> {
+  const config = parseConfig(value, source)
+  // The packages that know addresses of peers are loaded for this alone.
+  const { networkSettings } = await import('../network/network-settings.ts')
+  networkSettings(config.network ?? {})
+  return withDefaults(config)
+}
