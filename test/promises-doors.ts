@@ -10,10 +10,24 @@ const hostile = 'test/network/exchange/hostile-messages.test.ts'
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [
   {
+    promise: 'what a lost key had sealed is given up only when that is asked for',
+    file: 'src/wiring/replace-data-key.ts',
+    find: '      if (!forgetSecrets) return lost\n',
+    replace: '',
+    test: { file: 'test/wiring/replace-data-key.test.ts', name: 'that is missing is replaced once it is said' },
+  },
+  {
+    promise: 'a key that is in order is not replaced',
+    file: 'src/wiring/replace-data-key.ts',
+    find: '      if (problem === null) throw',
+    replace: '      if (problem === undefined) throw',
+    test: { file: 'test/wiring/replace-data-key.test.ts', name: 'is replaced by command' },
+  },
+  {
     promise: 'a missing data key is never replaced',
     file: 'src/storage/data-key.ts',
-    find: "    if (found === null) throw unusable(path, 'is missing')\n",
-    replace: '    if (found === null) return makeKey(path)\n',
+    find: 'if (known === null && found === null && problem === MISSING)',
+    replace: 'if (found === null && problem === MISSING)',
     test: { file: dataKey, name: 'refuses the start when it is missing' },
   },
   {

@@ -175,6 +175,20 @@ for databases that 0.1.0 has made, once. No server may be running; it takes as m
   --json           results as JSON, one object a line
   --help           this text`,
 
+  'data-key replace': `Usage: holdfast data-key replace [flags]
+
+Tells what a lost data.key had sealed, and with --forget-secrets gives that up: accounts sign in without a second factor
+until they set up a new one, and the node gets a new identity in the network. A new data.key is made. No server may be
+running. Look for the lost one in the backups first: with it nothing is lost.
+
+  holdfast data-key replace --data-dir ./data --forget-secrets
+
+  --forget-secrets what it had sealed is dropped; nothing brings it back
+  --data-dir DIR   the directory of all stores (HOLDFAST_DATA_DIR, default ./data)
+  --config FILE    its configuration, JSON (HOLDFAST_CONFIG)
+  --json           results as JSON, one object a line
+  --help           this text`,
+
   restore: `Usage: holdfast restore BACKUP --data-dir DIR [flags]
 
 Makes a data directory of a backup, every block checked. It is a node of its own: others do not know it, and all sign in

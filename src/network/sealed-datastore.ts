@@ -3,7 +3,7 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Sealing } from '../domain/sealing.ts'
 
 /** Where libp2p's keychain keeps private keys, that of the node among them. */
-const PRIVATE_KEYS = '/pkcs8/'
+export const PRIVATE_KEYS = '/pkcs8/'
 /** Behind every key that begins so. */
 const PAST_PRIVATE_KEYS = '/pkcs80'
 /** Keys in clear are text, so that this can be none of their first bytes. */

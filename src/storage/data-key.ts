@@ -1,13 +1,26 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DATA_KEY } from '../disk/file-names.ts'
-import { OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
+import { DATA_KEY, QUARANTINE } from '../disk/file-names.ts'
+import { OWNERS_DIRECTORY, OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
+import { makeDirectory } from '../disk/make-directory.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
 import { SEALING_KEY_BYTES, type Sealing, sealingKeyId, sealingWith } from '../domain/sealing.ts'
 import type { Database } from './database.ts'
 
 const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
+const MISSING = 'is missing'
 
 /**
  * Sealing with the key of a data directory, `data.key`. The key is made once, and the database keeps its name: from
@@ -20,30 +33,70 @@ export function openDataKey(database: Database, dataDir: string): Sealing {
   const path = join(dataDir, DATA_KEY)
   // The write lock of the database keeps two processes from making a key each.
   const key = database.transaction(() => {
-    const known = database.prepare<[], { id: string }>('SELECT id FROM data_key').get()
-    const found = readKey(path)
-    if (known === undefined) {
-      const key = found ?? makeKey(path)
-      database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(key))
-      return key
+    const known = knownKey(database)
+    const { key: found, problem } = readKey(path, known)
+    if (known === null && found === null && problem === MISSING) {
+      const made = makeKey(path)
+      database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(made))
+      return made
     }
-    if (found === null) throw unusable(path, 'is missing')
-    if (sealingKeyId(found) !== known.id) throw unusable(path, 'is not the key of this data directory')
+    if (found === null) throw unusable(path, problem)
+    if (known === null) database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(found))
     return found
   })
   return sealingWith(key)
 }
 
-function readKey(path: string): Uint8Array | null {
+/**
+ * What is wrong with the key of a data directory, in words that follow its name; null if nothing is.
+ *
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read
+ */
+export function dataKeyProblem(database: Database, dataDir: string): string | null {
+  const known = knownKey(database)
+  return known === null ? null : readKey(join(dataDir, DATA_KEY), known).problem
+}
+
+/**
+ * Makes another key in the place of one that is lost; a file that is in its place is set aside. May be repeated where it
+ * was cut short.
+ *
+ * @param forget drops what the lost one sealed, in the transaction that makes the new one count
+ */
+export function replaceDataKey(database: Database, dataDir: string, forget: () => void): void {
+  const path = join(dataDir, DATA_KEY)
+  database.transaction(() => {
+    if (existsSync(path)) {
+      const aside = join(dataDir, QUARANTINE, `${DATA_KEY}-${randomUUID()}`)
+      makeDirectory(dirname(aside), OWNERS_DIRECTORY)
+      renameSync(path, aside)
+    }
+    const key = makeKey(path)
+    forget()
+    database.prepare<[string]>('UPDATE data_key SET id = ?').run(sealingKeyId(key))
+  })
+}
+
+function knownKey(database: Database): string | null {
+  return database.prepare<[], { id: string }>('SELECT id FROM data_key').get()?.id ?? null
+}
+
+type FoundKey = { key: Uint8Array; problem: null } | { key: null; problem: string }
+
+/** @param known the key that it has to be; null for any */
+function readKey(path: string, known: string | null): FoundKey {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
+    if (fileErrorCode(cause) === 'ENOENT') return { key: null, problem: MISSING }
     throw unusable(path, 'cannot be read', cause)
   }
-  if (!TEXT.test(text)) throw unusable(path, 'is damaged')
-  return Buffer.from(text, 'base64url')
+  if (!TEXT.test(text)) return { key: null, problem: 'is damaged' }
+  const key = Buffer.from(text, 'base64url')
+  if (known !== null && sealingKeyId(key) !== known)
+    return { key: null, problem: 'is not the key of this data directory' }
+  return { key, problem: null }
 }
 
 /** The file is there whole or not at all, and on the disk before anything is sealed with it. */
@@ -69,6 +122,7 @@ function makeKey(path: string): Uint8Array {
 }
 
 function unusable(path: string, problem: string, cause?: unknown): HoldfastError {
-  const remedy = 'second factors and the identity of the node were sealed with it; bring it back from a backup'
+  const remedy =
+    'second factors and the identity of the node were sealed with it; bring it back from a backup, or give them up by the command data-key replace'
   return new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })
 }

@@ -1,0 +1,15 @@
+import type { Database } from '../../storage/database.ts'
+
+/** The emails of accounts that sign in with a second factor. */
+export function secondFactorsIn(db: Database): string[] {
+  const rows = db.prepare<[], { email: string }>(`
+    SELECT a.email FROM second_factors f JOIN accounts a ON a.id = f.account_id
+    WHERE f.enabled_at IS NOT NULL AND a.deleted_at IS NULL ORDER BY a.email`)
+  return rows.all().map(({ email }) => email)
+}
+
+/** Takes all accounts their second factors, recovery codes included. Part of a transaction. */
+export function forgetSecondFactors(db: Database): void {
+  db.prepare('DELETE FROM recovery_codes').run()
+  db.prepare('DELETE FROM second_factors').run()
+}
