@@ -23,7 +23,7 @@ export default class ClosingLine implements Reporter {
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
     const reasons = [...notRun].map(
-      ([reason, { tests, files }]) => `not run: ${tests} tests of ${[...files].join(', ')}: ${reason}\n`,
+      ([reason, { tests, files }]) => `not run: ${tests} of ${[...files].join(', ')}: ${reason}\n`,
     )
     const closing = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`
     process.once('exit', () => process.stdout.write([...reasons, closing].join('')))

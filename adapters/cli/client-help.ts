@@ -1,3 +1,5 @@
+import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
+
 const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
   --key KEY        API key or session token (HOLDFAST_API_KEY, which other users of the machine cannot see)
   --json           results as JSON, one object a line
@@ -18,6 +20,7 @@ export const CLIENT_HELP = {
 Uploads files and directories, and prints the CID of each. A directory goes as one, with everything below it, hidden
 files included; its files can then be opened below its CID. Symbolic links and empty directories are left out, and
 listed. Nothing is read into memory as a whole, so any size will do.
+${PUBLIC_NOTICE}
 
   holdfast upload ./site --name 'Site of May' --cluster cl1-eu
 
@@ -31,6 +34,7 @@ ${SERVER}`,
 Brings in the content of a CAR, and prints the CID and status of each of its roots. Every block is checked by its hash,
 and a root has to be whole; blocks that no root needs are not kept. What "holdfast export" wrote brings its names and
 timelocks along; pins that are refused are listed, and end the command with exit code 1.
+${PUBLIC_NOTICE}
 
   holdfast import backup.car --name 'Backup of May'
 
@@ -85,6 +89,7 @@ ${SERVER}`,
 
 Keeps content that others have, and prints how far that is. The server asks the network; where it is known who has the
 content, say so with --origin, which is asked first.
+${PUBLIC_NOTICE}
 
   holdfast pin bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm --wait
 

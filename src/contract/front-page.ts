@@ -1,3 +1,4 @@
+import { PUBLIC_NOTICE } from '../domain/public-notice.ts'
 import { htmlPage, PAGE_HEADERS } from '../gateway/pages/html.ts'
 import { text } from './answer-fields.ts'
 import { type ContractRoute, route } from './route.ts'
@@ -5,7 +6,7 @@ import { type ContractRoute, route } from './route.ts'
 /** All of its links are relative, so that it is right below any mount. */
 const BODY = `
 <h1>Holdfast</h1>
-<p>A pinning service: it keeps IPFS content, and serves it to whoever has its CID. Whatever is pinned here is public.</p>
+<p>A pinning service: it keeps IPFS content, and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
 <table><tbody>
 <tr><td><a href="api/v3/docs">The API</a></td><td>Every request and answer below <code>api/v3</code>; the same for
 programs as <a href="api/v3/openapi.json">openapi.json</a>.</td></tr>

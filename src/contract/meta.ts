@@ -35,6 +35,23 @@ export const health = route({
   },
 })
 
+/** For who sends work: also 503 where only new content is refused. */
+export const ready = route({
+  method: 'GET',
+  path: '/ready',
+  access: 'public',
+  tag: 'Node',
+  summary: 'Whether the node takes new content',
+  details:
+    '503 as soon as it does not, `full` or `failed`: for balancers, and for whoever waits for a start. What is here is still ' +
+    'served while it is `full`. Also at `/ready` outside the versioned base.',
+  answers: { 200: Health, 503: Health },
+  handler: (_, services) => {
+    const status = services.health.status()
+    return { status: status === 'ok' ? 200 : 503, body: { status } }
+  },
+})
+
 /** How many, never who or where. */
 const peers = route({
   method: 'GET',
@@ -49,7 +66,7 @@ const peers = route({
 })
 
 /** What the service says of itself, without credentials. */
-export const metaRoutes: readonly ContractRoute[] = [about, health, peers]
+export const metaRoutes: readonly ContractRoute[] = [about, health, ready, peers]
 
 /** Older versions of the contract. */
 export const goneRoutes: readonly ContractRoute[] = ['/api/v1/*rest', '/api/v2/*rest'].map(path =>

@@ -6,7 +6,7 @@ import { clusterRoutes } from './clusters.ts'
 import { docsRoutes } from './docs.ts'
 import { fileRoutes } from './files.ts'
 import { frontRoutes } from './front-page.ts'
-import { goneRoutes, health, metaRoutes } from './meta.ts'
+import { goneRoutes, health, metaRoutes, ready } from './meta.ts'
 import { absentRoutes } from './not-offered.ts'
 import { pinRoutes } from './pins.ts'
 import { planRoutes } from './plans.ts'
@@ -47,5 +47,5 @@ export const contractRoutes: readonly ContractRoute[] = [
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
   { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminAccountRoutes, ...takedownRoutes] },
-  { base: '', routes: [health, ...frontRoutes, ...goneRoutes] },
+  { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
 ]

@@ -15,10 +15,10 @@ const GIB = 1024 ** 3
 const MIB = 1024 ** 2
 const ROOMY = { freeBytes: 10 * GIB, totalBytes: 100 * GIB }
 
-async function health(engine: Engine): Promise<unknown> {
+async function health(engine: Engine, path = '/health'): Promise<unknown> {
   const { status, body } = await engine.api({
     method: 'GET',
-    path: '/health',
+    path,
     query: '',
     header: () => undefined,
     body: (async function* () {})(),
@@ -62,6 +62,7 @@ describe('a disk with less than the reserve free', () => {
         await expect(engine.pins.upload(content, { account })).rejects.toMatchObject({ code: 'STORAGE_FULL' })
       }
       expect(await health(engine)).toEqual({ httpStatus: 200, status: 'full' })
+      expect(await health(engine, '/ready')).toEqual({ httpStatus: 503, status: 'full' })
       const disk = { backend: 0, freeBytes: 63 * MIB, reserveBytes: 64 * MIB, isFull: true }
       expect((await engine.stats()).disks).toEqual([disk])
       expect(await engine.pins.remove({ account, cid })).toHaveLength(1)
@@ -71,6 +72,7 @@ describe('a disk with less than the reserve free', () => {
       clock.advance(1_000)
       expect((await engine.pins.upload(pseudoRandom(2_000_000, 'new'), { account })).created).toBe(true)
       expect(await health(engine)).toMatchObject({ status: 'ok' })
+      expect(await health(engine, '/ready')).toEqual({ httpStatus: 200, status: 'ok' })
     })
   })
 

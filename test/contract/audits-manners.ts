@@ -16,9 +16,9 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.health',
-    name: 'MUST answer /health in JSON at the origin and under the base without credentials',
+    name: 'MUST answer /health and /ready in JSON at the origin and under the base without credentials',
     async run({ client }) {
-      for (const path of ['/health', `${BASE}/health`, `${BASE}/health/`]) {
+      for (const path of ['/health', '/ready'].flatMap(path => [path, `${BASE}${path}`, `${BASE}${path}/`])) {
         assert.deepEqual((await expectStatus(client.request('GET', path), 200)).json, { status: 'ok' })
       }
     },

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../../domain/errors.ts'
+import { PUBLIC_NOTICE } from '../../domain/public-notice.ts'
 import { ERROR_TABLE } from '../../http/error-codes.ts'
 import { REASON_PHRASES } from '../../http/error-response.ts'
 import type { Access } from '../../http/route.ts'
@@ -39,6 +40,8 @@ export interface OpenApiParameter extends Parameter {
 export type Content = Readonly<Record<string, { readonly schema: TSchema }>>
 
 const DESCRIPTION = `Content-addressed storage that keeps what it is given pinned in named clusters.
+
+**${PUBLIC_NOTICE}**
 
 Send an API key or a session as \`Authorization: Bearer …\`, or an API key as \`X-API-Key\`. A trailing slash makes no \
 difference, HEAD works wherever GET does, and in JSON bodies null counts as absent and unknown fields are ignored. Every \
@@ -80,11 +83,13 @@ export function documentPath(path: string): string {
 }
 
 function describe(route: ContractRoute): OpenApiOperation {
-  const { tag, summary, details, bodies } = route
+  const { tag, summary, bodies } = route
+  const takesContent = route.method === 'POST' && route.access === 'files:write'
+  const details = [route.details, takesContent ? `**${PUBLIC_NOTICE}**` : undefined].filter(text => text !== undefined)
   return {
     tags: [tag],
     summary,
-    ...(details === undefined ? {} : { description: details }),
+    ...(details.length === 0 ? {} : { description: details.join('\n\n') }),
     security: securityOf(route.access),
     parameters: [
       ...parametersOf(route.path).map(name => {

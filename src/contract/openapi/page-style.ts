@@ -13,6 +13,7 @@ h4{font-size:.9rem;font-weight:500;margin:.7rem 0 .2rem}p{margin:.4rem 0;max-wid
 a{color:var(--link);text-decoration:none}a:hover{text-decoration:underline}
 nav{display:flex;flex-wrap:wrap;gap:.4rem 1.1rem;margin:1rem 0;padding:.6rem 0;border-block:1px solid var(--line)}
 code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
+pre{overflow-x:auto;margin:.6rem 0}pre code{overflow-wrap:normal}
 details{border:1px solid var(--line);border-radius:8px;margin:.45rem 0;background:var(--card)}
 summary{cursor:pointer;padding:.55rem .8rem;display:flex;flex-wrap:wrap;align-items:baseline;gap:.15rem .7rem;list-style:none}
 summary::-webkit-details-marker{display:none}summary span{color:var(--dim)}details>div{padding:.2rem .9rem .9rem}

@@ -2,6 +2,7 @@ import { escapeHtml } from '../../gateway/pages/html.ts'
 import type { Content, OpenApiDocument, OpenApiOperation } from './document.ts'
 import { PAGE_STYLE } from './page-style.ts'
 import { type Field, fieldsOf, type JsonSchema, typeText } from './schema-text.ts'
+import { SNIPPETS, type Snippet } from './snippets.ts'
 
 /** The schemas of the document by name. */
 type Schemas = Readonly<Record<string, JsonSchema>>
@@ -25,6 +26,9 @@ export function documentationPage({ info, paths, components }: OpenApiDocument, 
 <title>${escapeHtml(info.title)} API</title><style>${PAGE_STYLE}</style></head>
 <body><main><header><h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
 ${paragraphs(info.description)}<nav>${nav} <a href="${escapeHtml(source)}">openapi.json</a></nav></header>
+<section id="begin"><h2><a href="#begin">To begin with</a></h2><p>In each of them <code>HOLDFAST_API</code> is the address of
+this API, ending in <code>/api/v3</code>, and <code>HOLDFAST_API_KEY</code> a key.</p>
+${SNIPPETS.map(snippetBlock).join('\n')}</section>
 ${sections.join('\n')}</main></body></html>
 `
 }
@@ -97,9 +101,16 @@ function paragraphs(text: string): string {
     .join('')
 }
 
-/** Text whose backticks mark code. */
+/** Text whose backticks mark code, and whose double stars mark what nobody may overlook. */
 function inline(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+  return escapeHtml(text)
+    .replace(/`([^`]+)`/g, '<code>$1</code>')
+    .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
+}
+
+function snippetBlock({ language, text }: Snippet): string {
+  return `<details id="in-${anchor(language)}"><summary><b>${language}</b> <span>uploads a file and lists what is there</span></summary>
+<div><pre><code>${escapeHtml(text)}</code></pre></div></details>`
 }
 
 function anchor(text: string): string {
