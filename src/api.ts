@@ -37,6 +37,7 @@ import type {
   PinRequest,
   PinTarget,
   RecordRequest,
+  RenameRequest,
   UploadOptions,
   Usage,
   WholeListQuery,
@@ -106,8 +107,8 @@ export interface PinService {
   status(request: CidRequest): Promise<PinProgress[]>
   /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
   dag(request: CidRequest): Promise<DirectoryOutcome>
-  /** Gives a record another name, which it returns. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
-  rename(request: RecordRequest & { name: string }): Promise<string>
+  /** Gives a record another name, or other meta. Returns it as it is now. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
+  rename(request: RenameRequest): Promise<PinRecord>
   /** Live records of an account, and what they take of its storage. */
   usage(account?: string): Promise<Usage>
   /**

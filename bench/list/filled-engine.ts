@@ -3,6 +3,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { createEngine, type Engine } from '../../src/index.ts'
+import { searchWords } from '../../src/storage/search-words.ts'
 
 const RAW = 0x55
 const FILES = 50
@@ -41,6 +42,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
   const db = new BetterSqlite3(file)
   try {
     db.pragma('synchronous = OFF')
+    db.function('search_words', { varargs: true }, searchWords)
     db.function('cid_of', (multihash: Buffer) => CID.createV1(RAW, Digest.decode(multihash)).toString())
     const now = Date.now()
     db.transaction(() => {
@@ -56,7 +58,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
         SELECT printf('made-%09d', i), '${account}', 'cl0-global', cid_of(multihash), ${RAW}, multihash,
           start.root + i, 'file', 'pinned', ${now} - i, 'file ' || i, 1000, 1000, 1000,
           CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i
-        FROM made, start;
+        FROM made, start ORDER BY i DESC;
         INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records
         WHERE id LIKE 'made-%';
         UPDATE accounts SET pins = pins + ${records}, expiring_pins = 1, stored_bytes = stored_bytes + 1000 * ${records}

@@ -19,11 +19,14 @@ export type {
   Brought,
   CommitIntent,
   Committed,
+  NameMatch,
   NewRecord,
   PinLimits,
   RecordFilter,
   RecordRow,
+  RecordSearch,
   Records,
+  RenameRequest,
 } from './records.ts'
 export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-factors.ts'
 export type { Session, SessionStore } from './sessions.ts'

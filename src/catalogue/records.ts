@@ -22,6 +22,8 @@ export interface RecordRow {
   name: string | null
   originalName: string | null
   customName: string | null
+  /** A JSON object of texts, its keys sorted; null for none. */
+  meta: string | null
   size: number
   dagSize: number
   /** What its blocks count against the quota, in bytes; 0 while they are not here. */
@@ -81,9 +83,41 @@ export interface RecordFilter {
   multihash: Uint8Array | null
   hasExpiration: boolean
   now: number
+  /** More that has to be so. What is found comes in the order in which it was recorded. */
+  search?: RecordSearch | undefined
+}
+
+/** How a name is compared: all of it or part of it, with upper and lower case (`exact`, `partial`) or without. */
+export type NameMatch = 'exact' | 'iexact' | 'partial' | 'ipartial'
+
+/** What records are searched for: all of what is given. */
+export interface RecordSearch {
+  /** Of stored names; none is empty. */
+  names: ReadonlyArray<{ text: string; match: NameMatch }>
+  meta: Readonly<Record<string, string>>
+  /** One of these; empty for any. */
+  types: ReadonlyArray<RecordRow['type']>
+  statuses: readonly PinStatus[]
+  multihashes: readonly Uint8Array[]
+  /** Created strictly before and after, in milliseconds since the epoch. */
+  before: number | null
+  after: number | null
+  /** Whether what was recorded first comes first. */
+  oldestFirst: boolean
 }
 
 /** What an account has. */
+/** What a record is to be called from now on. */
+export interface RenameRequest {
+  accountId: string
+  id: string
+  name: string | undefined
+  /** As in {@link RecordRow}. */
+  meta: string | null | undefined
+  now: number
+}
+
+/** What the live records of an account come to. */
 export interface AccountUsage {
   /** Live records. */
   pins: number
@@ -112,8 +146,11 @@ export interface Records {
   expire(now: number, limit: number): Promise<RecordRow[]>
   /** Ends the removals that an earlier process began. */
   finishRemovals(): Promise<void>
-  /** Gives a live record of an account another name. Returns whether there is such a record. */
-  rename(request: { accountId: string; id: string; name: string; now: number }): Promise<boolean>
+  /**
+   * Gives a live record of an account another name, or other meta in place of all it had; what is undefined stays.
+   * Returns whether there is such a record.
+   */
+  rename(request: RenameRequest): Promise<boolean>
 
   get(id: string): Promise<RecordRow | undefined>
   /** An account's live records of a DAG, newest first, at most `limit`. */

@@ -13,6 +13,11 @@ export const required = Type.String({ maxLength: LONGEST_TEXT })
 /** A text field that may be left out. */
 export const optional = Type.Optional(required)
 
+/** What is to be kept with a record. */
+export const optionalMeta = Type.Optional(
+  Type.Record(Type.String(), required, { maxProperties: 64, description: 'at most 64 texts, 4,096 bytes as JSON' }),
+)
+
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
 export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 

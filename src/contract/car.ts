@@ -6,7 +6,7 @@ import type { AuthenticatedContext } from '../http/route.ts'
 import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
 import { CLUSTER, cid, count, orNull, STORING, text } from './answer-fields.ts'
 import { FileForm } from './file-form.ts'
-import { binary, form, targetFields } from './form-fields.ts'
+import { binary, form, metaOf, targetFields } from './form-fields.ts'
 import { presentUpload, stored, uploadFields } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
 import { type ContractRoute, route, type Shown } from './route.ts'
@@ -49,6 +49,7 @@ const importCar = route({
     name: { description: 'What the upload is called.', schema: text },
     originalName: { description: 'What it was called before.', schema: text },
     customName: { description: 'What to call it in lists.', schema: text },
+    meta: { description: 'A JSON object of texts, kept with the records.', schema: text },
     allowPartial: { description: '`true`: keep what is not whole.', schema: text },
   },
   headers: CLUSTER.headers,
@@ -88,6 +89,7 @@ async function importForm(
   const fields = () => ({
     cluster: target.cluster(parts.fields.get('cl')),
     timelock: present(parts.fields.get('timelock')) ?? options.timelock,
+    meta: metaOf(parts.fields.get('meta')) ?? options.meta,
   })
   try {
     const file = await parts.file()
@@ -122,6 +124,7 @@ function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhea
     name: present(query.get('name')),
     originalName: present(query.get('originalName')),
     customName: present(query.get('customName')),
+    meta: metaOf(query.get('meta')),
     allowPartial: query.get('allowPartial') === 'true',
   }
 }

@@ -16,7 +16,7 @@ const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
  *   a file part, whatever file name that has.
  */
 export class DirectoryForm {
-  readonly fields = new FormFields(['cl', 'timelock', 'dirName'])
+  readonly fields = new FormFields(['cl', 'timelock', 'meta', 'dirName'])
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
   readonly #paths = new Map<number, string>()
   readonly #contents = new Set<number>()

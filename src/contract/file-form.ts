@@ -4,7 +4,7 @@ import { FormFields } from './form-fields.ts'
 
 /** The form of a single-file upload: one part `file`, with text fields before and after it. */
 export class FileForm {
-  readonly fields = new FormFields(['cl', 'timelock'])
+  readonly fields = new FormFields(['cl', 'timelock', 'meta'])
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
 
   constructor(request: FormRequest) {

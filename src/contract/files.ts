@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
-import type { DirectoryOutcome, PinTarget } from '../pins/types.ts'
+import type { DirectoryOutcome, PinNames, PinTarget } from '../pins/types.ts'
 import { CLUSTER, STORING, text } from './answer-fields.ts'
-import { optional, required } from './body-reader.ts'
+import { optional, optionalMeta, required } from './body-reader.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm } from './file-form.ts'
-import { binary, type FormFields, form, targetFields } from './form-fields.ts'
+import { binary, type FormFields, form, metaOf, targetFields } from './form-fields.ts'
 import { dagFields, presentDag, presentUpload, stored, Upload } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
 import { type ContractRoute, json, route, type Shown } from './route.ts'
@@ -102,7 +102,7 @@ const importDirectory = route({
   summary: 'Import a directory that the server can read, at `dirPath`',
   details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
   ...CLUSTER,
-  body: json(Type.Object({ dirPath: required, cl: optional, timelock: optional })),
+  body: json(Type.Object({ dirPath: required, cl: optional, timelock: optional, meta: optionalMeta })),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
   handler: async (context, { pins, uploadSlots }) => {
@@ -119,6 +119,7 @@ const importDirectory = route({
         ...{ account: context.principal.account.id, signal },
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
+        meta: body.meta,
       })
       return stored(created, presentUpload(record))
     })
@@ -132,6 +133,7 @@ function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
   return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
 }
 
-function targetOf(target: RequestTarget, fields: FormFields): PinTarget {
-  return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')) }
+function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {
+  const meta = metaOf(fields.get('meta'))
+  return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')), meta }
 }

@@ -37,6 +37,20 @@ export const targetFields = {
   timelock: Type.Optional(
     Type.String({ format: 'date-time', description: 'When the pin ends; on plans with timelocks.' }),
   ),
+  meta: Type.Optional(Type.String({ contentMediaType: 'application/json', description: 'An object of texts.' })),
+}
+
+/** Meta in a text. Undefined if empty. @throws HoldfastError `VALIDATION` unless it is a JSON object */
+export function metaOf(text: string | null | undefined): Record<string, string> | undefined {
+  if (text === null || text === undefined || text.trim() === '') return undefined
+  try {
+    const meta: unknown = JSON.parse(text)
+    // What is in it is checked where it is kept.
+    if (typeof meta === 'object' && meta !== null && !Array.isArray(meta)) return meta as Record<string, string>
+  } catch {
+    // As any other text that is none.
+  }
+  throw new HoldfastError('VALIDATION', 'meta must be a JSON object of texts')
 }
 
 /** A form as a body that the handler reads by itself. */

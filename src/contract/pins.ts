@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { AuthenticatedContext } from '../http/route.ts'
 import { CLUSTER, cid, STORING } from './answer-fields.ts'
-import { optional } from './body-reader.ts'
+import { optional, optionalMeta } from './body-reader.ts'
 import { Pin, presentPin, stored } from './record-view.ts'
 import { present, RequestTarget } from './request-target.ts'
 import { type ContractRoute, optionalJson, route, type Shown } from './route.ts'
@@ -36,6 +36,7 @@ const pin = route({
       filename: optional,
       cl: optional,
       timelock: optional,
+      meta: optionalMeta,
       origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
     }),
   ),
@@ -53,6 +54,7 @@ const pin = route({
       timelock: present(body.timelock),
       originalName: body.originalName,
       customName: body.customName ?? body.filename,
+      meta: body.meta,
       origins: body.origins,
       respondAsync: prefersAsync(request.header('prefer')),
       signal: request.signal,

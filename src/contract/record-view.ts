@@ -6,6 +6,8 @@ import type { Shown } from './route.ts'
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
 export const shownName = Type.String({ description: 'its custom, original or own name; its CID where it has none' })
 
+export const meta = Type.Record(text, text, { description: 'what the client keeps with it' })
+
 /** The contract's fields come first here and below. */
 export const uploadFields = {
   cid,
@@ -22,6 +24,7 @@ export const nameFields = { originalName: orNull(text), customName: orNull(text)
 export const pinFields = {
   ...uploadFields,
   ...nameFields,
+  meta,
   pinned: Type.Boolean({ description: 'every block of it is stored and durable' }),
 }
 export const dagFields = {
@@ -66,6 +69,7 @@ export function presentPin(record: PinRecord): Shown<typeof Pin> {
     pinned: record.status === 'pinned',
     originalName: record.originalName,
     customName: record.customName,
+    meta: record.meta,
   }
 }
 

@@ -1,9 +1,12 @@
 import { Type } from 'typebox'
+import { HoldfastError } from '../domain/errors.ts'
+import { NAME_MATCHES, PIN_TYPES } from '../pins/list-search.ts'
 import type { ListItem, ListPage } from '../pins/types.ts'
 import { count, instant, iso, orNull, text } from './answer-fields.ts'
-import { required } from './body-reader.ts'
+import { optional, optionalMeta } from './body-reader.ts'
+import { searchOf } from './list-query.ts'
 import { positiveInteger } from './page-query.ts'
-import { Dag, nameFields, nameOf, presentDag, presentUpload, uploadFields } from './record-view.ts'
+import { Dag, meta, nameFields, nameOf, presentDag, presentUpload, state, uploadFields } from './record-view.ts'
 import { present } from './request-target.ts'
 import { type ContractRoute, json, route, type Shown } from './route.ts'
 
@@ -12,6 +15,7 @@ const Item = Type.Object({
   ...nameFields,
   uploadedAt: instant,
   dagSize: Type.Integer({ minimum: 0, description: 'bytes of all its distinct blocks' }),
+  meta,
   parentCid: orNull(text),
   path: orNull(text),
 })
@@ -30,7 +34,10 @@ const UploadList = Type.Object(
   { title: 'UploadList' },
 )
 
-const Renamed = Type.Object({ updated: Type.Literal(true), newName: text }, { title: 'Renamed' })
+const Renamed = Type.Object(
+  { updated: Type.Literal(true), newName: text, meta: Type.Optional(meta) },
+  { title: 'Renamed' },
+)
 
 const positive = Type.Integer({ minimum: 1 })
 
@@ -40,13 +47,23 @@ const list = route({
   access: 'files:read',
   tag: 'Lists',
   summary: 'List uploads',
-  details: 'Newest first. With `parentCid` the files below a directory of the account are listed instead of records.',
+  details:
+    'Newest first; all of what is given has to be so. With `parentCid` the files below a directory of the account are listed instead of records, and only `cid` and `hasExpiration` go with it.',
   query: {
     page: { description: 'From 1.', schema: positive },
     limit: { description: 'By default, and at most, what the plan says.', schema: positive },
     cid: { description: 'Only records of this content.', schema: text },
     parentCid: { description: 'The files below this directory, recursively.', schema: text },
     hasExpiration: { description: '`true`: only records that will expire.', schema: Type.Boolean() },
+    q: { description: 'Part of the name, in upper or lower case.', schema: text },
+    name: { description: 'The name, compared as `match` says.', schema: text },
+    match: { description: 'How; `exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
+    meta: { description: 'A JSON object of texts that records have, each of them.', schema: text },
+    type: { description: 'One or more, with commas between.', schema: Type.Enum([...PIN_TYPES]) },
+    status: { description: 'One or more, with commas between.', schema: state },
+    before: { description: 'Only records created before that instant.', schema: instant },
+    after: { description: 'Only records created after that instant.', schema: instant },
+    sort: { description: '`newest` by default.', schema: Type.Enum(['newest', 'oldest']) },
   },
   answers: { 200: UploadList },
   errors: ['VALIDATION'],
@@ -58,6 +75,7 @@ const list = route({
       cid: present(query.get('cid')),
       parentCid: present(query.get('parentCid')),
       hasExpiration: query.get('hasExpiration') === 'true',
+      ...searchOf(query),
     })
     return { status: 200, body: presentList(page) }
   },
@@ -83,15 +101,18 @@ const rename = route({
   path: '/files/rename/:uploadId',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Rename a record',
+  summary: 'Rename a record, or change its meta',
   params: { uploadId: 'The `uploadId` of the record.' },
-  body: json(Type.Object({ newName: required })),
+  body: json(Type.Object({ newName: optional, meta: optionalMeta })),
   answers: { 200: Renamed },
   errors: ['NOT_FOUND', 'PIN_NOT_FOUND'],
   handler: async ({ body, param, principal }, { pins }) => {
-    const { newName } = await body()
-    const name = await pins.rename({ account: principal.account.id, uploadId: param('uploadId'), name: newName })
-    return { status: 200, body: { updated: true, newName: name } }
+    const { newName, meta } = await body()
+    if (newName === undefined && meta === undefined) throw new HoldfastError('VALIDATION', 'newName is missing')
+    const record = await pins.rename({
+      ...{ account: principal.account.id, uploadId: param('uploadId'), name: newName, meta },
+    })
+    return { status: 200, body: { updated: true, newName: nameOf(record), ...(meta && { meta: record.meta }) } }
   },
 })
 
@@ -111,6 +132,7 @@ function presentItem(item: ListItem): Shown<typeof Item> {
     originalName: item.originalName,
     customName: item.customName,
     dagSize: item.dagSize,
+    meta: item.meta,
     parentCid: item.parentCid,
     path: item.path,
   }

@@ -3,6 +3,7 @@ import type { Page } from '../catalogue/page.ts'
 import type { RecordFilter, RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { searchOf } from './list-search.ts'
 import type { PinCommit } from './pin-commit.ts'
 import { presentRecord } from './record-view.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
@@ -66,7 +67,8 @@ export class PinList {
 
   #filterOf(accountId: string, query: ListQuery): RecordFilter {
     const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
-    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now() }
+    const search = searchOf(query)
+    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now(), search }
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
@@ -82,6 +84,9 @@ export class PinList {
     limit: number,
   ): Promise<Slice> {
     const dag = identityOf(parseCid(parentCid, 'parentCid'))
+    if (searchOf(query) !== undefined) {
+      throw new HoldfastError('VALIDATION', 'parentCid goes with cid and hasExpiration only')
+    }
     const parent = await this.#records.newestOf({
       ...{ accountId, dag, hasExpiration: query.hasExpiration === true, now: this.#now() },
     })

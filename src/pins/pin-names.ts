@@ -1,4 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
+import { storedMeta } from './pin-meta.ts'
 import type { PinNames } from './types.ts'
 
 const LONGEST_NAME = 255
@@ -9,6 +10,8 @@ export interface StoredNames {
   name: string | null
   originalName: string | null
   customName: string | null
+  /** A JSON object, its keys sorted; null for none. */
+  meta: string | null
 }
 
 /**
@@ -20,7 +23,8 @@ export interface StoredNames {
 export function storedNames(names: PinNames): StoredNames {
   const originalName = checkedName('originalName', names.originalName)
   const customName = checkedName('customName', names.customName)
-  return { name: customName ?? originalName ?? fitted(names.name), originalName, customName }
+  const name = customName ?? originalName ?? fitted(names.name)
+  return { name, originalName, customName, meta: storedMeta(names.meta) }
 }
 
 /** A name that a client chose, trimmed; null if empty. @throws HoldfastError `VALIDATION` naming the field. */

@@ -11,6 +11,7 @@ import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinChanges } from './pin-changes.ts'
 import type { PinCommit } from './pin-commit.ts'
 import type { PinList } from './pin-list.ts'
+import { storedMeta } from './pin-meta.ts'
 import { checkedName } from './pin-names.ts'
 import type { PinStatusView } from './pin-status.ts'
 import type { Pinner } from './pinner.ts'
@@ -127,13 +128,14 @@ export class PinService {
     return this.#statuses.dag(await this.#accountOf(request), request.cid)
   }
 
-  async rename(request: types.RecordRequest & { name: string }): Promise<string> {
+  async rename(request: types.RenameRequest): Promise<types.PinRecord> {
     const accountId = await this.#accountOf(request)
-    const name = checkedName('newName', request.name)
+    const { uploadId: id, meta } = request
+    const name = request.name === undefined ? undefined : checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
-    const renamed = await this.#records.rename({ accountId, id: request.uploadId, name, now: this.#clock.now() })
-    if (!renamed) throw noUpload()
-    return name
+    const told = { name, meta: meta === undefined ? undefined : storedMeta(meta) }
+    if (!(await this.#records.rename({ accountId, id, ...told, now: this.#clock.now() }))) throw noUpload()
+    return this.get(request)
   }
 
   async usage(account?: string): Promise<types.Usage> {

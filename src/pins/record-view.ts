@@ -9,9 +9,10 @@ export function newUploadId(now: number): string {
 
 export function presentRecord(row: RecordRow): PinRecord {
   const { id, accountId, clusterId, cid, type, status, name, originalName, customName } = row
+  const meta: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
   const { size, dagSize, expiresAt, createdAt } = row
   return {
     ...{ uploadId: id, accountId, clusterId, cid, type, status, name, originalName, customName },
-    ...{ size, dagSize, expiresAt, createdAt },
+    ...{ meta, size, dagSize, expiresAt, createdAt },
   }
 }

@@ -36,8 +36,8 @@ function invalid(reason: string): HoldfastError {
   return new HoldfastError('INVALID_TIMELOCK', `timelock ${reason}`)
 }
 
-/** Null for what is no instant. */
-function instantOf(given: unknown): number | null {
+/** The instant that a date-time as RFC 3339 has it, or a `Date`, means, in milliseconds; null for what is none. */
+export function instantOf(given: unknown): number | null {
   if (typeof given === 'string') return parseInstant(given)
   const instant = given instanceof Date ? given.getTime() : Number.NaN
   return Number.isNaN(instant) ? null : instant

@@ -1,11 +1,12 @@
 import type { CID } from 'multiformats/cid'
 import type { Account } from '../access/principal.ts'
+import type { NameMatch } from '../catalogue/records.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
 
-export type { ByteSource, PinStatus }
+export type { ByteSource, NameMatch, PinStatus }
 /** How content came in: as a file, as a directory, or by its CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
@@ -23,6 +24,7 @@ export interface PinRecord {
   name: string | null
   originalName: string | null
   customName: string | null
+  meta: Readonly<Record<string, string>>
   /** Content bytes. */
   size: number
   /** Bytes of all distinct blocks; what counts against the quota. */
@@ -54,6 +56,8 @@ export interface PinNames {
   name?: string | undefined
   originalName?: string | undefined
   customName?: string | undefined
+  /** What else is to be kept with the record, and found by: at most 64 keys, 4,096 bytes as JSON. */
+  meta?: Readonly<Record<string, string>> | undefined
 }
 
 /** Whose an upload is, where it goes and what it is called. */
@@ -173,7 +177,7 @@ export interface PinProgress {
   announcedAt: number | null
 }
 
-/** Which records of an account are wanted. */
+/** Which records of an account are wanted: those of which all is so that is given. */
 export interface ListQuery {
   /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
   account?: string | undefined
@@ -183,10 +187,25 @@ export interface ListQuery {
   limit?: number | undefined
   /** Only records of this content. */
   cid?: string | undefined
+  /** Only records of one of these contents, at most 10. */
+  cids?: readonly string[] | undefined
   /** The files below this DAG root instead of records. */
   parentCid?: string | undefined
   /** Only records that will expire. */
   hasExpiration?: boolean | undefined
+  /** Part of the stored name, in upper or lower case. */
+  q?: string | undefined
+  /** The stored name, compared as `match` says; default `exact`. */
+  name?: string | undefined
+  match?: NameMatch | undefined
+  meta?: Readonly<Record<string, string>> | undefined
+  type?: PinType | readonly PinType[] | undefined
+  status?: PinStatus | readonly PinStatus[] | undefined
+  /** Created strictly before or after an instant: a `Date`, an RFC 3339 date-time, or milliseconds since the epoch. */
+  before?: Date | string | number | undefined
+  after?: Date | string | number | undefined
+  /** Default `newest`. */
+  sort?: 'newest' | 'oldest' | undefined
 }
 
 /** A whole list. */
@@ -206,6 +225,13 @@ export interface RecordRequest {
   /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
   account?: string | undefined
   uploadId: string
+}
+
+/** What a record is to be called from now on; what is left out stays. */
+export interface RenameRequest extends RecordRequest {
+  name?: string | undefined
+  /** In place of all that it had. */
+  meta?: Readonly<Record<string, string>> | undefined
 }
 
 /** A row of a list: a record, or a file below one (`path` and `parentCid` set). */

@@ -2,6 +2,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
 import { keepCopy, makeOwnersFile, syncNow } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
+import { searchWords } from './search-words.ts'
 
 /** What SQLite stores; booleans are 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
@@ -189,6 +190,7 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void 
   sqlite.pragma('cache_size = -65536')
   sqlite.pragma('mmap_size = 0')
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file)
 }
 

@@ -1,5 +1,6 @@
 import { holdsSchema } from './schema-holds.ts'
 import { placementsSchema } from './schema-placements.ts'
+import { searchSchema } from './schema-search.ts'
 
 /**
  * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
@@ -239,4 +240,5 @@ export const migrations: readonly string[] = [
     ended_at INTEGER NOT NULL
   ) STRICT;
   `,
+  searchSchema,
 ]

@@ -13,8 +13,9 @@ import { wrongCatalogues } from './content-wrong.ts'
 import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
 import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
+import { searchRules } from './search-rules.ts'
 
-const rules = [...contentRules, ...placementRules, ...reconciliationRules]
+const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {

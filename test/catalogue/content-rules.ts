@@ -94,7 +94,10 @@ export const contentRules: readonly ContentRule[] = [
       const later = NOW + 30
       assert.deepEqual(ids((await records.page({ ...listOf('one'), now: later }, 0, 10)).rows), ['r3'])
       assert.equal((await records.usage('one', later)).pins, 1)
-      assert.equal(await records.rename({ accountId: 'one', id: 'r1', name: 'late', now: later }), false)
+      assert.equal(
+        await records.rename({ accountId: 'one', id: 'r1', name: 'late', meta: undefined, now: later }),
+        false,
+      )
       assert.deepEqual(ids(await records.expire(later, 2)), ['r1', 'r2'])
       assert.deepEqual(ids(await records.expire(later, 2)), ['r0'])
       assert.deepEqual(await records.expire(later, 2), [])
@@ -138,9 +141,12 @@ export const contentRules: readonly ContentRule[] = [
     async run(catalogue) {
       const { records } = catalogue
       await commit(catalogue, [record('r1')])
-      assert.equal(await records.rename({ accountId: 'two', id: 'r1', name: 'theirs', now: NOW }), false)
+      assert.equal(
+        await records.rename({ accountId: 'two', id: 'r1', name: 'theirs', meta: undefined, now: NOW }),
+        false,
+      )
       assert.equal((await records.get('r1'))?.name, 'r1')
-      assert.equal(await records.rename({ accountId: 'one', id: 'r1', name: 'mine', now: NOW }), true)
+      assert.equal(await records.rename({ accountId: 'one', id: 'r1', name: 'mine', meta: undefined, now: NOW }), true)
       assert.equal((await records.get('r1'))?.name, 'mine')
     },
   },

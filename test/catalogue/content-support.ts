@@ -29,7 +29,7 @@ export function record(id: string, more: Partial<NewRecord> & { dag?: typeof DAG
   const { dag = DAG, ...fields } = more
   return {
     ...{ id, accountId: 'one', clusterId: 'near', cid: 'cid', ...dag, type: 'file', status: 'pinned', statusAt: NOW },
-    ...{ statusCode: null, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
+    ...{ statusCode: null, statusReason: null, name: id, originalName: null, customName: null, meta: null, size: 10 },
     ...{ expiresAt: null, createdAt: NOW, ...fields },
   }
 }

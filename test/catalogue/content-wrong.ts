@@ -1,3 +1,4 @@
+import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
@@ -173,6 +174,56 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
     [/^a walk tells/],
   ],
   [
+    'takes upper and lower case for the same',
+    ({ records }) => searching(records, search => ({ ...search, names: search.names.map(ignoringCase) })),
+    [/^names are found/],
+  ],
+  [
+    'counts what a page of a search has for all of it',
+    ({ records }) => ({
+      records: {
+        ...records,
+        page: async (filter, ...rest) => {
+          const { rows, total } = await records.page(filter, ...rest)
+          return { rows, total: filter.search === undefined ? total : rows.length }
+        },
+      },
+    }),
+    [/^a search is answered/],
+  ],
+  [
+    'has a bound of time let through what is at it',
+    ({ records }) => searching(records, search => ({ ...search, before: search.before && search.before + 1 })),
+    [/^records are found by type/],
+  ],
+  [
+    'takes the order of records for that of time',
+    ({ records }) => ({
+      records: {
+        ...records,
+        page: async (filter, ...rest) => {
+          const { rows, total } = await records.page(filter, ...rest)
+          const isEarlier = filter.search?.before != null && rows.some(({ createdAt }) => createdAt === 10)
+          return isEarlier && total === 2 ? { rows: rows.slice(1), total: 1 } : { rows, total }
+        },
+      },
+    }),
+    [/^a clock that was set back/],
+  ],
+  [
+    'finds by the name that a record had',
+    ({ records }) => ({
+      records: {
+        ...records,
+        rename: async request => {
+          const row = await records.get(request.id)
+          return (await records.rename({ ...request, name: undefined })) && row !== undefined
+        },
+      },
+    }),
+    [/^what changes is found/],
+  ],
+  [
     'lets anybody change a name',
     ({ records }) => ({
       records: {
@@ -194,3 +245,22 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
     [/^so many records may wait/],
   ],
 ]
+
+type Records = ContentCatalogue['records']
+
+/** A search that asks for something else. */
+function searching(records: Records, change: (search: RecordSearch) => RecordSearch): { records: Records } {
+  const changed = (filter: RecordFilter): RecordFilter =>
+    filter.search === undefined ? filter : { ...filter, search: change(filter.search) }
+  return {
+    records: {
+      ...records,
+      page: (filter, ...rest) => records.page(changed(filter), ...rest),
+      walk: (filter, page) => records.walk(changed(filter), page),
+    },
+  }
+}
+
+function ignoringCase({ text, match }: RecordSearch['names'][number]): RecordSearch['names'][number] {
+  return { text, match: match.endsWith('exact') ? 'iexact' : 'ipartial' }
+}

@@ -91,7 +91,16 @@ function recordOf(dag: ReturnType<typeof dagOf>, more: Partial<NewRecord> = {}):
   const id = `${String(made++).padStart(6, '0')}${randomBytes(3).toString('hex')}`
   return {
     ...{ id, accountId: ACCOUNT, clusterId: 'cl0-global', cid: 'cid', ...dag, type: 'file', status: 'pinned' },
-    ...{ statusAt: 0, statusCode: null, statusReason: null, name: id, originalName: null, customName: null, size: 10 },
+    ...{
+      statusAt: 0,
+      statusCode: null,
+      statusReason: null,
+      name: id,
+      originalName: null,
+      customName: null,
+      meta: null,
+      size: 10,
+    },
     ...{ expiresAt: null, createdAt: 0, ...more },
   }
 }

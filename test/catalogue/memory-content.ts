@@ -5,12 +5,15 @@ import {
   type DagIdentity,
   type Fetches,
   type FetchRow,
+  type NameMatch,
   type NewRecord,
   OVER_QUOTA,
   type PinLimits,
   type PinStatus,
   type PlacementRow,
+  type RecordFilter,
   type RecordRow,
+  type RecordSearch,
   type Records,
   type StatusChange,
   type StatusReason,
@@ -69,8 +72,17 @@ export class MemoryContent {
   }
 
   identical(record: NewRecord, now: number): RecordRow | undefined {
-    const told = ({ accountId, clusterId, expiresAt, name, originalName, customName, ...dag }: NewRecord): string =>
-      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, keyOf(dag)])
+    const told = ({
+      accountId,
+      clusterId,
+      expiresAt,
+      name,
+      originalName,
+      customName,
+      meta,
+      ...dag
+    }: NewRecord): string =>
+      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, keyOf(dag)])
     return this.live(now, row => told(row) === told(record))[0]
   }
 
@@ -202,6 +214,10 @@ export class MemoryContent {
 }
 
 export function memoryRecords(all: MemoryContent): Records {
+  const wantedOf = (filter: RecordFilter): RecordRow[] => {
+    const rows = all.live(filter.now, row => isWanted(row, filter))
+    return filter.search?.oldestFirst === true ? rows.toReversed() : rows
+  }
   const taken = (rows: RecordRow[]): RecordRow[] => {
     for (const { id } of rows) {
       all.rows.delete(id)
@@ -236,10 +252,11 @@ export function memoryRecords(all: MemoryContent): Records {
           .slice(0, limit),
       ),
     finishRemovals: async () => undefined,
-    async rename({ accountId, id, name, now }) {
+    async rename({ accountId, id, name, meta, now }) {
       const row = all.rows.get(id)
       if (row === undefined || row.accountId !== accountId || !isLive(row, now)) return false
-      all.write({ ...row, name, customName: name })
+      const called = name === undefined ? {} : { name, customName: name }
+      all.write({ ...row, ...called, meta: meta === undefined ? row.meta : meta })
       return true
     },
     get: async id => all.rows.get(id),
@@ -248,15 +265,17 @@ export function memoryRecords(all: MemoryContent): Records {
         row => !hasExpiration || row.expiresAt !== null,
       ),
     usage: async (accountId, now) => all.usage(accountId, now),
-    async page({ accountId, multihash, hasExpiration, now }, offset, limit) {
-      const rows = all.live(now, row => isWanted(row, accountId, multihash, hasExpiration))
+    async page(filter, offset, limit) {
+      const rows = wantedOf(filter)
       return { rows: rows.slice(offset, offset + limit), total: rows.length }
     },
-    async walk({ accountId, multihash, hasExpiration, now }, { after, limit }) {
-      const wanted = all.live(now, row => isWanted(row, accountId, multihash, hasExpiration))
+    async walk(filter, { after, limit }) {
+      const wanted = wantedOf(filter)
       const [createdAt, id = ''] = after?.split(' ') ?? []
-      const isLeft = (row: RecordRow) =>
+      const isOlder = (row: RecordRow) =>
         row.createdAt < Number(createdAt) || (row.createdAt === Number(createdAt) && row.id < id)
+      const isNewestFirst = filter.search?.oldestFirst !== true
+      const isLeft = (row: RecordRow) => row.id !== id && isOlder(row) === isNewestFirst
       const left = after === null ? wanted : wanted.filter(isLeft)
       const last = left[limit - 1]
       return { rows: left.slice(0, limit), next: last && left.length > limit ? `${last.createdAt} ${last.id}` : null }
@@ -268,9 +287,29 @@ export function memoryRecords(all: MemoryContent): Records {
   }
 }
 
-function isWanted(row: RecordRow, accountId: string, multihash: Uint8Array | null, hasExpiration: boolean): boolean {
+function isWanted(row: RecordRow, { accountId, multihash, hasExpiration, search }: RecordFilter): boolean {
   const isContent = multihash === null || hex(row.multihash) === hex(multihash)
-  return row.accountId === accountId && isContent && (!hasExpiration || row.expiresAt !== null)
+  const isAsked = row.accountId === accountId && isContent && (!hasExpiration || row.expiresAt !== null)
+  return isAsked && (search === undefined || isFound(row, search))
+}
+
+function isFound(row: RecordRow, { names, meta, types, statuses, multihashes, before, after }: RecordSearch): boolean {
+  const told: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
+  return (
+    names.every(({ text, match }) => isCalled(row.name, text, match)) &&
+    Object.entries(meta).every(([key, value]) => Object.hasOwn(told, key) && told[key] === value) &&
+    (types.length === 0 || types.includes(row.type)) &&
+    (statuses.length === 0 || statuses.includes(row.status)) &&
+    (multihashes.length === 0 || multihashes.some(content => hex(content) === hex(row.multihash))) &&
+    (before === null || row.createdAt < before) &&
+    (after === null || row.createdAt > after)
+  )
+}
+
+function isCalled(name: string | null, text: string, match: NameMatch): boolean {
+  if (name === null) return false
+  const [called, asked] = match.startsWith('i') ? [name.toLowerCase(), text.toLowerCase()] : [name, text]
+  return match.endsWith('exact') ? called === asked : called.includes(asked)
 }
 
 export function memoryFetches(all: MemoryContent): Fetches {

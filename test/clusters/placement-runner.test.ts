@@ -79,7 +79,15 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
     const record: World['record'] = (id, more = {}) => ({
       ...{ id, accountId: 'one', clusterId: 'away', cid: root.toString(), ...identityOf(root), type: 'file' },
       ...{ status: 'pinned', statusAt: clock.now(), statusCode: null, statusReason: null, name: id },
-      ...{ originalName: null, customName: null, size: 10, expiresAt: null, createdAt: clock.now(), ...more },
+      ...{
+        originalName: null,
+        customName: null,
+        meta: null,
+        size: 10,
+        expiresAt: null,
+        createdAt: clock.now(),
+        ...more,
+      },
     })
     const commit: World['commit'] = async made => {
       const stagedRootId = await queue.run(() => roots.stage(AWAY, clock.now()), { durable: false })

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { type Actor, type Audit, assertError, BASE, cidOf, directoryForm, expectStatus, fileForm } from './world.ts'
+import {
+  type Actor,
+  type Audit,
+  assertError,
+  BASE,
+  cidOf,
+  directoryForm,
+  expectStatus,
+  fileForm,
+  json,
+} from './world.ts'
 
 interface Listed {
   uploads: { cid: string; path: string | null; createdAt: string; uploadId: string }[]
@@ -36,10 +46,86 @@ export const listAudits: readonly Audit[] = [
       assert.deepEqual(rest, {
         ...{ cid, clusterId: 'cl1-eu', expiresAt: '2039-12-31T23:00:00.000Z', createdAt, uploadedAt: createdAt },
         ...{ name: 'listed.txt', originalName: null, customName: null, size: 6, dagSize: 6, type: 'file' },
-        ...{ status: 'pinned', parentCid: null, path: null },
+        ...{ status: 'pinned', meta: {}, parentCid: null, path: null },
       })
       assert.equal(total, 1)
       assert.deepEqual(pagination, { page: 1, limit: 100, total: 1, totalPages: 1 })
+    },
+  },
+  {
+    id: 'list.search',
+    name: 'MUST find records by name, meta, type, status and time, and refuse what makes no sense naming the field',
+    async run({ actor, advance, now }) {
+      const account = await actor()
+      const cats = await store(account, 'Cats', { meta: '{"album":"pets","rated":"5"}' })
+      await advance(1)
+      const middle = new Date(now()).toISOString()
+      await advance(1)
+      const dogs = await store(account, 'dogs', { meta: '{"album":"pets"}' })
+      const dir = directoryForm({ 'a.txt': 'a' }, { dirName: 'Cathedral' })
+      await expectStatus(account.request('POST', `${BASE}/files/directory-dag`, dir), 201)
+      const names = async (query: Record<string, string>) => {
+        const { uploads, total } = await list(account, `?${new URLSearchParams(query)}`)
+        assert.equal(total, uploads.length)
+        return (uploads as unknown as { name: string }[]).map(({ name }) => name)
+      }
+      assert.deepEqual(await names({ q: 'CAT' }), ['Cathedral', 'Cats.txt'])
+      assert.deepEqual(await names({ name: 'Cat', match: 'partial', type: 'file' }), ['Cats.txt'])
+      assert.deepEqual(await names({ name: 'cats.txt' }), [])
+      assert.deepEqual(await names({ name: 'cats.txt', match: 'iexact' }), ['Cats.txt'])
+      assert.deepEqual(await names({ meta: '{"album":"pets"}', sort: 'oldest' }), ['Cats.txt', 'dogs.txt'])
+      assert.deepEqual(await names({ meta: '{"album":"pets","rated":"5"}' }), ['Cats.txt'])
+      assert.deepEqual(await names({ status: 'queued,failed' }), [])
+      assert.deepEqual(await names({ before: middle }), ['Cats.txt'])
+      assert.deepEqual(await names({ after: middle, type: 'file,pin' }), ['dogs.txt'])
+      assert.deepEqual(await names({ q: '', cid: dogs }), ['dogs.txt'])
+      assert.deepEqual(await names({ q: 'x', cid: cats }), ['Cats.txt'])
+      assert.deepEqual((await list(account, '?q=t&limit=1&page=2')).pagination, {
+        page: 2,
+        limit: 1,
+        total: 3,
+        totalPages: 3,
+      })
+      const wrong: Record<string, string> = {
+        ...{ match: 'nearly', type: 'folder', status: 'gone', before: 'yesterday', after: '2030-02-30T00:00:00Z' },
+        ...{ sort: 'random', meta: '["a"]', q: 'x'.repeat(256) },
+      }
+      for (const [field, value] of Object.entries(wrong)) {
+        const answer = await account.request(
+          'GET',
+          `${BASE}/users/me/uploads?${new URLSearchParams({ [field]: value })}`,
+        )
+        assertError(answer, 400, 'VALIDATION')
+        assert.match(answer.json.message, new RegExp(field))
+      }
+      const below = await account.request('GET', `${BASE}/users/me/uploads?parentCid=${cats}&q=a`)
+      assertError(below, 400, 'VALIDATION')
+    },
+  },
+  {
+    id: 'list.meta',
+    name: 'MUST keep meta with records, change it with their names, and refuse what is not an object of texts',
+    async run({ actor }) {
+      const account = await actor()
+      const cid = await store(account, 'kept', { meta: '{"b":"2","a":"1","__proto__":"p"}' })
+      const [item] = (await list(account)).uploads as unknown as { uploadId: string; meta: object }[]
+      assert.equal(JSON.stringify(item?.meta), '{"__proto__":"p","a":"1","b":"2"}')
+      const rename = (body: object) => account.request('PUT', `${BASE}/files/rename/${item?.uploadId}`, json(body))
+      const changed = await expectStatus(rename({ meta: { c: '3' } }), 200)
+      assert.deepEqual(changed.json, { updated: true, newName: 'kept.txt', meta: { c: '3' } })
+      assert.deepEqual((await expectStatus(rename({ newName: 'new' }), 200)).json, { updated: true, newName: 'new' })
+      const [kept] = (await list(account)).uploads as unknown as { meta: object }[]
+      assert.deepEqual(kept?.meta, { c: '3' })
+      assertError(await rename({}), 400, 'VALIDATION')
+      assertError(await rename({ meta: { c: 3 } }), 400, 'VALIDATION')
+      const pin = (meta: unknown) => account.request('POST', `${BASE}/files/pin/${cid}`, json({ meta }))
+      assert.deepEqual((await expectStatus(pin({ of: 'a pin' }), 201)).json.meta, { of: 'a pin' })
+      const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`k${i}`, '']))
+      for (const meta of [{ k: 'x'.repeat(4_096) }, many, { '': 'x' }, ['x'], 'x']) {
+        assertError(await pin(meta), 400, 'VALIDATION')
+      }
+      const form = await account.request('POST', `${BASE}/files`, fileForm('x', { meta: 'no JSON' }))
+      assertError(form, 400, 'VALIDATION')
     },
   },
   {

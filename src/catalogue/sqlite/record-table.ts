@@ -2,23 +2,23 @@ import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { Database, Statement } from '../../storage/database.ts'
-import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
+import type { AccountUsage, NewRecord, RecordRow, RenameRequest } from '../records.ts'
 import { AccountRecount } from './account-recount.ts'
 
 export const RECORD_COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, codec, multihash,
   root_id AS rootId, type, status, status_at AS statusAt, status_code AS statusCode, status_reason AS statusReason, fetch_id AS fetchId, name,
-  original_name AS originalName, custom_name AS customName, size, dag_size AS dagSize, charge, expires_at AS expiresAt,
+  original_name AS originalName, custom_name AS customName, meta, size, dag_size AS dagSize, charge, expires_at AS expiresAt,
   created_at AS createdAt`
 export const LIVE = '(expires_at IS NULL OR expires_at > ?)'
 
 type InsertParams = [
   ...[string, string, string, string, number, Uint8Array, number | null, string],
   ...[string, number, string | null, string | null, number | null],
-  ...[string | null, string | null, string | null, number, number, number, number | null, number],
+  ...[string | null, string | null, string | null, string | null, number, number, number, number | null, number],
 ]
 type IdenticalParams = [
   ...[string, Uint8Array, number, string, number | null],
-  ...[string | null, string | null, string | null, number],
+  ...[string | null, string | null, string | null, string | null, number],
 ]
 type DagParams = [string, Uint8Array, number, number, string | null, string | null, number, number]
 
@@ -47,7 +47,8 @@ export class RecordTable {
   readonly #setFetch: Statement<[number | null, string], unknown>
   readonly #dropContent: Statement<[string], unknown>
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
-  readonly #setName: Statement<[string, string, string, string, number], unknown>
+  readonly #searchId: Statement<[string], { searchId: number }>
+  readonly #setNames: Statement<[string | null, string | null, string | null, string, string, number], unknown>
   readonly #expired: Statement<[number, number], RecordRow>
   readonly #nextExpiry: Statement<[], { expiresAt: number | null }>
   readonly #count: Statement<[number, number, number, string], unknown>
@@ -59,9 +60,9 @@ export class RecordTable {
     this.#recount = new AccountRecount(db)
     this.#insert = db.prepare(`
       INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
-        status_code, status_reason, fetch_id, name, original_name, custom_name, size, dag_size, charge, expires_at,
+        status_code, status_reason, fetch_id, name, original_name, custom_name, meta, size, dag_size, charge, expires_at,
         created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#ofDag = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_content
@@ -83,12 +84,13 @@ export class RecordTable {
     this.#setFetch = db.prepare('UPDATE records SET fetch_id = ? WHERE id = ?')
     this.#dropContent = db.prepare('UPDATE records SET root_id = NULL, charge = 0 WHERE id = ?')
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
-    this.#setName = db.prepare(`
-      UPDATE records SET name = ?, custom_name = ? WHERE id = ? AND account_id = ? AND ${LIVE}`)
+    this.#searchId = db.prepare('SELECT search_id AS searchId FROM records WHERE id = ?')
+    this.#setNames = db.prepare(`
+      UPDATE records SET name = ?, custom_name = ?, meta = ? WHERE id = ? AND account_id = ? AND ${LIVE}`)
     this.#identical = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_identical
       WHERE account_id = ? AND multihash = ? AND codec = ? AND cluster_id = ? AND expires_at IS ?
-        AND name IS ? AND original_name IS ? AND custom_name IS ? AND ${LIVE} LIMIT 1`)
+        AND name IS ? AND original_name IS ? AND custom_name IS ? AND meta IS ? AND ${LIVE} LIMIT 1`)
     this.#expired = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_expiry
       WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`)
@@ -112,12 +114,12 @@ export class RecordTable {
   insert(record: RecordRow): void {
     const { id, accountId, clusterId, cid, codec, multihash, rootId, type } = record
     const { status, statusAt, statusCode, statusReason, fetchId } = record
-    const { name, originalName, customName, size, dagSize, charge, expiresAt, createdAt } = record
+    const { name, originalName, customName, meta, size, dagSize, charge, expiresAt, createdAt } = record
     const adds = rootId !== null && !this.has(accountId, record)
     this.#insert.run(
       ...([id, accountId, clusterId, cid, codec, multihash, rootId, type] as const),
       ...([status, statusAt, statusCode, statusReason, fetchId] as const),
-      ...([name, originalName, customName, size, dagSize, charge, expiresAt, createdAt] as const),
+      ...([name, originalName, customName, meta, size, dagSize, charge, expiresAt, createdAt] as const),
     )
     const changes = this.#counts(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
     // It may have been deleted while the content came.
@@ -143,6 +145,11 @@ export class RecordTable {
 
   get(id: string): RecordRow | undefined {
     return this.#get.get(id)
+  }
+
+  /** The number of a record in the order in which they came. */
+  searchId(id: string): number | undefined {
+    return this.#searchId.get(id)?.searchId
   }
 
   setStatus(id: string, status: PinStatus, at: number, reason: StatusReason | null): void {
@@ -171,8 +178,13 @@ export class RecordTable {
   }
 
   /** Only a live record of the account. Returns whether there is one. */
-  rename(id: string, accountId: string, name: string, now: number): boolean {
-    return this.#setName.run(name, name, id, accountId, now).changes === 1
+  rename({ id, accountId, name, meta, now }: RenameRequest): boolean {
+    const record = this.get(id)
+    if (record === undefined) return false
+    const named = name ?? record.name
+    const custom = name ?? record.customName
+    const told = meta === undefined ? record.meta : meta
+    return this.#setNames.run(named, custom, told, id, accountId, now).changes === 1
   }
 
   /** Whether the content of the DAG is held for the account; by a record that has expired but is not yet removed, too. */
@@ -182,9 +194,9 @@ export class RecordTable {
 
   /** The live record that another of the same account, cluster, DAG, expiry and names would only repeat. */
   identical(record: NewRecord, now: number): RecordRow | undefined {
-    const { accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName } = record
+    const { accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName, meta } = record
     return this.#identical.get(
-      ...([accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName, now] as const),
+      ...([accountId, multihash, codec, clusterId, expiresAt, name, originalName, customName, meta, now] as const),
     )
   }
 

@@ -2,9 +2,18 @@ import type { DagIdentity } from '../../domain/cid.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Page, PageRequest } from '../page.ts'
-import type { AccountUsage, CommitIntent, Committed, RecordFilter, RecordRow, Records } from '../records.ts'
+import type {
+  AccountUsage,
+  CommitIntent,
+  Committed,
+  RecordFilter,
+  RecordRow,
+  Records,
+  RenameRequest,
+} from '../records.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordPages } from './record-pages.ts'
+import { RecordSearches } from './record-searches.ts'
 import type { RecordTable } from './record-table.ts'
 import { type Removal, RemovalTable } from './removal-table.ts'
 
@@ -17,6 +26,7 @@ export class SqliteRecords implements Records {
   readonly #commit: RecordCommit
   readonly #removals: RemovalTable
   readonly #pages: RecordPages
+  readonly #search: RecordSearches
   readonly #queue: WriteQueue
 
   constructor(parts: {
@@ -30,6 +40,7 @@ export class SqliteRecords implements Records {
     this.#commit = parts.commit
     this.#removals = new RemovalTable(parts.db)
     this.#pages = parts.pages
+    this.#search = new RecordSearches(parts.db, parts.table)
     this.#queue = parts.queue
   }
 
@@ -79,9 +90,8 @@ export class SqliteRecords implements Records {
     for (let next = this.#removals.first(); next !== null; next = this.#removals.first()) await this.#finish(next)
   }
 
-  rename(request: { accountId: string; id: string; name: string; now: number }): Promise<boolean> {
-    const { accountId, id, name, now } = request
-    return this.#queue.run(() => this.#table.rename(id, accountId, name, now), { durable: true })
+  rename(request: RenameRequest): Promise<boolean> {
+    return this.#queue.run(() => this.#table.rename(request), { durable: true })
   }
 
   async get(id: string): Promise<RecordRow | undefined> {
@@ -112,11 +122,15 @@ export class SqliteRecords implements Records {
   }
 
   page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
-    return this.#pages.page(filter, offset, limit)
+    const { search } = filter
+    return search === undefined
+      ? this.#pages.page(filter, offset, limit)
+      : this.#search.page({ ...filter, search }, offset, limit)
   }
 
   async walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>> {
-    return this.#pages.walk(filter, page)
+    const { search } = filter
+    return search === undefined ? this.#pages.walk(filter, page) : this.#search.walk({ ...filter, search }, page)
   }
 
   async nextExpiry(): Promise<number | null> {

@@ -1,0 +1,71 @@
+/**
+ * What records are found by. Each account's list has a number, and its records are numbered in the order in which they
+ * came: `search_id` is the list's number times 2^32 and the record's. Triggers keep the index, which has no text, only
+ * the words that `search_words` makes of a record.
+ */
+export const searchSchema = `
+  -- A JSON object of texts, keys sorted; null for none.
+  ALTER TABLE records ADD COLUMN meta TEXT;
+  ALTER TABLE records ADD COLUMN search_id INTEGER;
+  DROP INDEX records_identical;
+  CREATE INDEX records_identical
+    ON records (account_id, multihash, codec, cluster_id, expires_at, name, original_name, custom_name, meta);
+
+  CREATE TABLE search_lists (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id TEXT NOT NULL UNIQUE,
+    -- of the record that came last
+    last INTEGER NOT NULL,
+    -- the latest time that any of its records was created
+    newest INTEGER NOT NULL,
+    -- 1 once a record came that was created before another: a clock was set back
+    disordered INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE VIRTUAL TABLE record_search USING fts5(
+    words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+  );
+
+  -- Merges of its own accord would hold a commit for as long as they take: each change does a little instead.
+  INSERT INTO record_search (record_search, rank) VALUES ('automerge', 0);
+  INSERT INTO record_search (record_search, rank) VALUES ('crisismerge', 256);
+
+  INSERT INTO search_lists (account_id, last, newest)
+  SELECT account_id, COUNT(*), MAX(created_at) FROM records GROUP BY account_id;
+  UPDATE records SET search_id = placed.id FROM (
+    SELECT r.id AS record_id,
+      l.number * 4294967296 + ROW_NUMBER() OVER (PARTITION BY r.account_id ORDER BY r.created_at, r.id) AS id
+    FROM records r JOIN search_lists l ON l.account_id = r.account_id
+  ) AS placed WHERE placed.record_id = records.id;
+  CREATE UNIQUE INDEX records_by_search ON records (search_id);
+  CREATE INDEX records_in_order ON records (account_id, created_at, search_id);
+  INSERT INTO record_search (rowid, words)
+  SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
+  FROM records ORDER BY search_id;
+
+  CREATE TRIGGER records_found AFTER INSERT ON records BEGIN
+    INSERT INTO search_lists (account_id, last, newest) VALUES (NEW.account_id, 1, NEW.created_at)
+    ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, NEW.created_at),
+      disordered = disordered OR NEW.created_at < newest;
+    UPDATE records SET search_id = (
+      SELECT number * 4294967296 + last FROM search_lists WHERE account_id = NEW.account_id
+    ) WHERE id = NEW.id;
+    INSERT INTO record_search (rowid, words)
+    SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
+    FROM records WHERE id = NEW.id;
+    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+  END;
+  CREATE TRIGGER records_found_anew AFTER UPDATE OF name, status, meta ON records
+    WHEN OLD.name IS NOT NEW.name OR OLD.status <> NEW.status OR OLD.meta IS NOT NEW.meta
+  BEGIN
+    INSERT OR REPLACE INTO record_search (rowid, words) VALUES (NEW.search_id, search_words(
+      NEW.search_id, NEW.name, NEW.type, NEW.status, NEW.multihash, NEW.expires_at, NEW.meta));
+    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+  END;
+  CREATE TRIGGER records_lost AFTER DELETE ON records BEGIN
+    DELETE FROM record_search WHERE rowid = OLD.search_id;
+    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+  END;
+  CREATE TRIGGER search_lists_ended AFTER DELETE ON accounts BEGIN
+    DELETE FROM search_lists WHERE account_id = OLD.id;
+  END;
+`
