@@ -1,7 +1,8 @@
 // Checks the package as others get it: builds and packs it, lints the tarball, installs it into an empty project and
 // uses it from there, which needs a registry or a warm cache and is left out, with a word, where there is neither. Takes
 // about a minute; `--quick` stops before installing.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -99,11 +100,34 @@ function checkTypes(project: string, file: string): void {
   step(`types of ${file}`, [join(BIN, 'typescript/bin/tsc'), ...options, ...lib, file], project)
 }
 
-function use(project: string): void {
+/** Starts the bundled server twice, the second time on what is there, and says what that took. */
+async function serve(project: string, commandLine: string): Promise<void> {
+  for (const name of ['first', 'second']) {
+    const started = performance.now()
+    const server = spawn(NODE, [commandLine, 'serve', '--port', '0', '--data-dir', 'data'], { cwd: project })
+    const errors: Buffer[] = []
+    server.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
+    const ended = once(server, 'exit')
+    let text = ''
+    for await (const chunk of server.stdout) {
+      text += chunk
+      if (/^import folder /m.test(text)) break
+    }
+    const ms = Math.round(performance.now() - started)
+    server.kill('SIGTERM')
+    const [code] = await ended
+    if (code !== 0 || !/^gateway base /m.test(text)) throw new Error(`the server ended with ${code}: ${text}${errors}`)
+    console.log(`ok  ${name} start of the server, listening after ${ms} ms`)
+  }
+}
+
+async function use(project: string): Promise<void> {
   step('plain JavaScript', ['plain.js'], project)
   step('CommonJS', ['common.cjs'], project)
-  const help = step('command line', [join('node_modules/holdfast', bin.holdfast), '--help'], project)
+  const commandLine = join('node_modules/holdfast', bin.holdfast)
+  const help = step('command line', [commandLine, '--help'], project)
   if (!help.includes('serve')) throw new Error(`the command line does not explain itself: ${help}`)
+  await serve(project, commandLine)
   checkTypes(project, 'typed.ts')
   checkTypes(project, 'typed-backend.ts')
   checkTypes(project, 'memory-catalogue.ts')
@@ -118,7 +142,7 @@ try {
     install(project, [tarball])
     console.log(`    ${weigh(project)}`)
     install(project, [`@types/node@${devDependencies['@types/node']}`])
-    use(project)
+    await use(project)
     install(project, [`fastify@${devDependencies.fastify}`])
     checkTypes(project, 'typed-fastify.ts')
   }

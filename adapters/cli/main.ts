@@ -3,7 +3,7 @@
 // and the size of the thread pool is read when it is first used. A small young generation is collected often and
 // cheaply, and with it the buffers that a body arrives in; otherwise their megabytes set off collections of the whole
 // heap, which took half of the processor time of a large upload.
-export {}
+import { keepCompiled } from './compile-cache.ts'
 
 const OLDEST_NODE = [22, 19] as const
 /** Hashing, syncs and reads share these; libuv's own 4 let a slow disk hold up everything else. */
@@ -16,6 +16,7 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
 }
 
 process.env.UV_THREADPOOL_SIZE ||= String(THREAD_POOL_SIZE)
+keepCompiled(process.argv.slice(2), process.env)
 
 const { runCommandLine } = await import('./command-line.ts')
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)

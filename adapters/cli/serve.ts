@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts'
 import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
+import { writeCompiled } from './compile-cache.ts'
 import { drain } from './drain.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
@@ -51,6 +52,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
+    writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
     await drain(server, DRAIN_MS)
     endMetrics()

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type EngineConfig, HoldfastError, parseConfig } from '../../src/index.ts'
 import type { MetricsReaders } from '../node-http/index.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
+import { DEFAULT_DATA_DIR } from './compile-cache.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -28,7 +29,6 @@ export interface ServerSettings extends Settings {
   threadPoolSize: number | undefined
 }
 
-const DEFAULT_DATA_DIR = './data'
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 4100
 const DEFAULT_LOG_LEVEL = 'info'

@@ -27,7 +27,7 @@ const ANSWER = Symbol.for('holdfast.current-work')
 const QUESTION = "globalThis[Symbol.for('holdfast.current-work')]?.()"
 
 /** The same name beside the sources and beside what is built of them. */
-const ENTRY = new URL(`./loop-watcher${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : './loop-watcher.js', import.meta.url)
 
 /**
  * Watches the event loop of this process from a thread of its own, which sees what no timer of the loop sees: work that

@@ -55,7 +55,9 @@ describe('the package', () => {
       expect(existsSync(join(ROOT, sourceOf(entry.default))), entry.default).toBe(true)
     }
     for (const command of Object.values(metadata.bin)) {
-      expect(readFileSync(join(ROOT, sourceOf(command)), 'utf8')).toMatch(/^#!\/usr\/bin\/env (-S )?node\b/)
+      expect(
+        readFileSync(join(ROOT, `adapters${command.replace('./dist', '').replace('.js', '.ts')}`), 'utf8'),
+      ).toMatch(/^#!\/usr\/bin\/env (-S )?node\b/)
     }
     expect(metadata.files).toContain('dist')
   })

@@ -64,8 +64,10 @@ export class ServerProcess {
     nodeArgs: readonly string[] = [],
     /** How many files and sockets it may have open; as many as this process without it. */
     descriptors?: number,
+    /** The command line that is run; the sources' without it. */
+    main = MAIN,
   ): Promise<ServerProcess> {
-    const command = [process.execPath, ...nodeArgs, MAIN, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
+    const command = [process.execPath, ...nodeArgs, main, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
     const limited = descriptors === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
     const [file = '', ...given] = [...limited, ...command]
     const child = spawn(file, given, {

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HoldfastClient } from '../../adapters/client/index.ts'
+import { VERSION } from '../../src/domain/version.ts'
+import { collect, pseudoRandom } from '../support/bytes.ts'
+import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Below the repository, so that what stays outside of the bundle is found. */
+const CACHES = join(ROOT, 'node_modules/.cache')
+
+let bundle: string
+let directory: ReturnType<typeof temporaryDirectory>
+
+beforeAll(() => {
+  mkdirSync(CACHES, { recursive: true })
+  bundle = mkdtempSync(join(CACHES, 'bundle-'))
+  directory = temporaryDirectory()
+  execFileSync(process.execPath, [join(ROOT, 'tools/bundle.ts'), bundle])
+}, 60_000)
+afterAll(async () => {
+  await ServerProcess.killAll()
+  rmSync(bundle, { recursive: true, force: true })
+  directory.remove()
+})
+
+function start(dataDir: string): Promise<ServerProcess> {
+  return ServerProcess.start(dataDir, [], { NODE_COMPILE_CACHE: '' }, 60_000, [], undefined, join(bundle, 'main.js'))
+}
+
+describe('the bundled command line', () => {
+  test('has beside it every thread that its code starts, and the licences of what is in it', () => {
+    const files = readdirSync(bundle)
+    const threads = new Set<string>()
+    for (const file of files.filter(name => name.endsWith('.js'))) {
+      const code = readFileSync(join(bundle, file), 'utf8')
+      for (const [, name = ''] of code.matchAll(/import\.meta\.url\.endsWith\("\.ts"\) \? "[^"]+" : "\.\/([^"]+)"/g)) {
+        threads.add(name)
+      }
+    }
+    expect([...threads].toSorted()).toEqual(['block-thread.js', 'checkpoint-thread.js', 'loop-watcher.js'])
+    expect(files).toEqual(expect.arrayContaining([...threads, 'main.js']))
+    expect(readFileSync(join(bundle, 'main.js'), 'utf8')).toMatch(/^#!\/usr\/bin\/env -S node --/)
+    expect(readFileSync(join(bundle, 'LICENSES.txt'), 'utf8')).toMatch(/^libp2p [\d.]+ \(Apache-2\.0 OR MIT\)$/m)
+    const told = execFileSync(process.execPath, [join(bundle, 'main.js'), '--version'], { encoding: 'utf8' })
+    expect(told).toBe(`${VERSION}\n`)
+  })
+
+  test('serves, and keeps what Node compiles in a data directory that is there, for its user alone', async () => {
+    const dataDir = join(directory.path, 'data')
+    const cache = join(dataDir, 'cache')
+    const first = await start(dataDir)
+    const [, key = ''] = /^API key of the owner, .*: (\S+)$/m.exec(first.stdout) ?? []
+    const client = new HoldfastClient({ base: first.url, key })
+    const bytes = pseudoRandom(3_000_000, 'bundle')
+    const { cid } = await client.files.upload(bytes)
+    expect((await collect((await client.content.file(cid)).stream)).equals(bytes)).toBe(true)
+    expect(await first.stop()).toBe(0)
+    expect(first.stdout).not.toContain('no longer watched')
+    expect(readdirSync(dataDir)).not.toContain('cache')
+
+    const second = await start(dataDir)
+    expect(statSync(cache).mode & 0o777).toBe(0o700)
+    // While it runs: it may end by being killed.
+    await expect.poll(() => readdirSync(cache, { recursive: true }).length).toBeGreaterThan(5)
+    const again = new HoldfastClient({ base: second.url })
+    expect((await again.content.file(cid)).size).toBe(bytes.length)
+    await second.stop()
+  })
+})
