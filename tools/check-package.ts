@@ -16,6 +16,7 @@ const CATALOGUE = [
   'memory-content.ts',
   'memory-placements.ts',
   'memory-reconciliation.ts',
+  'memory-webhooks.ts',
 ]
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
 /** How npm says that there is no registry. */

@@ -7,6 +7,7 @@ import type { Reconciliation } from './reconciliation.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
+import type { WebhookStore } from './webhooks.ts'
 
 /**
  * Who wants what: a port of commands. Each method is one transaction of the implementation; data goes in and comes out,
@@ -17,6 +18,7 @@ export interface Catalogue {
   keys: KeyStore
   sessions: SessionStore
   secondFactors: SecondFactorStore
+  webhooks: WebhookStore
   records: Records
   fetches: Fetches
   files: Files

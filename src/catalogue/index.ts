@@ -31,3 +31,5 @@ export type {
 export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-factors.ts'
 export type { Session, SessionStore } from './sessions.ts'
 export { MOST_SESSIONS } from './sessions.ts'
+export type { DeliveryOutcome, DeliveryRow, WebhookRow, WebhookStore } from './webhooks.ts'
+export { ENDED_DELIVERIES_KEPT } from './webhooks.ts'

@@ -18,6 +18,7 @@ import { statusRoutes } from './status.ts'
 import { takedownRoutes } from './takedowns.ts'
 import { tokenRoutes } from './tokens.ts'
 import { uploadRoutes } from './uploads.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** Where the contract's version 3 lives. */
 export const BASE_PATH = '/api/v3'
@@ -38,6 +39,7 @@ export const contractRoutes: readonly ContractRoute[] = [
   ...secondFactorRoutes,
   ...sessionRoutes,
   ...tokenRoutes,
+  ...webhookRoutes,
   ...absentRoutes,
   ...metaRoutes,
   ...docsRoutes(() => contractRoutes),

@@ -17,6 +17,7 @@ import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { Statistics } from '../pins/statistics.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
+import type { WebhookService } from '../webhooks/webhook-service.ts'
 
 export type Pins = Pick<
   PinService,
@@ -85,4 +86,5 @@ export interface Services {
   reconciler: Pick<Reconciler, 'run'>
   backups: Pick<Backups, 'runBelowRoots'>
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
+  webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries'>
 }

@@ -254,6 +254,14 @@ export const configSchema = Type.Object(
     ),
     gateway,
     network,
+    webhooks: group(
+      {
+        allowPrivate: defaulted(
+          Type.Boolean({ default: false, description: 'Whether webhooks may lead to private addresses, too.' }),
+        ),
+      },
+      { description: 'Who is told of what becomes of records.' },
+    ),
   },
   {
     ...closed,

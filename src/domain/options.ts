@@ -160,4 +160,9 @@ export interface EngineConfig {
   gateway?: GatewayConfig
   /** How a node meets others. What is left out is decided by the preset. */
   network?: NetworkConfig
+  /** Who is told of what becomes of records. */
+  webhooks?: {
+    /** Whether webhooks may lead to private addresses, too. Default: `false`. */
+    allowPrivate?: boolean
+  }
 }

@@ -95,6 +95,7 @@ export class FetchScheduler {
       name: 'fetches',
       pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
       look: { accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH },
+      perAccount: MOST_ATTEMPTS,
       fullMs: SLOW_MS,
       due: async query => {
         const { fetches: jobs, last } = await fetches.due(query)
@@ -103,8 +104,8 @@ export class FetchScheduler {
       nextDue: () => fetches.nextDue(),
       isFull: running => this.#isFull([...running]),
       attempt: fetch => new FetchAttempt(fetch, this.#parts, (signal, root) => this.#open(fetch, root, signal)),
-      begin: async ({ id }) => {
-        const started = await fetches.start(id, clock.now())
+      begin: async ({ job }) => {
+        const started = await fetches.start(job.id, clock.now())
         onChanges(started?.changes ?? [])
         return started?.fetch
       },

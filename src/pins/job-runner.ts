@@ -28,6 +28,8 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
   pauses: { firstMs: number; longestMs: number }
   /** Accounts that one look passes, and jobs of each beside those that run. */
   look: { accounts: number; each: number }
+  /** Attempts for one account at a time. */
+  perAccount: number
   /** After which time a full runner may have room without an attempt having ended, in milliseconds. */
   fullMs: number
   /**
@@ -47,7 +49,7 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
   isFull(running: Iterable<Made>): boolean
   attempt(job: Row): Made
   /** Counts an attempt. Undefined if there is nothing to do any more. */
-  begin(job: Row): Promise<Row | undefined>
+  begin(attempt: Made): Promise<Row | undefined>
   /** Notes that an attempt has failed, and when it is to be repeated. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
 }
@@ -181,11 +183,14 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     }
     for (const { attempt } of this.#running.values()) count(attempt.job.accountId)
     const turns = due.filter(({ id }) => !this.#running.has(id)).map(job => ({ job, turn: count(job.accountId) }))
-    return turns.sort((a, b) => a.turn - b.turn).map(({ job }) => job)
+    return turns
+      .filter(({ turn }) => turn < this.#kind.perAccount)
+      .sort((a, b) => a.turn - b.turn)
+      .map(({ job }) => job)
   }
 
   async #run(attempt: Made): Promise<void> {
-    const begun = await this.#kind.begin(attempt.job)
+    const begun = await this.#kind.begin(attempt)
     if (begun === undefined) return
     try {
       await attempt.run(begun)

@@ -44,6 +44,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
     name: 'clusters elsewhere',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
     look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
+    perAccount: JOBS_AT_ONCE,
     fullMs: FULL_MS,
     due: async query => {
       const { placements: jobs, last } = await placements.due({ backendId, ...query })
@@ -52,7 +53,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
     nextDue: () => placements.nextDue(backendId),
     isFull: running => [...running].length >= JOBS_AT_ONCE,
     attempt: row => new PlacementAttempt(row, parts),
-    begin: row => placements.begin(row),
+    begin: ({ job }) => placements.begin(job),
     failed: async (_, row, { error, retryAt: at }) => {
       const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the job failed'
       logger.warn({ cid: cidOf(row).toString(), reason, retryAt: at }, 'a cluster could not be told')

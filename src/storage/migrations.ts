@@ -1,6 +1,7 @@
 import { holdsSchema } from './schema-holds.ts'
 import { placementsSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
+import { webhooksSchema } from './schema-webhooks.ts'
 
 /**
  * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
@@ -241,4 +242,5 @@ export const migrations: readonly string[] = [
   ) STRICT;
   `,
   searchSchema,
+  webhooksSchema,
 ]

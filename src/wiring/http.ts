@@ -16,6 +16,7 @@ import type { PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 import type { UpkeepModule } from './upkeep.ts'
+import type { WebhooksModule } from './webhooks.ts'
 
 const MOST_WAITING_UPLOADS = 1_024
 const UPLOAD_WAIT_MS = 15_000
@@ -29,6 +30,7 @@ interface Below {
   pins: PinsModule
   upkeep: UpkeepModule
   gateway: GatewayModule
+  webhooks: WebhooksModule
 }
 
 /** The API and the gateway, as functions from request to response. */
@@ -70,6 +72,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     collector: below.content.collector,
     verifier: below.content.verifier,
     takedowns: below.gateway.takedowns,
+    webhooks: below.webhooks.webhooks,
     version: VERSION,
   }
 }

@@ -11,6 +11,7 @@ import type { Setup } from './setup.ts'
 import { makeStorage, type StorageModule } from './storage.ts'
 import { openStores } from './stores.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep.ts'
+import { makeWebhooks, type WebhooksModule } from './webhooks.ts'
 
 /** The modules of an engine, each of which knows those above it in this list. */
 export const M = {
@@ -20,13 +21,14 @@ export const M = {
   clusters: token<ClustersModule>('clusters'),
   network: token<NetworkModule>('network'),
   pins: token<PinsModule>('pins'),
+  webhooks: token<WebhooksModule>('webhooks'),
   upkeep: token<UpkeepModule>('upkeep'),
   gateway: token<GatewayModule>('gateway'),
   http: token<Border>('http'),
 }
 
 /** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
-const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.upkeep]
+const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep]
 
 /**
  * Opens the stores and starts everything on them; on failure all of it is stopped again.
@@ -42,10 +44,17 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m)))
+  modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.gateway, m => makeGateway(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.http, m =>
-    makeHttp(setup, { ...below(m), pins: m.get(M.pins), upkeep: m.get(M.upkeep), gateway: m.get(M.gateway) }),
+    makeHttp(setup, {
+      ...below(m),
+      pins: m.get(M.pins),
+      upkeep: m.get(M.upkeep),
+      gateway: m.get(M.gateway),
+      webhooks: m.get(M.webhooks),
+    }),
   )
   try {
     await modules.start(ORDER)

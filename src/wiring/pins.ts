@@ -77,6 +77,7 @@ export function makePins(setup: Setup, below: Below) {
   return {
     service,
     scheduler,
+    changes,
     tellChanges,
     accountRemoval,
     start: async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Holds } from '../../src/ledger/holds.ts'
@@ -15,7 +16,9 @@ import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
 import { searchRules } from './search-rules.ts'
 
-const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules]
+import { webhookRules } from './webhook-rules.ts'
+
+const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
@@ -43,7 +46,7 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promis
     }
     const content = sqliteContent(db, queue, { roots, holds, blocks: new BlockTable(db) }, ELSEWHERE)
     try {
-      await run({ ...content, ...surroundings })
+      await run({ ...sqliteAccess(db, queue), ...content, ...surroundings })
     } finally {
       await queue.settled()
       db.close()
@@ -51,12 +54,20 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promis
   })
 }
 
+/** With the accounts. */
+async function inMemory(): Promise<ContentCatalogue> {
+  const catalogue = memoryCatalogue(ELSEWHERE)
+  const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
+  for (const id of ACCOUNTS) await catalogue.accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
+  return catalogue
+}
+
 describe('content in SQLite', () => {
   test.each(rules)('$name', ({ run }) => withSqlite(run))
 })
 
 describe('content in memory', () => {
-  test.each(rules)('$name', ({ run }) => run(memoryCatalogue(ELSEWHERE)))
+  test.each(rules)('$name', async ({ run }) => run(await inMemory()))
 })
 
 describe('the rules find out a catalogue that', () => {
@@ -64,7 +75,7 @@ describe('the rules find out a catalogue that', () => {
   test.each(wrongCatalogues)('%s', async (_, broken, expected) => {
     const failed: string[] = []
     for (const { name, run } of rules) {
-      const right = memoryCatalogue(ELSEWHERE)
+      const right = await inMemory()
       await run({ ...right, ...broken(right) }).catch(() => failed.push(name))
     }
     for (const rule of expected) {

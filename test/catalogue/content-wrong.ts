@@ -2,6 +2,7 @@ import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
+import { wrongWebhooks } from './webhooks-wrong.ts'
 
 export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 
@@ -9,6 +10,7 @@ export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   ...wrongPlacements,
   ...wrongReconciliations,
+  ...wrongWebhooks,
   [
     'says that it has committed and has not',
     ({ records, stage }) => ({

@@ -18,6 +18,8 @@ import {
   type SessionStore,
 } from '../../src/catalogue/index.ts'
 
+import type { AccessBeside } from './memory-webhooks.ts'
+
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
 
 type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
@@ -32,11 +34,22 @@ interface Rows {
 }
 
 /** The access stores without any database: what they promise is more than what SQLite happens to do. */
-export function memoryAccess(): AccessCatalogue {
+/** What goes with keys and accounts, kept by somebody else. */
+export interface GoesAlong {
+  keysGone(ids: ReadonlySet<string>): void
+  /** Removes something of an account. Returns whether there was any. */
+  purge(accountId: string): boolean
+}
+
+const NOTHING: GoesAlong = { keysGone: () => undefined, purge: () => false }
+
+export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside {
   const rows: Rows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
   return {
-    accounts: accountsOf(rows),
-    keys: keysOf(rows),
+    account: id => live(rows, id),
+    hasKey: (id, accountId) => rows.keys.some(key => key.id === id && key.accountId === accountId),
+    accounts: accountsOf(rows, along),
+    keys: keysOf(rows, along),
     sessions: sessionsOf(rows),
     secondFactors: secondFactorsOf(rows),
   }
@@ -66,7 +79,7 @@ function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): A
   return account
 }
 
-function accountsOf(rows: Rows): AccountStore {
+function accountsOf(rows: Rows, along: GoesAlong): AccountStore {
   const all = (): StoredAccount[] => rows.accounts.filter(account => !account.isDeleted)
   const byEmail = (email: string): StoredAccount | undefined =>
     all().find(account => account.email.toLowerCase() === email.toLowerCase())
@@ -135,7 +148,8 @@ function accountsOf(rows: Rows): AccountStore {
       const sessions = rows.sessions.filter(isTheirs).slice(0, limit)
       rows.keys = rows.keys.filter(key => !keys.includes(key))
       rows.sessions = rows.sessions.filter(session => !sessions.includes(session))
-      return keys.length === limit || sessions.length === limit
+      const isMore = along.purge(id)
+      return keys.length === limit || sessions.length === limit || isMore
     },
     forget: async id => {
       const index = rows.accounts.findIndex(account => account.id === id && account.isDeleted)
@@ -147,7 +161,7 @@ function accountsOf(rows: Rows): AccountStore {
   }
 }
 
-function keysOf(rows: Rows): KeyStore {
+function keysOf(rows: Rows, along: GoesAlong): KeyStore {
   const whole = (key: NewKeyRow): KeyRow => {
     const parent = rows.keys.find(({ id }) => id === key.parentId)
     return { ...key, parent: parent?.name ?? null }
@@ -156,6 +170,7 @@ function keysOf(rows: Rows): KeyStore {
     rows.keys.find(key => key.accountId === accountId && key.name === name)
   const remove = (ids: ReadonlySet<string>): void => {
     rows.keys = rows.keys.filter(({ id }) => !ids.has(id))
+    along.keysGone(ids)
   }
   const clearExpired = (accountId: string, now: number): void => {
     const expired = rows.keys

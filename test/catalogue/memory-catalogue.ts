@@ -3,6 +3,7 @@ import { memoryAccess } from './memory-access.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
 import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
+import { dropWebhooks, memoryWebhooks } from './memory-webhooks.ts'
 
 /** What the catalogue’s surroundings do: the ledger, and what may befall it. */
 export interface Surroundings {
@@ -16,9 +17,8 @@ export interface Surroundings {
   lose(rootId: number): Promise<void>
 }
 
-/** The part of the catalogue that the rules of content are about. */
-export type ContentCatalogue = Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> &
-  Surroundings
+/** What the rules of content are about. */
+export type ContentCatalogue = Catalogue & Surroundings
 
 /**
  * A catalogue as somebody writes it who has the package alone: as small as the port allows. Nothing awaits inside a
@@ -26,11 +26,16 @@ export type ContentCatalogue = Pick<Catalogue, 'records' | 'fetches' | 'files' |
  *
  * @param elsewhere the backends that have to be told what to keep
  */
-export function memoryCatalogue(elsewhere: ReadonlySet<number>): Catalogue & Surroundings {
+export function memoryCatalogue(elsewhere: ReadonlySet<number>): ContentCatalogue {
   const all = new MemoryContent(elsewhere)
   const files = new Map<number, readonly ListedFile[]>()
+  const { account, hasKey, ...access } = memoryAccess({
+    keysGone: ids => void dropWebhooks(all, ({ keyId }) => keyId !== null && ids.has(keyId)),
+    purge: accountId => dropWebhooks(all, webhook => webhook.accountId === accountId),
+  })
   return {
-    ...memoryAccess(),
+    ...access,
+    webhooks: memoryWebhooks(all, { account, hasKey }),
     records: memoryRecords(all),
     fetches: memoryFetches(all),
     files: memoryFiles(all, files),

@@ -3,6 +3,7 @@ import {
   type Committed,
   checkTransition,
   type DagIdentity,
+  type DeliveryRow,
   type Fetches,
   type FetchRow,
   type NameMatch,
@@ -17,9 +18,13 @@ import {
   type Records,
   type StatusChange,
   type StatusReason,
+  type WebhookRow,
   type WholeDag,
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
+
+/** Deliveries that wait at most for one webhook. */
+const MOST_WAITING = 1_000
 
 /** A complete root of the ledger, as far as a catalogue needs it. */
 export type Root = WholeDag & { id: number; backendId: number }
@@ -32,6 +37,8 @@ export class MemoryContent {
   /** Root ids by the id of the hold. */
   holds = new Map<string, number>()
   placements = new Map<number, PlacementRow>()
+  webhooks: WebhookRow[] = []
+  deliveries: DeliveryRow[] = []
   made = 0
   /** The backends that have to be told what to keep. */
   readonly elsewhere: ReadonlySet<number>
@@ -100,8 +107,29 @@ export class MemoryContent {
   }
 
   write(row: RecordRow): RecordRow {
+    const before = this.rows.get(row.id)
     this.rows.set(row.id, row)
+    if (before === undefined) this.note('pin:created', row, { from: null, at: row.createdAt })
+    else if (before.status !== row.status) this.note('pin:status', row, { from: before.status, at: row.statusAt })
     return { ...row }
+  }
+
+  /** Notes for each webhook of the account what it is to be told. */
+  note(event: DeliveryRow['event'], row: RecordRow, { from, at }: { from: string | null; at: number | null }): void {
+    const { id: uploadId, cid, clusterId, type, size, status, statusReason: reason, expiresAt, createdAt } = row
+    const name = row.customName ?? row.originalName ?? row.name ?? row.cid
+    const record = JSON.stringify({ uploadId, cid, clusterId, type, name, size, status, reason, expiresAt, createdAt })
+    for (const webhook of this.webhooks.filter(({ accountId }) => accountId === row.accountId)) {
+      if (webhook.waiting >= MOST_WAITING) {
+        webhook.dropped++
+        continue
+      }
+      webhook.waiting++
+      this.deliveries.push({
+        ...{ id: ++this.made, accountId: row.accountId, webhookId: webhook.id, event, record, from, createdAt: at },
+        ...{ attempts: 0, dueAt: 0, isDelivered: false, lastStatus: null, lastError: null, lastAt: null },
+      })
+    }
   }
 
   fulfil(row: RecordRow, root: Root, now: number): RecordRow {
@@ -219,9 +247,10 @@ export function memoryRecords(all: MemoryContent): Records {
     return filter.search?.oldestFirst === true ? rows.toReversed() : rows
   }
   const taken = (rows: RecordRow[]): RecordRow[] => {
-    for (const { id } of rows) {
-      all.rows.delete(id)
-      all.release(id)
+    for (const row of rows) {
+      all.rows.delete(row.id)
+      all.release(row.id)
+      all.note('pin:removed', row, { from: null, at: null })
     }
     return rows
   }
@@ -233,9 +262,13 @@ export function memoryRecords(all: MemoryContent): Records {
   return {
     ofDag,
     async commit(intents) {
-      const { rows, waiting, roots, holds, placements } = all
+      const { rows, waiting, roots, holds, placements, deliveries } = all
       const before = { rows: new Map(rows), waiting: new Map(waiting), roots: new Map(roots) }
-      const beside = { holds: new Map(holds), placements: new Map(placements) }
+      const webhooks = all.webhooks.map(webhook => ({ ...webhook }))
+      const beside = {
+        ...{ holds: new Map(holds), placements: new Map(placements) },
+        ...{ deliveries: [...deliveries], webhooks },
+      }
       try {
         return intents.map(intent => all.commit(intent))
       } catch (error) {

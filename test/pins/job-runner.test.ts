@@ -37,6 +37,7 @@ function world(names: readonly string[]) {
     name: 'jobs',
     pauses: { firstMs: 1_000, longestMs: 4_000 },
     look: { accounts: 2, each: 1 },
+    perAccount: 2,
     fullMs: 60_000,
     async due({ now, after, accounts, each }) {
       seen.looks++
@@ -55,7 +56,7 @@ function world(names: readonly string[]) {
     },
     isFull: running => [...running].length >= 2,
     attempt: row => new Held(row),
-    async begin(row) {
+    async begin({ job: row }) {
       if (row.dueAt === null) return undefined
       row.attempts++
       return { ...row }

@@ -35,6 +35,7 @@ export class SqliteAccounts implements AccountStore {
   readonly #deleted: Statement<[number], { id: string }>
   readonly #purgeKeys: Statement<[string, number], unknown>
   readonly #purgeSessions: Statement<[string, number], unknown>
+  readonly #purgeWebhook: Statement<[string], unknown>
   readonly #forget: Statement<[string], unknown>
 
   constructor(db: Database, writes: WriteQueue) {
@@ -67,6 +68,9 @@ export class SqliteAccounts implements AccountStore {
     const some = (table: string): string =>
       `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE account_id = ? LIMIT ?)`
     this.#purgeKeys = db.prepare(some('api_keys'))
+    this.#purgeWebhook = db.prepare(
+      'DELETE FROM webhooks WHERE id = (SELECT id FROM webhooks WHERE account_id = ? LIMIT 1)',
+    )
     this.#purgeSessions = db.prepare(some('sessions'))
     const nothingOf = ['api_keys', 'sessions', 'records'].map(
       table => `NOT EXISTS (SELECT 1 FROM ${table} WHERE account_id = accounts.id)`,
@@ -165,7 +169,9 @@ export class SqliteAccounts implements AccountStore {
       if (this.#get.get(id) !== undefined) return false
       const keys = this.#purgeKeys.run(id, limit).changes
       const sessions = this.#purgeSessions.run(id, limit).changes
-      return keys === limit || sessions === limit
+      // Each with all that it has still to tell.
+      const webhooks = this.#purgeWebhook.run(id).changes
+      return keys === limit || sessions === limit || webhooks > 0
     })
   }
 

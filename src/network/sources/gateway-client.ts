@@ -1,11 +1,9 @@
-import { lookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
 import type { CID } from 'multiformats/cid'
 import { Agent, type Dispatcher, request } from 'undici'
 import { matches } from '../../domain/block-hash.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
-import { isPrivateAddress } from '../private-address.ts'
+import { lookupPublic, namesPrivateHost, PrivateAddressError } from '../public-lookup.ts'
 import type { SourceAnswer } from './block-source.ts'
 
 export interface GatewayClientOptions {
@@ -25,9 +23,6 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Statuses by which gateways say that they cannot find it. */
 const NOT_THERE = new Set([404, 410, 412])
 const NOT_NOW = new Set([408, 425, 429])
-
-/** Thrown where a gateway is at an address that it must not be at. */
-class PrivateAddressError extends Error {}
 
 /** Gets single blocks from trustless HTTP gateways, and checks them. The caller closes it. */
 export class GatewayClient {
@@ -53,9 +48,7 @@ export class GatewayClient {
   isAllowed(url: URL): boolean {
     if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
     if (this.#isAnywhere(url)) return true
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    if (host === 'localhost' || host.endsWith('.localhost')) return false
-    return isIP(host) === 0 || !isPrivateAddress(host)
+    return !namesPrivateHost(url)
   }
 
   /**
@@ -136,14 +129,4 @@ function reasonOf(error: unknown): { reason: string; final: boolean } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
   return { reason: 'could not be reached', final: false }
-}
-
-/** Checks every address at the moment of connecting, so that a name cannot point elsewhere a second later. */
-const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, [])
-    if (addresses.some(({ address }) => isPrivateAddress(address))) return callback(new PrivateAddressError(), [])
-    if (options.all === true) return callback(null, addresses)
-    callback(null, addresses[0]?.address ?? '', addresses[0]?.family)
-  })
 }

@@ -1,0 +1,66 @@
+import type { LookupFunction } from 'node:net'
+import { Agent, request } from 'undici'
+import { HoldfastError } from '../domain/errors.ts'
+import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
+
+/** What is sent to an address that somebody has named. */
+export interface WebhookRequest {
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string
+  signal: AbortSignal
+}
+
+/** Posts to addresses that accounts have named. The caller closes it. */
+export interface WebhookSender {
+  /**
+   * The status of the answer, which is not read any further.
+   *
+   * @throws HoldfastError `UNAVAILABLE` saying why there is none: a private address, nobody there, no answer in time
+   */
+  send(request: WebhookRequest): Promise<number>
+  close(): Promise<void>
+}
+
+const CONNECTIONS_EACH = 2
+const CONNECT_TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 10_000
+
+/** @param options.lookup how names are looked up, in place of the system's way and its check */
+export function openWebhookSender({
+  allowPrivate,
+  lookup = lookupPublic,
+}: {
+  allowPrivate: boolean
+  lookup?: LookupFunction
+}): WebhookSender {
+  const dispatcher = new Agent({
+    connections: CONNECTIONS_EACH,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    keepAliveTimeout: 4_000,
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...(!allowPrivate && { lookup }) },
+  })
+  return {
+    send: async ({ url, ...rest }) => {
+      try {
+        if (!allowPrivate && namesPrivateHost(new URL(url))) throw new PrivateAddressError()
+        const { statusCode, body } = await request(url, { ...rest, method: 'POST', dispatcher })
+        body.on('error', () => undefined)
+        body.destroy()
+        return statusCode
+      } catch (cause) {
+        rest.signal.throwIfAborted()
+        throw new HoldfastError('UNAVAILABLE', `the address ${reasonOf(cause)}`, { cause })
+      }
+    },
+    close: () => dispatcher.destroy(),
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const causes = [error, error instanceof Error ? error.cause : undefined]
+  if (causes.some(cause => cause instanceof PrivateAddressError)) return 'is a private one'
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT' ? 'did not answer in time' : 'could not be reached'
+}

@@ -1,0 +1,80 @@
+/** Transitions that wait at most for one webhook; beyond that they are counted, and not told. */
+const MOST_WAITING = 1_000
+
+/** What is told of a record, as it is at that moment. */
+function recordJson(row: 'NEW' | 'OLD'): string {
+  return `json_object('uploadId', ${row}.id, 'cid', ${row}.cid, 'clusterId', ${row}.cluster_id, 'type', ${row}.type,
+      'name', COALESCE(${row}.custom_name, ${row}.original_name, ${row}.name, ${row}.cid), 'size', ${row}.size,
+      'status', ${row}.status, 'reason', ${row}.status_reason, 'expiresAt', ${row}.expires_at,
+      'createdAt', ${row}.created_at)`
+}
+
+function noted(event: string, { row, from, at }: { row: 'NEW' | 'OLD'; from: string; at: string }): string {
+  return `
+    UPDATE webhooks SET dropped = dropped + 1 WHERE account_id = ${row}.account_id AND waiting >= ${MOST_WAITING};
+    INSERT INTO deliveries (webhook_id, account_id, event, record, from_status, created_at, due_at)
+    SELECT id, account_id, '${event}', ${recordJson(row)}, ${from}, ${at}, 0 FROM webhooks
+    WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};
+    UPDATE webhooks SET waiting = waiting + 1 WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};`
+}
+
+/** Whom accounts have told of their records. What is to be told is noted in the transaction that changes a record. */
+export const webhooksSchema = `
+  CREATE TABLE webhooks (
+    id TEXT PRIMARY KEY,
+    account_id TEXT NOT NULL,
+    -- the key that made it, with which it goes; null if a session did
+    key_id TEXT,
+    url TEXT NOT NULL,
+    -- what deliveries are signed with, sealed with the data key
+    secret BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    -- deliveries that have not ended, and transitions that were not noted because there were too many
+    waiting INTEGER NOT NULL DEFAULT 0,
+    dropped INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX webhooks_by_account ON webhooks (account_id, created_at);
+  CREATE INDEX webhooks_by_key ON webhooks (key_id) WHERE key_id IS NOT NULL;
+
+  CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    webhook_id TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    -- JSON
+    record TEXT NOT NULL,
+    from_status TEXT,
+    -- null until the first attempt for what SQL knows no time of
+    created_at INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- null once it has ended
+    due_at INTEGER,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    -- of the last attempt: the HTTP status, or why there was none, and when
+    last_status INTEGER,
+    last_error TEXT,
+    last_at INTEGER
+  ) STRICT;
+  CREATE INDEX deliveries_by_account ON deliveries (account_id, due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX deliveries_by_time ON deliveries (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
+  CREATE INDEX deliveries_ended ON deliveries (webhook_id, id) WHERE due_at IS NULL;
+
+  CREATE TRIGGER records_created AFTER INSERT ON records
+  BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at' })}
+  END;
+  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status
+  BEGIN${noted('pin:status', { row: 'NEW', from: 'OLD.status', at: 'NEW.status_at' })}
+  END;
+  CREATE TRIGGER records_removed AFTER DELETE ON records
+  BEGIN${noted('pin:removed', { row: 'OLD', from: 'NULL', at: 'NULL' })}
+  END;
+  CREATE TRIGGER webhooks_removed AFTER DELETE ON webhooks
+  BEGIN
+    DELETE FROM deliveries WHERE webhook_id = OLD.id;
+  END;
+  CREATE TRIGGER api_keys_removed AFTER DELETE ON api_keys
+  BEGIN
+    DELETE FROM webhooks WHERE key_id = OLD.id;
+  END;
+`

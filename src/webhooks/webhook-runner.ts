@@ -1,0 +1,125 @@
+import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhooks.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { Sealing } from '../domain/sealing.ts'
+import { VERSION } from '../domain/version.ts'
+import type { WebhookSender } from '../network/webhook-sender.ts'
+import { type Attempt, type JobKind, JobRunner } from '../pins/job-runner.ts'
+import { deliveryBody, SIGNATURE_HEADER, signatureOf } from './delivery-body.ts'
+import { sealingContext } from './webhook-service.ts'
+
+/** Deliveries at a time, and of one account: whose receivers hang holds up nobody else. */
+const DELIVERIES_AT_ONCE = 64
+const PER_ACCOUNT = 2
+const ACCOUNTS_AT_ONCE = 64
+const FIRST_RETRY_MS = 10_000
+const LONGEST_RETRY_MS = 21_600_000
+/** About a day from the first attempt to the last. */
+const MOST_ATTEMPTS = 14
+/** An answer takes this long at most. */
+const LONGEST_MS = 10_000
+const FULL_MS = 10_000
+
+export interface WebhookRunnerParts {
+  store: WebhookStore
+  sealing: Sealing
+  sender: WebhookSender
+  clock: Clock
+  logger: Logger
+}
+
+/** Tells webhooks what their accounts' records become, each again until it says 2xx, or it was tried often enough. */
+export class WebhookRunner {
+  readonly #runner: JobRunner<DeliveryRow, Delivery>
+
+  constructor(parts: WebhookRunnerParts) {
+    this.#runner = new JobRunner(deliveries(parts), parts)
+  }
+
+  /** Looks for what is due: soon, and once for all who ask before that. */
+  wake(): void {
+    this.#runner.wake()
+  }
+
+  /** Breaks off what is being sent; it is sent again after the next start. */
+  stop(): Promise<void> {
+    return this.#runner.stop()
+  }
+}
+
+/** One attempt to tell one webhook. */
+class Delivery implements Attempt<DeliveryRow> {
+  readonly job: DeliveryRow
+  readonly #parts: WebhookRunnerParts
+  readonly #abort = new AbortController()
+  /** Set when the attempt begins. */
+  webhook: WebhookRow | null = null
+  /** What the receiver has answered, if it has. */
+  status: number | null = null
+
+  constructor(job: DeliveryRow, parts: WebhookRunnerParts) {
+    this.job = job
+    this.#parts = parts
+  }
+
+  abort(reason: HoldfastError): void {
+    this.#abort.abort(reason)
+  }
+
+  async run(begun: DeliveryRow): Promise<void> {
+    const { store, sealing, sender, clock } = this.#parts
+    if (this.webhook === null) throw new HoldfastError('INTERNAL_ERROR', 'the delivery has not begun')
+    const { id, url, secret } = this.webhook
+    const late = new HoldfastError('ABORTED', 'the address did not answer in time')
+    const cancel = clock.after(LONGEST_MS, () => this.abort(late))
+    try {
+      const body = deliveryBody(begun)
+      const key = Buffer.from(sealing.open(secret, sealingContext(id))).toString()
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': `Holdfast/${VERSION}`,
+        'holdfast-delivery': String(begun.id),
+        [SIGNATURE_HEADER]: signatureOf(body, key, clock.now()),
+      }
+      this.status = await sender.send({ url, headers, body, signal: this.#abort.signal })
+    } finally {
+      cancel()
+    }
+    const { status } = this
+    if (status < 200 || status > 299) throw new HoldfastError('UNAVAILABLE', refusalOf(status))
+    await store.end(begun.id, { status, error: null, at: clock.now(), isDelivered: true })
+  }
+}
+
+function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
+  const { store, clock, logger } = parts
+  return {
+    name: 'webhooks',
+    pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
+    look: { accounts: ACCOUNTS_AT_ONCE, each: PER_ACCOUNT },
+    perAccount: PER_ACCOUNT,
+    fullMs: FULL_MS,
+    due: query => store.due(query),
+    nextDue: () => store.nextDue(),
+    isFull: running => [...running].length >= DELIVERIES_AT_ONCE,
+    attempt: row => new Delivery(row, parts),
+    begin: async attempt => {
+      const begun = await store.begin(attempt.job.id, clock.now())
+      attempt.webhook = begun?.webhook ?? null
+      return begun?.delivery
+    },
+    failed: async ({ status }, { id, webhookId, attempts }, { error: cause, retryAt: dueAt }) => {
+      const error = isHoldfastError(cause) ? cause.message : 'the delivery failed'
+      if (!isHoldfastError(cause)) logger.error({ err: cause, webhook: webhookId }, 'a delivery failed')
+      const outcome = { status, error, at: clock.now() }
+      if (attempts >= MOST_ATTEMPTS) await store.end(id, { ...outcome, isDelivered: false })
+      else await store.retry(id, { ...outcome, dueAt })
+    },
+  }
+}
+
+function refusalOf(status: number): string {
+  if (status < 200 || status > 399) return `the address answered ${status}`
+  return `the address answered ${status}, and redirects are not followed`
+}

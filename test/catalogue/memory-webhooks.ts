@@ -1,0 +1,78 @@
+import {
+  type Account,
+  type DeliveryRow,
+  ENDED_DELIVERIES_KEPT,
+  type WebhookRow,
+  type WebhookStore,
+} from '../../src/catalogue/index.ts'
+import type { MemoryContent } from './memory-content.ts'
+
+/** What webhooks need to know of the rest, and the rest of them. */
+export interface AccessBeside {
+  account(id: string): Account | undefined
+  hasKey(id: string, accountId: string): boolean
+}
+
+export function dropWebhooks(all: MemoryContent, isGone: (webhook: WebhookRow) => boolean): boolean {
+  const gone = new Set(all.webhooks.filter(isGone).map(({ id }) => id))
+  all.webhooks = all.webhooks.filter(({ id }) => !gone.has(id))
+  all.deliveries = all.deliveries.filter(({ webhookId }) => !gone.has(webhookId))
+  return gone.size > 0
+}
+
+export function memoryWebhooks(all: MemoryContent, access: AccessBeside): WebhookStore {
+  const open = (): Array<DeliveryRow & { dueAt: number }> =>
+    all.deliveries.flatMap(row => (row.dueAt === null ? [] : { ...row, dueAt: row.dueAt }))
+  const waiting = (id: number): DeliveryRow | undefined =>
+    all.deliveries.find(row => row.id === id && row.dueAt !== null)
+  return {
+    async insert(webhook, most) {
+      if (access.account(webhook.accountId) === undefined) return 'no_account'
+      if (webhook.keyId !== null && !access.hasKey(webhook.keyId, webhook.accountId)) return 'no_key'
+      if (all.webhooks.filter(({ accountId }) => accountId === webhook.accountId).length >= most) return 'too_many'
+      all.webhooks.push({ ...webhook, waiting: 0, dropped: 0 })
+      return 'inserted'
+    },
+    get: async (accountId, id) =>
+      all.webhooks.find(webhook => webhook.id === id && webhook.accountId === accountId) ?? null,
+    list: async accountId => all.webhooks.filter(webhook => webhook.accountId === accountId),
+    remove: async (accountId, id) => dropWebhooks(all, webhook => webhook.id === id && webhook.accountId === accountId),
+    async deliveries(webhookId, { after, limit }) {
+      const before = after === null ? Number.POSITIVE_INFINITY : Number(after)
+      const rows = all.deliveries.filter(row => row.webhookId === webhookId && row.id < before).toReversed()
+      const shown = rows.slice(0, limit)
+      return { rows: shown, next: rows.length > limit ? String(shown.at(-1)?.id) : null }
+    },
+    async due({ now, after, accounts, each }) {
+      const rows = open().toSorted((a, b) => a.dueAt - b.dueAt)
+      const names = [...new Set(rows.map(({ accountId }) => accountId))].filter(name => name > after).sort()
+      const asked = names.slice(0, accounts)
+      const dueOf = (name: string): DeliveryRow[] =>
+        rows.filter(({ accountId, dueAt }) => accountId === name && dueAt <= now).slice(0, each)
+      return { jobs: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
+    },
+    nextDue: async () => open().reduce<number | null>((at, { dueAt }) => Math.min(at ?? dueAt, dueAt), null),
+    async begin(id, now) {
+      const row = waiting(id)
+      const webhook = all.webhooks.find(one => one.id === row?.webhookId)
+      if (row === undefined || webhook === undefined) return undefined
+      row.attempts++
+      row.createdAt ??= now
+      return { delivery: { ...row }, webhook: { ...webhook } }
+    },
+    async end(id, { status, error, at, isDelivered }) {
+      const row = waiting(id)
+      const webhook = all.webhooks.find(one => one.id === row?.webhookId)
+      if (row === undefined || webhook === undefined) return
+      Object.assign(row, { dueAt: null, isDelivered, lastStatus: status, lastError: error, lastAt: at })
+      webhook.waiting--
+      const ended = all.deliveries.filter(other => other.webhookId === webhook.id && other.dueAt === null)
+      const surplus = new Set(ended.slice(0, Math.max(0, ended.length - ENDED_DELIVERIES_KEPT)))
+      all.deliveries = all.deliveries.filter(other => !surplus.has(other))
+    },
+    async retry(id, { status, error, at, dueAt }) {
+      const row = waiting(id)
+      if (row !== undefined) Object.assign(row, { dueAt, lastStatus: status, lastError: error, lastAt: at })
+    },
+  }
+}

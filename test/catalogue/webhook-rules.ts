@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { type DeliveryRow, ENDED_DELIVERIES_KEPT } from '../../src/catalogue/index.ts'
+import { type ContentRule, commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from './content-support.ts'
+import type { ContentCatalogue } from './memory-catalogue.ts'
+
+const ALL = { after: null, limit: 1_000 }
+const outcome = { status: 200, error: null, at: NOW }
+
+/** What every catalogue has to keep of those who are told of records. */
+export const webhookRules: readonly ContentRule[] = [
+  {
+    name: 'each transition of a record is noted for each webhook of its account, and what is rolled back is not',
+    async run(catalogue) {
+      const { records, fetches, webhooks } = catalogue
+      for (const id of ['w1', 'w2']) assert.equal(await hook(catalogue, id), 'inserted')
+      await hook(catalogue, 'theirs', { accountId: 'two' })
+      const { fetchId } = await request(catalogue, record('r1'))
+      await fetches.start(fetchId ?? 0, NOW + 1)
+      await fetches.complete(fetchId ?? 0, { ...DAG, ...SIZES })
+      await fetches.deliver(fetchId ?? 0, new Map([['one', NO_LIMITS]]), NOW + 2)
+      await records.discard('r1')
+      await assert.rejects(commit(catalogue, [record('r2'), record('r3', { dag: dagOf('b') })], { maxPins: 1 }))
+      const told = [
+        ['pin:created', 'queued', null, NOW],
+        ['pin:status', 'pinning', 'queued', NOW + 1],
+        ['pin:status', 'pinned', 'pinning', NOW + 2],
+        ['pin:removed', 'pinned', null, null],
+      ]
+      for (const id of ['w1', 'w2']) assert.deepEqual((await log(catalogue, id)).map(view), told)
+      assert.deepEqual(await log(catalogue, 'theirs'), [])
+      const [first] = await log(catalogue, 'w1')
+      const { uploadId, cid, clusterId, name, type, size } = JSON.parse(first?.record ?? '') as Record<string, unknown>
+      assert.deepEqual([uploadId, cid, clusterId, name, type, size], ['r1', 'cid', 'near', 'r1', 'file', 10])
+      assert.deepEqual(
+        (await webhooks.list('one')).map(({ id, waiting }) => [id, waiting]),
+        [
+          ['w1', 4],
+          ['w2', 4],
+        ],
+      )
+    },
+  },
+  {
+    name: 'a delivery is due until it has ended, and attempts and what came of them are kept',
+    async run(catalogue) {
+      const { webhooks } = catalogue
+      await hook(catalogue, 'w1')
+      await commit(catalogue, [record('r1')])
+      const { jobs } = await webhooks.due({ now: NOW, after: '', accounts: 9, each: 9 })
+      const id = jobs[0]?.id ?? 0
+      assert.equal((await webhooks.begin(id, NOW))?.delivery.attempts, 1)
+      await webhooks.retry(id, { status: 500, error: 'not now', at: NOW, dueAt: NOW + 50 })
+      assert.deepEqual([await webhooks.nextDue(), await dueIds(catalogue, NOW)], [NOW + 50, []])
+      const begun = await webhooks.begin(id, NOW + 50)
+      assert.deepEqual(
+        [begun?.delivery.attempts, begun?.delivery.lastStatus, begun?.webhook.url],
+        [2, 500, 'https://w1'],
+      )
+      await webhooks.end(id, { ...outcome, isDelivered: true })
+      assert.equal(await webhooks.begin(id, NOW + 99), undefined)
+      await webhooks.end(id, { ...outcome, isDelivered: false })
+      const [row] = await log(catalogue, 'w1')
+      assert.deepEqual([row?.isDelivered, row?.lastStatus, row?.lastError, row?.dueAt], [true, 200, null, null])
+      assert.deepEqual([await webhooks.nextDue(), (await webhooks.get('one', 'w1'))?.waiting], [null, 0])
+    },
+  },
+  {
+    name: 'what waits for one webhook is bounded, and so is what is kept of what has ended',
+    async run(catalogue) {
+      const { records, webhooks } = catalogue
+      await hook(catalogue, 'w1')
+      for (let i = 0; i < 510; i++) {
+        await commit(catalogue, [record(`r${i}`)])
+        await records.discard(`r${i}`)
+      }
+      const full = await webhooks.get('one', 'w1')
+      assert.deepEqual([full?.waiting, full?.dropped], [1_000, 20])
+      const rows = await log(catalogue, 'w1')
+      for (const { id } of rows.slice(0, ENDED_DELIVERIES_KEPT + 3)) {
+        await webhooks.end(id, { ...outcome, isDelivered: true })
+      }
+      const left = await log(catalogue, 'w1')
+      assert.equal(left.filter(({ dueAt }) => dueAt === null).length, ENDED_DELIVERIES_KEPT)
+      assert.equal(left[0]?.id, rows[3]?.id)
+      await commit(catalogue, [record('more')])
+      const after = await webhooks.get('one', 'w1')
+      assert.deepEqual([after?.waiting, after?.dropped], [1_000 - ENDED_DELIVERIES_KEPT - 2, 20])
+    },
+  },
+  {
+    name: 'a webhook is its account’s, and goes with all that it has to tell, and with the key that made it',
+    async run(catalogue) {
+      const { webhooks, keys } = catalogue
+      assert.equal(await hook(catalogue, 'nobody', { accountId: 'nobody' }), 'no_account')
+      assert.equal(await hook(catalogue, 'keyless', { keyId: 'gone' }), 'no_key')
+      const key = {
+        ...{ id: 'key', accountId: 'one', parentId: null, name: 'key', label: null, hash: Buffer.from('key') },
+        ...{ prefix: 'hf_', scopes: [], ipAllowlist: [], createdAt: NOW, expiresAt: null, lastUsedAt: null },
+      }
+      await keys.insert(key, { now: NOW, maxKeys: null })
+      assert.equal(await hook(catalogue, 'w1', { keyId: 'key' }), 'inserted')
+      assert.equal(await hook(catalogue, 'w2'), 'inserted')
+      assert.equal(await hook(catalogue, 'w3'), 'too_many')
+      await commit(catalogue, [record('r1')])
+      assert.equal((await dueIds(catalogue, NOW)).length, 2)
+      assert.deepEqual([await webhooks.get('two', 'w2'), await webhooks.remove('two', 'w2')], [null, false])
+      assert.equal(await keys.revoke('key'), 1)
+      assert.deepEqual(
+        (await webhooks.list('one')).map(({ id }) => id),
+        ['w2'],
+      )
+      assert.equal((await dueIds(catalogue, NOW)).length, 1)
+      assert.equal(await webhooks.remove('one', 'w2'), true)
+      assert.deepEqual([await dueIds(catalogue, NOW), await webhooks.remove('one', 'w2')], [[], false])
+    },
+  },
+  {
+    name: 'deliveries are looked for by account in turn, and listed in pages, the newest first',
+    async run(catalogue) {
+      const { webhooks } = catalogue
+      await hook(catalogue, 'w1')
+      await hook(catalogue, 'w2', { accountId: 'two' })
+      for (const id of ['r1', 'r2', 'r3']) await commit(catalogue, [record(id)])
+      await commit(catalogue, [record('r4', { accountId: 'two' })])
+      const first = await webhooks.due({ now: NOW, after: '', accounts: 1, each: 2 })
+      assert.deepEqual([first.jobs.map(({ accountId }) => accountId), first.last], [['one', 'one'], 'one'])
+      const next = await webhooks.due({ now: NOW, after: 'one', accounts: 2, each: 2 })
+      assert.deepEqual([next.jobs.map(({ accountId }) => accountId), next.last], [['two'], null])
+      const page = await webhooks.deliveries('w1', { after: null, limit: 2 })
+      const rest = await webhooks.deliveries('w1', { after: page.next, limit: 2 })
+      const names = [...page.rows, ...rest.rows].map(row => (JSON.parse(row.record) as { name: string }).name)
+      assert.deepEqual([names, rest.next], [['r3', 'r2', 'r1'], null])
+    },
+  },
+]
+
+function hook({ webhooks }: ContentCatalogue, id: string, more: { accountId?: string; keyId?: string } = {}) {
+  const webhook = { id, accountId: 'one', keyId: null, url: `https://${id}`, secret: Buffer.from(id), createdAt: NOW }
+  return webhooks.insert({ ...webhook, ...more }, 2)
+}
+
+/** The oldest first. */
+async function log({ webhooks }: ContentCatalogue, id: string): Promise<DeliveryRow[]> {
+  return (await webhooks.deliveries(id, ALL)).rows.toReversed()
+}
+
+function view({ event, record: text, from, createdAt }: DeliveryRow): unknown[] {
+  return [event, (JSON.parse(text) as { status: string }).status, from, createdAt]
+}
+
+async function dueIds({ webhooks }: ContentCatalogue, now: number): Promise<number[]> {
+  return (await webhooks.due({ now, after: '', accounts: 9, each: 9 })).jobs.map(({ id }) => id)
+}
