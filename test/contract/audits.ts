@@ -13,6 +13,7 @@ import { planAudits } from './audits-plans.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
 import { uploadAudits } from './audits-uploads.ts'
+import { webhookAudits } from './audits-webhooks.ts'
 import type { Audit } from './world.ts'
 
 /** The contract as data: what every way of serving an engine has to do. */
@@ -21,6 +22,7 @@ export const audits: readonly Audit[] = [
   ...accessAudits,
   ...limitAudits,
   ...keyAudits,
+  ...webhookAudits,
   ...authAudits,
   ...secondFactorAudits,
   ...uploadAudits,

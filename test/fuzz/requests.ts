@@ -17,7 +17,16 @@ const API_PATHS = [
   ...['/files/pin/CID', '/files/rename/ID', '/files/remove/CID', '/status/CID', '/status/allocations/CID', '/peers'],
   ...['/allocations/CID', '/users/me', '/users/me/uploads', '/users/me/uploads/dag/CID', '/users/me/clusters'],
   ...['/auth/signup', '/auth/login', '/auth/2fa/verify-login', '/auth/2fa/setup', '/auth/2fa/enable', '/tokens/list'],
-  ...['/tokens/generate', '/tokens/revoke/ID', '/plans', '/plans/my-plan', '/plans/change', '/users/me/plans'],
+  ...[
+    '/tokens/generate',
+    '/tokens/revoke/ID',
+    '/webhooks',
+    '/webhooks/ID/deliveries',
+    '/plans',
+    '/plans/my-plan',
+    '/plans/change',
+    '/users/me/plans',
+  ],
   ...['/users/me/preferences', '/locales/languages', '/payments/ID', '/nowhere', '/users/me/uploads/CID'],
 ] as const
 const OTHER_PATHS = [
@@ -183,7 +192,7 @@ function apiRequest(draws: Draws): FuzzedRequest {
 function usualMethod(path: string): string {
   if (/remove|revoke/.test(path)) return 'DELETE'
   if (/rename|change/.test(path)) return 'PUT'
-  return /\/(files|auth|tokens\/generate)/.test(path) ? 'POST' : 'GET'
+  return /\/(files|auth|tokens\/generate|webhooks$)/.test(path) ? 'POST' : 'GET'
 }
 
 function gatewayRequest(draws: Draws): FuzzedRequest {
