@@ -10,6 +10,27 @@ const hostile = 'test/network/exchange/hostile-messages.test.ts'
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [
   {
+    promise: 'a data key is on the disk before it has its name',
+    file: 'src/storage/data-key.ts',
+    find: '      fsyncSync(file)\n',
+    replace: '',
+    test: { file: 'test/content/system-calls.test.ts', name: 'are in the order that survives a power cut' },
+  },
+  {
+    promise: 'the name of a data key is on the disk before it counts',
+    file: 'src/storage/data-key.ts',
+    find: '    syncDirectoryNow(dirname(path))\n',
+    replace: '',
+    test: { file: 'test/content/system-calls.test.ts', name: 'are in the order that survives a power cut' },
+  },
+  {
+    promise: 'the name of a kept database is on the disk before anything is migrated',
+    file: 'src/storage/kept-copy.ts',
+    find: '  syncDirectoryNow(dirname(copy))\n',
+    replace: '',
+    test: { file: 'test/content/system-calls.test.ts', name: 'that migrates keeps what was there' },
+  },
+  {
     promise: 'what a lost key had sealed is given up only when that is asked for',
     file: 'src/wiring/replace-data-key.ts',
     find: '      if (!forgetSecrets) return lost\n',

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { platform } from 'node:os'
 import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
+import { OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
 
 /** Where the database of an older schema is kept when it is migrated. */
 export function keptCopyOf(file: string, version: number): string {
@@ -28,16 +28,15 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
     rmSync(unfinished, { force: true })
     throw error
   }
-  // Windows cannot open a directory.
-  if (platform() !== 'win32') syncNow(dirname(copy))
+  syncDirectoryNow(dirname(copy))
 }
 
 /** Makes an empty file for a copy, since SQLite would let everybody read what it makes itself. */
 export function makeOwnersFile(path: string): void {
-  closeSync(openSync(path, 'wx', 0o600))
+  closeSync(openSync(path, 'wx', OWNERS_FILE))
 }
 
-/** Returns once a file or directory is on the disk. */
+/** Returns once a file is on the disk. */
 export function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {

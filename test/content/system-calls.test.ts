@@ -1,8 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import SqliteDatabase from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import { migrations } from '../../src/storage/migrations.ts'
 import { needs } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -62,10 +64,39 @@ describe('the system calls of a write', needs(canTrace, 'there is no strace, or 
       expect(collecting.indexOf(`sync ${shard}`)).toBeGreaterThan(unlinked)
       // The names of the data directory and of `blocks` in it.
       expect(calls).toContain(`sync ${dir}`)
-      expect(calls.slice(0, calls.indexOf('write begin small'))).toContain(`sync ${dataDir}`)
+      const start = calls.slice(0, calls.indexOf('write begin small'))
+      expect(start).toContain(`sync ${dataDir}`)
+      expectReplaced(start, 'data.key', dataDir)
+      // The key is on the disk before the database knows its name.
+      expect(start.lastIndexOf('sync holdfast.db-wal')).toBeGreaterThan(start.indexOf('rename data.key.new data.key'))
+    })
+  })
+
+  test('that migrates keeps what was there on the disk first', { timeout: 60_000 }, async () => {
+    await withTempDir(async dir => {
+      const dataDir = join(dir, 'data')
+      await mkdir(dataDir)
+      const old = new SqliteDatabase(join(dataDir, 'holdfast.db'))
+      old.exec(migrations[0] ?? '')
+      old.pragma('user_version = 1')
+      old.close()
+      const calls = await callsOf(dir, dataDir)
+      expectReplaced(calls, 'holdfast.db.schema-1', dataDir, 'part')
+      expect(calls.indexOf('sync holdfast.db-wal')).toBeGreaterThan(
+        calls.indexOf('rename holdfast.db.schema-1.part holdfast.db.schema-1'),
+      )
     })
   })
 })
+
+/** Checks that a file was whole on the disk before it got its name, and that the name is there, too. */
+function expectReplaced(calls: readonly string[], name: string, dataDir: string, suffix = 'new'): void {
+  const written = calls.indexOf(`sync ${name}.${suffix}`)
+  const renamed = calls.indexOf(`rename ${name}.${suffix} ${name}`)
+  expect(written).toBeGreaterThan(-1)
+  expect(renamed).toBeGreaterThan(written)
+  expect(calls.slice(renamed + 1).find(call => call.startsWith('sync '))).toBe(`sync ${dataDir}`)
+}
 
 /** Checks each block that was given its name. Returns how many there were. */
 function expectWritten(calls: readonly string[]): number {
