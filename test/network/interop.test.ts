@@ -10,7 +10,7 @@ import { multiaddr } from '@multiformats/multiaddr'
 import { createHeliaLight } from 'helia'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { linksOf } from '../../src/content/dag/walk.ts'
+import { linksOf } from '../../src/content/dag/links.ts'
 import type { FetchSession } from '../../src/network/block-fetcher.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { hostOf, rawBlock, someBlocks } from './support/blocks.ts'
@@ -39,7 +39,7 @@ async function withHelia<T>(use: (helia: HeliaWithLibp2p<ServiceMap>) => Promise
 
 async function walk(session: FetchSession, cid: CID): Promise<number> {
   const bytes = await session.get(cid, { signal: AbortSignal.timeout(10_000) })
-  const below = await Promise.all(linksOf(cid, bytes).map(link => walk(session, link)))
+  const below = await Promise.all(Array.from(linksOf(cid, bytes), link => walk(session, link)))
   return below.reduce((sum, count) => sum + count, 1)
 }
 

@@ -2,7 +2,7 @@ import { exporter, type ReadableStorage } from 'ipfs-unixfs-exporter'
 import { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
-import { linksOf } from '../../src/content/dag/walk.ts'
+import { linksOf } from '../../src/content/dag/links.ts'
 import type { Engine } from '../../src/index.ts'
 import { sha256Hex } from './bytes.ts'
 

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
 import { carBlockHead, carHeader } from '../../content/car/writer.ts'
-import { hasLinks, newLinks } from '../../content/dag/walk.ts'
+import { hasLinks, newLinks } from '../../content/dag/links.ts'
 import { dagKey, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 

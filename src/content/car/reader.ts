@@ -1,6 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
+import { readVarint } from '../../domain/varint.ts'
 import { BlockMemory } from '../block-memory.ts'
 import { ByteReader } from '../byte-reader.ts'
 
@@ -9,7 +10,7 @@ export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
 const LONGEST_CID = 1_024
 const LONGEST_HEADER = 256 * 1024
 /** Groups of seven bits in which a length can come; longer ones are over any limit. */
-const LONGEST_VARINT = 5
+const LONGEST_LENGTH = 5
 const V2_HEADER_BYTES = 40
 
 /** One section of a CAR. Whether the bytes are those of the CID has not been checked. */
@@ -151,15 +152,16 @@ function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
 
 /** A length as a varint; null at the end of the source. */
 async function readLength(reader: ByteReader): Promise<number | null> {
-  let length = 0
-  for (let index = 0; index < LONGEST_VARINT; index++) {
+  const groups: number[] = []
+  while (groups.length < LONGEST_LENGTH) {
     const byte = await reader.byte()
     if (byte === null) {
-      if (index === 0) return null
+      if (groups.length === 0) return null
       throw malformed('it ends within a length')
     }
-    length += (byte & 0x7f) * 2 ** (7 * index)
-    if (byte < 0x80) return length
+    groups.push(byte)
+    const length = byte < 0x80 ? readVarint(Uint8Array.from(groups), 0) : null
+    if (length !== null) return length.value
   }
   throw malformed('a length in it is beyond all limits')
 }

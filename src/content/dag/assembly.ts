@@ -2,8 +2,9 @@ import type { CID } from 'multiformats/cid'
 import { checkWalkable, dagKey, HASH } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { BlockSource } from '../block-source.ts'
+import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'
-import { hasLinks, walkDag } from './walk.ts'
+import { walkDag } from './walk.ts'
 
 /** Blocks read, copied or claimed at a time. */
 const WALK_AT_ONCE = 16

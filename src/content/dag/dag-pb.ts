@@ -1,9 +1,8 @@
 import { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
+import { ProtobufReader, WIRE } from '../../domain/protobuf.ts'
 
 const TEXT = new TextDecoder()
-const BYTES = 2
-const NUMBER = 0
 
 /** A DAG-PB block, its links left where they lie. */
 export interface PbNode {
@@ -21,10 +20,10 @@ export function readPbNode(bytes: Uint8Array): PbNode {
   let data: Uint8Array | null = null
   let linksAreOver = false
   const stretches: number[] = []
-  const reader = new ProtobufReader(bytes, 0, bytes.length)
+  const reader = new ProtobufReader(bytes)
   const link = new ProtobufReader(bytes, 0, 0)
   while (reader.next()) {
-    if (reader.wire !== BYTES) throw new Error('a field of a DAG-PB node is no bytes')
+    if (reader.wire !== WIRE.bytes) throw new Error('a field of a DAG-PB node is no bytes')
     if (reader.field === 1 && data === null) {
       data = bytes.subarray(reader.start, reader.end)
       linksAreOver = stretches.length > 0
@@ -41,7 +40,8 @@ function checkLink(reader: ProtobufReader): void {
   let last = 0
   while (reader.next()) {
     if (reader.field <= last || reader.field > 3) throw new Error('a field of a DAG-PB link is out of place or unknown')
-    if (reader.wire !== (reader.field === 3 ? NUMBER : BYTES)) throw new Error('a field of a DAG-PB link has no sense')
+    if (reader.wire !== (reader.field === 3 ? WIRE.number : WIRE.bytes))
+      throw new Error('a field of a DAG-PB link has no sense')
     last = reader.field
   }
 }
@@ -83,7 +83,7 @@ export class PbLinks {
   }
 
   #bytesOf(index: number, field: number): Uint8Array {
-    return this.#seek(index, field) ? this.#bytes.subarray(this.#reader.start, this.#reader.end) : EMPTY
+    return this.#seek(index, field) ? this.#reader.bytes() : EMPTY
   }
 
   #seek(index: number, field: number): boolean {
@@ -153,78 +153,9 @@ export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   }
 }
 
-/**
- * The links of a DAG-PB block, whatever it is.
- *
- * @throws HoldfastError `INVALID_CID` if it is not DAG-PB.
- */
-export function linksOfNode(cid: CID, bytes: Uint8Array): NodeLinks {
-  return new NodeLinks(cid, parsePbNode(cid, bytes).links)
-}
-
 /** What is said of a DAG that hashes right and yet makes no sense. */
 export function malformed(cid: CID, reason: string): HoldfastError {
   return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }
 
 const EMPTY = new Uint8Array()
-
-/** Goes over the fields of a protobuf message. */
-export class ProtobufReader {
-  readonly #bytes: Uint8Array
-  #position: number
-  #end: number
-  field = 0
-  /** 0 for a number, 2 for bytes; others have no value here. */
-  wire = 0
-  /** Of a field with bytes: where they begin and end. */
-  start = 0
-  end = 0
-  /** Of a field with a number; beyond 2^53 it is not exact. */
-  value = 0
-
-  constructor(bytes: Uint8Array, start: number, end: number) {
-    this.#bytes = bytes
-    this.#position = start
-    this.#end = end
-  }
-
-  /** Begins anew with another stretch of the same bytes. */
-  over(start: number, end: number): this {
-    this.#position = start
-    this.#end = end
-    return this
-  }
-
-  /** Whether there was another field. @throws Error if it is malformed. */
-  next(): boolean {
-    if (this.#position >= this.#end) return false
-    const key = this.#varint()
-    this.field = Math.floor(key / 8)
-    this.wire = key % 8
-    if (this.wire === NUMBER) this.value = this.#varint()
-    else if (this.wire === BYTES) this.#skip(this.#varint())
-    else if (this.wire === 1) this.#skip(8)
-    else if (this.wire === 5) this.#skip(4)
-    else throw new Error('a protobuf field of an unknown kind')
-    return true
-  }
-
-  #skip(bytes: number): void {
-    this.start = this.#position
-    this.end = this.start + bytes
-    if (this.end > this.#end) throw new Error('a protobuf field goes beyond its message')
-    this.#position = this.end
-  }
-
-  #varint(): number {
-    let value = 0
-    for (let scale = 1, count = 0; count < 10; scale *= 128, count++) {
-      const byte = this.#position < this.#end ? this.#bytes[this.#position++] : undefined
-      if (byte === undefined) throw new Error('a protobuf number goes beyond its message')
-      value += (byte & 0x7f) * scale
-      if (byte < 0x80) return value
-    }
-    throw new Error('a protobuf number is too long')
-  }
-}

@@ -46,15 +46,6 @@ export async function* tokensOf(
 }
 
 /**
- * The links of a document, as they are reached.
- *
- * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
- */
-export function* documentLinks(document: Document): Generator<CID, void, undefined> {
-  for (const token of readTokens(document)) if (token.kind === 'link') yield token.cid
-}
-
-/**
  * The first link on the way that names take through a document. Null if they lead to nothing.
  *
  * @throws HoldfastError `NOT_IMPLEMENTED` if they end inside the document: parts of a block have no address of their

@@ -1,11 +1,11 @@
 import type { CID } from 'multiformats/cid'
-import { checkWalkable, dagKey, HASH } from '../../domain/cid.ts'
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { checkWalkable, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
+import { hasLinks } from './links.ts'
 import { chargeOf, type StagedDag } from './staged-dag.ts'
-import { hasLinks, newLinks, tooDeep } from './walk.ts'
+import { type Visit, walkDag } from './walk.ts'
 
 /** How far a fetch may go before it is given up. */
 export interface FetchBounds {
@@ -68,32 +68,9 @@ export async function fetchDag(
 ): Promise<FetchTotals> {
   const { staged, session, shared, bounds, onProgress } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
-  const seen = new Set([dagKey(root)])
-  // The newest first: the frontier then stays as small as the DAG is deep.
-  const frontier = [{ cid: root, depth: 1 }]
-  const ended = new AbortController()
-  const signal = AbortSignal.any([parts.signal, ended.signal])
-  const visits = new Set<Promise<void>>()
-  let failure: { error: unknown } | null = null
   let visited = 0
 
-  const visit = async (cid: CID, depth: number): Promise<void> => {
-    const { bytes, size } = await bring(cid)
-    visited++
-    if (cid.multihash.code !== HASH.identity) {
-      totals.blocks++
-      totals.bytes += size
-      totals.charge += chargeOf(size)
-    }
-    if (visited > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
-    onProgress({ ...totals })
-    if (bytes === null) return
-    const links = await newLinks(cid, bytes, seen, signal)
-    if (links.length > 0 && depth >= bounds.maxDepth) throw tooDeep(bounds.maxDepth)
-    for (const link of links) frontier.push({ cid: link, depth: depth + 1 })
-  }
-
-  const bring = async (cid: CID): Promise<{ bytes: Uint8Array | null; size: number }> => {
+  const bring = async (cid: CID, signal: AbortSignal): Promise<{ bytes: Uint8Array | null; size: number }> => {
     checkWalkable(cid)
     if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
     const here = await takeLocal(staged, cid)
@@ -102,24 +79,20 @@ export async function fetchDag(
     await staged.put(cid, bytes)
     return { bytes, size: bytes.length }
   }
-
-  while ((frontier.length > 0 || visits.size > 0) && failure === null) {
-    while (visits.size < bounds.concurrency) {
-      const next = frontier.pop()
-      if (next === undefined) break
-      const task = visit(next.cid, next.depth)
-        .catch((error: unknown) => {
-          failure ??= { error }
-          ended.abort(error)
-        })
-        .finally(() => visits.delete(task))
-      visits.add(task)
+  const visit: Visit = async (cid, _, signal) => {
+    const { bytes, size } = await bring(cid, signal)
+    visited++
+    if (cid.multihash.code !== HASH.identity) {
+      totals.blocks++
+      totals.bytes += size
+      totals.charge += chargeOf(size)
     }
-    await Promise.race(visits)
-    if (turnSpent()) await nextTurn()
+    if (visited > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
+    onProgress({ ...totals })
+    return bytes
   }
-  await Promise.all(visits)
-  if (failure !== null) throw (failure as { error: unknown }).error
+
+  await walkDag(root, visit, { concurrency: bounds.concurrency, maxDepth: bounds.maxDepth, signal: parts.signal })
   return totals
 }
 

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
 import { CODEC, dagKey } from '../../domain/cid.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
-import { type PbLinks, readPbNode } from '../dag/dag-pb.ts'
-import { readUnixfs } from './data.ts'
+import type { NodeLinks } from '../dag/dag-pb.ts'
+import { decodeNode } from './node.ts'
+import { prefixLength } from './shard.ts'
 
 /** Nodes whose kind is remembered while a directory is listed. */
 const KNOWN_NODES = 10_000
@@ -43,7 +44,7 @@ interface Node {
   size: number
   /** Of a directory: how many characters of a name in it are the number of its bucket. */
   prefix: number
-  links: PbLinks | null
+  links: NodeLinks | null
 }
 
 /** Tells from a block what it is the root of, without reading others. */
@@ -53,23 +54,15 @@ export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: n
 }
 
 function nodeOf(cid: CID, bytes: Uint8Array): Node {
-  const whole = { size: bytes.length, prefix: 0, links: null }
-  if (cid.code === CODEC.raw) return { ...whole, kind: 'file' }
-  if (cid.code !== CODEC.dagPb) return { ...whole, kind: 'other' }
   try {
-    const { data, links } = readPbNode(bytes)
-    const unixfs = data === null ? null : readUnixfs(data, links.length)
-    if (unixfs === null || unixfs.type === 'other') return { ...whole, kind: 'other' }
-    if (unixfs.type === 'directory') return { kind: 'directory', size: 0, prefix: 0, links }
-    if (unixfs.type === 'shard') {
-      return { kind: 'directory', size: 0, prefix: (unixfs.fanout - 1).toString(16).length, links }
-    }
-    const size = unixfs.sizes.reduce((sum, below) => sum + below, unixfs.data?.length ?? 0)
-    return { ...whole, kind: unixfs.type === 'symlink' ? 'other' : 'file', size: bounded(size) }
+    const node = decodeNode(cid, bytes)
+    if (node.kind === 'file') return { kind: 'file', size: node.size, prefix: 0, links: null }
+    if (node.kind === 'directory') return { kind: 'directory', size: 0, prefix: 0, links: node.links }
+    if (node.kind === 'shard') return { kind: 'directory', size: 0, prefix: prefixLength(node), links: node.links }
   } catch {
     // A block that cannot be read is none of a file.
-    return { ...whole, kind: 'other' }
   }
+  return { kind: 'other', size: bytes.length, prefix: 0, links: null }
 }
 
 /** A directory, or a shard of one, in which a listing is. */
@@ -142,7 +135,7 @@ class Listing {
     if (parent !== undefined) add(parent.totals, totals)
   }
 
-  async #visit(open: Open, links: PbLinks, index: number, prefix: number): Promise<void> {
+  async #visit(open: Open, links: NodeLinks, index: number, prefix: number): Promise<void> {
     const cid = linkAt(links, index)
     if (cid === null) return
     if (open.totals === null) this.#repeats--
@@ -179,7 +172,7 @@ class Listing {
 }
 
 /** Null if the link leads to what is no CID. */
-function linkAt(links: PbLinks, index: number): CID | null {
+function linkAt(links: NodeLinks, index: number): CID | null {
   try {
     return links.cid(index)
   } catch {

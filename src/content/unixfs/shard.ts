@@ -32,7 +32,7 @@ export async function findInShard(blocks: BlockReader, shard: ShardNode, name: s
   for (let node = shard; ; ) {
     const bucket = path.next(node.fanout)
     if (bucket === null) return null
-    const prefix = Buffer.from(prefixOf(bucket, node.fanout))
+    const prefix = Buffer.from(prefixOf(bucket, node))
     const index = findPrefix(node.links, prefix)
     if (index === null) return null
     const found = node.links.nameBytes(index)
@@ -102,8 +102,8 @@ function openShard(node: ShardNode, after: BucketPath | null, above: number, byt
   const bits = above + Math.log2(node.fanout)
   if (bits > HASH_BITS) throw malformed(node.cid, 'its shards lie deeper than any hash leads')
   const bucket = after?.next(node.fanout) ?? null
-  const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node.fanout), after }
-  return { node, width: prefixOf(0, node.fanout).length, index: 0, start, bits, bytes }
+  const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node), after }
+  return { node, width: prefixLength(node), index: 0, start, bits, bytes }
 }
 
 async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
@@ -112,9 +112,11 @@ async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
   return node
 }
 
-function prefixOf(bucket: number, fanout: number): string {
-  return bucket
-    .toString(16)
-    .toUpperCase()
-    .padStart((fanout - 1).toString(16).length, '0')
+/** How many characters of a name in a shard are the number of its bucket, in hexadecimal. */
+export function prefixLength({ fanout }: ShardNode): number {
+  return (fanout - 1).toString(16).length
+}
+
+function prefixOf(bucket: number, shard: ShardNode): string {
+  return bucket.toString(16).toUpperCase().padStart(prefixLength(shard), '0')
 }

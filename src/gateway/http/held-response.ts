@@ -1,4 +1,4 @@
-import { free } from '../../content/owned-memory.ts'
+import { free } from '../../content/dag/ordered-walk.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Slot } from '../../domain/concurrency/slots.ts'
 import { HoldfastError } from '../../domain/errors.ts'

@@ -1,12 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import { carBlockHead, carHeader } from '../../content/car/writer.ts'
-import { linksOfNode } from '../../content/dag/dag-pb.ts'
-import { documentLinks } from '../../content/dag/document.ts'
-import { type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
-import { giveAway } from '../../content/owned-memory.ts'
+import { linksOf } from '../../content/dag/links.ts'
+import { giveAway, type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
+import { prefixLength } from '../../content/unixfs/shard.ts'
 import { CODEC, HASH } from '../../domain/cid.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */
@@ -68,16 +67,6 @@ function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefine
   for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
 }
 
-/** One by one, as they are reached: a block can have hundreds of thousands. */
-function* linksOf(cid: CID, block: Uint8Array): Generator<CID, void, undefined> {
-  if (cid.code !== CODEC.dagPb) {
-    yield* documentLinks({ cid, bytes: block })
-    return
-  }
-  const links = linksOfNode(cid, block)
-  for (let index = 0; index < links.length; index++) yield links.cid(index)
-}
-
 /** What it takes to read a file, all or in a range, or to list a directory. */
 function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
   return (cid, block) => entityOf(decodeNode(cid, block), range)
@@ -98,8 +87,9 @@ function* fileItems(file: FileNode, range: ByteRange): Generator<Item, void, und
   }
 }
 
-function* shardItems({ fanout, links }: ShardNode): Generator<Item, void, undefined> {
-  const width = (fanout - 1).toString(16).length
+function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
+  const { links } = shard
+  const width = prefixLength(shard)
   for (let index = 0; index < links.length; index++) {
     if (links.nameBytes(index).length !== width) continue
     const cid = links.cid(index)

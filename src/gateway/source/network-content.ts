@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
-import { hasLinks } from '../../content/dag/walk.ts'
+import { hasLinks } from '../../content/dag/links.ts'
 import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'

@@ -1,7 +1,5 @@
-import { readVarint } from './varint.ts'
+import { LONGEST_VARINT, readVarint } from '../../domain/varint.ts'
 
-/** The longest prefix of a length that can matter. */
-const LENGTH_BYTES = 10
 /** Messages of no bytes say nothing, and cost as much as others. */
 const MOST_EMPTY = 1_024
 
@@ -56,7 +54,7 @@ export class FrameReader {
   /** Reads the length of the next message. Returns what comes after it, or null if the length is cut off. */
   #start(chunk: Uint8Array): Uint8Array | null {
     const known = this.#head.length
-    const head = known === 0 ? chunk : Buffer.concat([this.#head, chunk.subarray(0, LENGTH_BYTES)])
+    const head = known === 0 ? chunk : Buffer.concat([this.#head, chunk.subarray(0, LONGEST_VARINT)])
     const length = readVarint(head, 0)
     if (length === null) {
       this.#head = Uint8Array.from(head)

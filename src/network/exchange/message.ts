@@ -1,4 +1,5 @@
-import { FieldReader, FieldWriter } from './protobuf.ts'
+import { ProtobufReader } from '../../domain/protobuf.ts'
+import { FieldWriter } from './field-writer.ts'
 
 /** One line of a want list: what a peer asks for, or no longer asks for. */
 export interface Want {
@@ -100,16 +101,16 @@ export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): Receive
   const most = limits.wants * FIELDS_PER_WANT + (limits.blocks + limits.presences) * 3 + SPARE_FIELDS
   const budget = { left: most }
   const message = { ...emptyMessage(), hasSurplusBlocks: false, fields: 0 }
-  const reader = new FieldReader(bytes, budget)
+  const reader = new ProtobufReader(bytes, 0, bytes.length, budget)
   while (reader.next()) {
-    if (reader.number === MESSAGE.wantlist) {
+    if (reader.field === MESSAGE.wantlist) {
       readWantlist(reader.message(), message, limits.wants)
-    } else if (reader.number === MESSAGE.blocks) {
+    } else if (reader.field === MESSAGE.blocks) {
       message.hasSurplusBlocks = message.blocks.length >= limits.blocks
       // Nothing that is worth reading comes from one who sends what nobody expects.
       if (message.hasSurplusBlocks) break
       message.blocks.push(readBlock(reader.message()))
-    } else if (reader.number === MESSAGE.presences) {
+    } else if (reader.field === MESSAGE.presences) {
       if (message.presences.length >= limits.presences) break
       message.presences.push(readPresence(reader.message()))
     }
@@ -118,45 +119,45 @@ export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): Receive
   return message
 }
 
-function readWantlist(reader: FieldReader, message: ExchangeMessage, most: number): void {
+function readWantlist(reader: ProtobufReader, message: ExchangeMessage, most: number): void {
   while (reader.next()) {
-    if (reader.number === WANTLIST.full) message.full = reader.value !== 0
-    if (reader.number !== WANTLIST.entries) continue
+    if (reader.field === WANTLIST.full) message.full = reader.value !== 0
+    if (reader.field !== WANTLIST.entries) continue
     if (message.wants.length >= most) return
     message.wants.push(readWant(reader.message()))
   }
 }
 
-function readWant(reader: FieldReader): Want {
+function readWant(reader: ProtobufReader): Want {
   const want: Want = { cid: new Uint8Array(), cancel: false, presence: false, sendDontHave: false }
   while (reader.next()) {
-    if (reader.number === ENTRY.cid) want.cid = cidBytes(reader)
-    else if (reader.number === ENTRY.cancel) want.cancel = reader.value !== 0
-    else if (reader.number === ENTRY.type) want.presence = reader.value === 1
-    else if (reader.number === ENTRY.sendDontHave) want.sendDontHave = reader.value !== 0
+    if (reader.field === ENTRY.cid) want.cid = cidBytes(reader)
+    else if (reader.field === ENTRY.cancel) want.cancel = reader.value !== 0
+    else if (reader.field === ENTRY.type) want.presence = reader.value === 1
+    else if (reader.field === ENTRY.sendDontHave) want.sendDontHave = reader.value !== 0
   }
   return want
 }
 
-function readBlock(reader: FieldReader): SentBlock {
+function readBlock(reader: ProtobufReader): SentBlock {
   const block: SentBlock = { prefix: new Uint8Array(), data: new Uint8Array() }
   while (reader.next()) {
-    if (reader.number === BLOCK.prefix) block.prefix = reader.bytes()
-    else if (reader.number === BLOCK.data) block.data = reader.bytes()
+    if (reader.field === BLOCK.prefix) block.prefix = reader.bytes()
+    else if (reader.field === BLOCK.data) block.data = reader.bytes()
   }
   return block
 }
 
-function readPresence(reader: FieldReader): Presence {
+function readPresence(reader: ProtobufReader): Presence {
   const presence: Presence = { cid: new Uint8Array(), has: true }
   while (reader.next()) {
-    if (reader.number === PRESENCE.cid) presence.cid = cidBytes(reader)
-    else if (reader.number === PRESENCE.type) presence.has = reader.value === 0
+    if (reader.field === PRESENCE.cid) presence.cid = cidBytes(reader)
+    else if (reader.field === PRESENCE.type) presence.has = reader.value === 0
   }
   return presence
 }
 
-function cidBytes(reader: FieldReader): Uint8Array {
+function cidBytes(reader: ProtobufReader): Uint8Array {
   const bytes = reader.bytes()
   if (bytes.length > LONGEST_CID) throw new RangeError('a CID is too long')
   return Uint8Array.from(bytes)

@@ -2,11 +2,11 @@ import { CID } from 'multiformats/cid'
 import type { FairGate } from '../../domain/concurrency/fair-gate.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Logger } from '../../domain/logger.ts'
+import { varintBytes } from '../../domain/varint.ts'
 import type { HostBlocks } from '../host-blocks.ts'
 import { keyOfCid } from './keys.ts'
 import { type ExchangeMessage, emptyMessage } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
-import { varintBytes } from './varint.ts'
 import { type WantCount, type Wanted, WantQueue } from './want-queue.ts'
 
 interface Answer {

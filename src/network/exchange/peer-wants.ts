@@ -3,10 +3,10 @@ import * as Digest from 'multiformats/hashes/digest'
 import { digestOf } from '../../domain/block-hash.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { readVarint } from '../../domain/varint.ts'
 import { keyOfCid, keyOfMultihash } from './keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
-import { readVarint } from './varint.ts'
 
 /** What a peer answered. `lost`: it can no longer be asked. `wrong`: it sent what nobody had asked for. */
 export type PeerAnswer =

@@ -3,7 +3,7 @@ import * as dagJson from '@ipld/dag-json'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { linksOf, newLinks } from '../../../src/content/dag/walk.ts'
+import { linksOf, newLinks } from '../../../src/content/dag/links.ts'
 import { CODEC } from '../../../src/domain/cid.ts'
 import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
 import { turnsDuring } from '../../support/turns-during.ts'
@@ -34,7 +34,7 @@ function linksIn(value: unknown): string[] {
 }
 
 function found(codec: number, bytes: Uint8Array): string[] {
-  return linksOf(blockOf(codec, bytes).cid, bytes)
+  return Array.from(linksOf(blockOf(codec, bytes).cid, bytes))
     .map(cid => cid.toString())
     .sort()
 }

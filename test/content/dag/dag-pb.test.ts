@@ -4,7 +4,7 @@ import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { readPbNode } from '../../../src/content/dag/dag-pb.ts'
-import { readUnixfs } from '../../../src/content/unixfs/data.ts'
+import { readUnixfs } from '../../../src/content/unixfs/node.ts'
 
 const CIDS = [
   'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',

@@ -1,0 +1,75 @@
+import type { CID } from 'multiformats/cid'
+import { CODEC, dagKey } from '../../domain/cid.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { cborTokens } from './cbor-tokens.ts'
+import { readPbNode } from './dag-pb.ts'
+import type { DocumentToken } from './document-token.ts'
+import { jsonTokens } from './json-tokens.ts'
+
+/** By codec, the steps through a block: what it links to, and null for whatever else a step comes to. */
+const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
+  [CODEC.raw, () => []],
+  // Plain CBOR and JSON have no links, whatever they say.
+  [CODEC.cbor, () => []],
+  [CODEC.json, () => []],
+  [CODEC.dagPb, pbSteps],
+  [CODEC.dagCbor, bytes => documentSteps(cborTokens(bytes))],
+  [CODEC.dagJson, bytes => documentSteps(jsonTokens(bytes))],
+])
+const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
+
+/** Whether blocks of this codec can have links. */
+export function hasLinks(cid: CID): boolean {
+  return WITH_LINKS.has(cid.code)
+}
+
+/**
+ * What a block links to, in order, repeats included; each as it is reached.
+ *
+ * @param bytes what hashes to the CID
+ * @throws HoldfastError `INVALID_CID` if they are not what its codec says, or the codec cannot be walked.
+ */
+export function* linksOf(cid: CID, bytes: Uint8Array): Generator<CID, void, undefined> {
+  for (const link of stepsThrough(cid, bytes)) if (link !== null) yield link
+}
+
+/** A block can have hundreds of thousands of links, and millions of other things. @throws as {@link linksOf} */
+function* stepsThrough(cid: CID, bytes: Uint8Array): Generator<CID | null, void, undefined> {
+  const steps = STEPS.get(cid.code)
+  if (steps === undefined) {
+    throw new HoldfastError('INVALID_CID', `codec 0x${cid.code.toString(16)} of ${cid} cannot be walked`)
+  }
+  try {
+    yield* steps(bytes)
+  } catch (cause) {
+    throw new HoldfastError('INVALID_CID', `the block of ${cid} is not what its codec says`, { cause })
+  }
+}
+
+function* pbSteps(bytes: Uint8Array): Generator<CID, void, undefined> {
+  const { links } = readPbNode(bytes)
+  for (let index = 0; index < links.length; index++) yield links.cid(index)
+}
+
+function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, void, undefined> {
+  for (const token of tokens) yield token.kind === 'link' ? token.cid : null
+}
+
+/** The links of a block that are not among those seen, and are then; the last one first, to be pushed on a frontier. */
+export async function newLinks(
+  cid: CID,
+  bytes: Uint8Array,
+  seen: Set<string>,
+  signal: AbortSignal | undefined,
+): Promise<CID[]> {
+  const links: CID[] = []
+  for (const link of stepsThrough(cid, bytes)) {
+    if (turnSpent()) await nextTurn(signal)
+    const key = link === null ? null : dagKey(link)
+    if (link === null || key === null || seen.has(key)) continue
+    seen.add(key)
+    links.push(link)
+  }
+  return links.reverse()
+}

@@ -1,0 +1,97 @@
+import { LONGEST_VARINT } from './varint.ts'
+
+/** Wire types: how the value of a field is written. */
+export const WIRE = { number: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
+
+/** How many fields may still be read, of a message and those in it. */
+export interface FieldBudget {
+  left: number
+}
+
+/**
+ * Goes over the fields of one protobuf message, in order, without making an object of each: what a stranger sends has
+ * hundreds of thousands.
+ */
+export class ProtobufReader {
+  readonly #bytes: Uint8Array
+  readonly #budget: FieldBudget | null
+  #position: number
+  #end: number
+  /** The number of the field that was read last. */
+  field = 0
+  /** One of {@link WIRE}. */
+  wire = 0
+  /** Of a field that is no number: where its bytes begin and end. */
+  start = 0
+  end = 0
+  /** Of a field with a number; beyond 2^53 it is not exact. 0 for all others. */
+  value = 0
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget: FieldBudget | null = null) {
+    this.#bytes = bytes
+    this.#position = start
+    this.#end = end
+    this.#budget = budget
+  }
+
+  /** Begins anew with another stretch of the same bytes. */
+  over(start: number, end: number): this {
+    this.#position = start
+    this.#end = end
+    return this
+  }
+
+  /**
+   * Goes to the next field. False if there is none.
+   *
+   * @throws RangeError where the message is malformed, or has more fields than the budget.
+   */
+  next(): boolean {
+    if (this.#position >= this.#end) return false
+    if (this.#budget !== null && this.#budget.left-- <= 0) throw new RangeError('a message has too many fields')
+    const key = this.#varint()
+    this.field = Math.floor(key / 8)
+    this.wire = key % 8
+    this.value = 0
+    if (this.wire === WIRE.number) this.value = this.#varint()
+    else if (this.wire === WIRE.bytes) this.#skip(this.#varint())
+    else if (this.wire === WIRE.fixed64) this.#skip(8)
+    else if (this.wire === WIRE.fixed32) this.#skip(4)
+    else throw new RangeError('a protobuf field of an unknown kind')
+    return true
+  }
+
+  /** A view of the field's bytes. @throws RangeError if it is a number. */
+  bytes(): Uint8Array {
+    this.#checkBytes()
+    return this.#bytes.subarray(this.start, this.end)
+  }
+
+  /** Reads the field as a message of its own. @throws RangeError if it is a number. */
+  message(): ProtobufReader {
+    this.#checkBytes()
+    return new ProtobufReader(this.#bytes, this.start, this.end, this.#budget)
+  }
+
+  #checkBytes(): void {
+    if (this.wire === WIRE.number) throw new RangeError('a protobuf field has the wrong type')
+  }
+
+  #skip(bytes: number): void {
+    this.start = this.#position
+    this.end = this.start + bytes
+    if (this.end > this.#end) throw new RangeError('a protobuf field goes beyond its message')
+    this.#position = this.end
+  }
+
+  #varint(): number {
+    let value = 0
+    for (let scale = 1, count = 0; count < LONGEST_VARINT; scale *= 128, count++) {
+      const byte = this.#position < this.#end ? this.#bytes[this.#position++] : undefined
+      if (byte === undefined) throw new RangeError('a protobuf number goes beyond its message')
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+    throw new RangeError('a protobuf number is too long')
+  }
+}
