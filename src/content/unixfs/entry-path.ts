@@ -5,6 +5,8 @@ const LONGEST_SEGMENT_BYTES = 255
 /** Each name is a directory block of its own, so a short path must not make thousands of them. */
 export const MOST_NAMES = 256
 
+const DRIVE = /^[A-Za-z]:$/
+
 /**
  * Splits the path of a directory entry into its names. `\` counts as `/`, `.` segments and repeated slashes are
  * dropped, everything else is kept byte for byte.
@@ -16,6 +18,8 @@ export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')
   if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw refusal(path, 'is absolute')
   const names = slashed.split('/').filter(name => name !== '' && name !== '.')
+  // What is dropped before a drive does not make it a name.
+  if (names.length > 1 && DRIVE.test(names[0] ?? '')) throw refusal(path, 'is absolute')
   if (names.length === 0) throw refusal(path, 'is empty')
   if (names.length > MOST_NAMES) throw refusal(path, `has over ${MOST_NAMES} names`)
   for (const name of names) checkName(path, name)

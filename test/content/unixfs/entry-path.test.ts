@@ -53,6 +53,7 @@ describe('entry paths', () => {
     ['/etc/passwd', 'is absolute'],
     ['\\server', 'is absolute'],
     ['C:\\x', 'is absolute'],
+    ['./C:/x', 'is absolute'],
     ['..', 'leaves'],
     ['a/../b', 'leaves'],
     ['a\\..\\..\\b', 'leaves'],
