@@ -117,7 +117,10 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
       // The pipeline calls a guarded route with the principal; only the compiler does not see it from here.
       const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
       const reply: ApiResponse | { status: unknown; body: unknown } = await handler(given, services)
-      return 'headers' in reply ? reply : jsonResponse(Number(reply.status), reply.body as object)
+      if ('headers' in reply) return reply
+      const answer = reply.body as object
+      if ('cid' in answer && typeof answer.cid === 'string') context.concerns(answer.cid)
+      return jsonResponse(Number(reply.status), answer)
     },
   }
 }

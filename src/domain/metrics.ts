@@ -1,3 +1,5 @@
+import type { ErrorCode } from './errors.ts'
+
 /** A request that has been answered. */
 export interface RequestObservation {
   surface: 'api' | 'gateway'
@@ -5,6 +7,8 @@ export interface RequestObservation {
   /** As the route table writes it; null if no route matched. */
   route: string | null
   status: number
+  /** Why it was refused; null if it was not. */
+  code: ErrorCode | null
   /** What the client says it is, or how it identified itself. */
   source: 'WEB' | 'JWT' | 'API_KEY' | null
   /** Body bytes that were read of the request. */

@@ -6,6 +6,9 @@ import { Slots } from '../domain/concurrency/slots.ts'
 import type { CompleteConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import { renameWork } from '../domain/work.ts'
+import { tellOf } from '../http/access-log.ts'
 import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-codes.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/types.ts'
@@ -28,6 +31,7 @@ export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
+  metrics?: Pick<Metrics, 'request'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */
@@ -40,6 +44,8 @@ export interface GatewayDependencies {
 }
 
 const NONE: TakenDown = { denylist: null }
+/** As the table of routes would write it. */
+const ROUTE = '/ipfs/*path'
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
 /** How long a request may wait until an answer that is under way has ended. */
@@ -54,7 +60,8 @@ const WAIT_MS = 15_000
  * a network.
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
-  const { clock, logger, options, opener = openerOf(dependencies) } = dependencies
+  const { clock, logger, metrics = silentMetrics, options, opener = openerOf(dependencies) } = dependencies
+  const accessLog = { logger, metrics }
   const capacity = options.maxConcurrentRequests
   const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
   const slots = new Slots(limits, clock)
@@ -62,20 +69,31 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
 
   return async request => {
     const started = clock.now()
+    const requestId = randomUUID()
+    renameWork(`${request.method} ${ROUTE}`)
     let response: ApiResponse
     let failure: unknown
     try {
       response = await answer(request)
     } catch (error) {
       failure = error
-      response = request.signal.aborted ? NOBODY : failureResponse(request, error, randomUUID())
+      response = request.signal.aborted ? NOBODY : failureResponse(request, error, requestId)
     }
-    const { status } = response
-    const bytes = Number(response.headers['content-length'] ?? 0)
-    const fields = { method: request.method, path: request.path, status, bytes, ms: clock.now() - started }
-    if (status >= 500) logger.error({ ...fields, err: failure }, 'gateway request failed')
-    else logger.info(fields, 'gateway request')
-    return finished(request, response)
+    const answered = finished(request, response)
+    tellOf(accessLog, {
+      surface: 'gateway',
+      request,
+      response: answered,
+      requestId,
+      failure,
+      account: null,
+      credential: null,
+      route: ROUTE,
+      source: null,
+      bytesIn: 0,
+      ms: clock.now() - started,
+    })
+    return answered
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {

@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { renameWork } from '../domain/work.ts'
+import { tellOf } from './access-log.ts'
 import { corsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
@@ -33,7 +34,8 @@ interface Exchange {
   readonly id: string
   readonly body: CountedBody
   route: string | null
-  credential: 'key' | 'session' | null
+  principal: Principal | null
+  cid: string | undefined
   rate: RateStatus | null
 }
 
@@ -44,6 +46,7 @@ interface Exchange {
 export function createApi(dependencies: ApiDependencies): ApiHandler {
   const { logger, metrics = silentMetrics, clock, newRequestId = () => crypto.randomUUID() } = dependencies
   const router = new Router(dependencies.routes)
+  const accessLog = { logger, metrics }
 
   return async request => {
     const started = clock.now()
@@ -51,7 +54,8 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       id: newRequestId(),
       body: new CountedBody(request),
       route: null,
-      credential: null,
+      principal: null,
+      cid: undefined,
       rate: null,
     }
     let response: ApiResponse
@@ -63,7 +67,20 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       response = request.signal.aborted ? nobody : errorResponse(error, exchange.id)
     }
     const answer = finish(request, exchange, response)
-    log(request, exchange, answer, clock.now() - started, failure)
+    tellOf(accessLog, {
+      surface: 'api',
+      request,
+      response: answer,
+      requestId: exchange.id,
+      failure,
+      account: exchange.principal?.account.id ?? null,
+      credential: exchange.principal?.credential ?? null,
+      cid: exchange.cid,
+      route: exchange.route,
+      source: sourceOf(request, exchange),
+      bytesIn: exchange.body.bytes,
+      ms: clock.now() - started,
+    })
     return answer
   }
 
@@ -74,7 +91,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
     const principal = await authenticate(request)
-    exchange.credential = principal.credential.kind
+    exchange.principal = principal
     exchange.rate = dependencies.limits.take(principal)
     authorize(principal, match.route.access)
     const authenticated: AuthenticatedContext = { ...context, principal }
@@ -97,25 +114,6 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     else if (access === 'owner') dependencies.authorization.checkOwner(principal)
     else dependencies.authorization.check(principal, access)
   }
-
-  function log(request: ApiRequest, exchange: Exchange, answer: ApiResponse, ms: number, failure: unknown): void {
-    const observed = {
-      source: sourceOf(request, exchange),
-      method: request.method,
-      route: exchange.route,
-      status: answer.status,
-      bytesIn: exchange.body.bytes,
-      ms,
-    }
-    metrics.request({ surface: 'api', ...observed })
-    const fields = {
-      requestId: exchange.id,
-      ...observed,
-      bytes: Number(answer.headers['content-length'] ?? 0),
-    }
-    if (answer.status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
-    else logger.info(fields, 'request')
-  }
 }
 
 const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
@@ -135,6 +133,9 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     request: counted,
     query: new QueryParameters(request.query),
     requestId: exchange.id,
+    concerns: cid => {
+      exchange.cid = cid
+    },
     param: name => {
       const value = match.params.get(name)
       if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `route ${match.route.path} has no ${name}`)
@@ -146,8 +147,8 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
 /** How traffic is labelled. A label only: it is what the client says of itself. */
 function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
   if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
-  if (exchange.credential === null) return null
-  return exchange.credential === 'session' ? 'JWT' : 'API_KEY'
+  if (exchange.principal === null) return null
+  return exchange.principal.credential.kind === 'session' ? 'JWT' : 'API_KEY'
 }
 
 function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse): ApiResponse {

@@ -12,6 +12,8 @@ export interface RequestContext {
   readonly request: ApiRequest
   readonly query: URLSearchParams
   readonly requestId: string
+  /** Notes what content the request is about, for its line in the log. */
+  concerns(cid: string): void
   /** A parameter of the route's path, percent-decoded. */
   param(name: string): string
 }

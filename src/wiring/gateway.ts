@@ -2,7 +2,6 @@ import type { CID } from 'multiformats/cid'
 import { identityOf } from '../domain/cid.ts'
 import { createGateway, openerOf } from '../gateway/gateway.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
-import { observed } from '../http/observed.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access.ts'
 import type { ClustersModule } from './clusters.ts'
@@ -44,7 +43,7 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     activity,
     clock,
   })
-  const handler = observed(createGateway({ ...dependencies, opener }), metrics, clock)
+  const handler = createGateway({ ...dependencies, metrics, opener })
   return { takedowns, reader, handler }
 }
 
