@@ -9,6 +9,8 @@ export interface StateCount {
 /** How much is stored; asking costs the same however much it is. */
 export interface Census {
   counters(): StateCount[]
+  /** Since when the oldest fetch is wanted that is still tried; null if none is. In milliseconds since the epoch. */
+  oldestFetchAt(): number | null
   /** Of the database itself, small blocks included. */
   databaseBytes(): number
 }

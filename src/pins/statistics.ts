@@ -20,6 +20,8 @@ export interface EngineStats {
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
   /** Blocks that the collector will take. */
   garbageBlocks: number
+  /** Since when the oldest fetch is wanted that is still tried, in milliseconds since the epoch; null if none is. */
+  oldestFetchAt: number | null
   /** Of the database, small blocks included. */
   databaseBytes: number
   /** Room where blocks are, in bytes, by backend: the data directory first, then those of clusters. */
@@ -75,6 +77,7 @@ export class Statistics {
         deleting: of('blocks', 'deleting'),
       },
       garbageBlocks: of('garbage').count,
+      oldestFetchAt: this.#census.oldestFetchAt(),
       databaseBytes: this.#census.databaseBytes(),
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),

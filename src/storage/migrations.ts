@@ -243,4 +243,8 @@ export const migrations: readonly string[] = [
   `,
   searchSchema,
   webhooksSchema,
+  `
+  -- In the order in which they were asked for.
+  CREATE INDEX fetches_waiting ON fetches (id) WHERE next_attempt_at IS NOT NULL;
+  `,
 ]

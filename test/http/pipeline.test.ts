@@ -121,8 +121,9 @@ describe('the request log', () => {
       {
         ...{ level: 'info', message: 'request' },
         fields: {
-          ...{ requestId: 'request-1', source: expected, method: 'GET', route: '/fine/:what', status: 200 },
-          ...{ bytes: 2, bytesIn: 0, ms: 0 },
+          ...{ surface: 'api', requestId: 'request-1', client: '10.0.0.1', account: 'a' },
+          ...{ key: kind === 'key' ? 'credential of 1000' : null, source: expected, method: 'GET' },
+          ...{ route: '/fine/:what', path: '/fine/thing', status: 200, bytes: 2, bytesIn: 0, ms: 0 },
         },
       },
     ])

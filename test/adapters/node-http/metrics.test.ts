@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,13 @@ import { holdfast } from '../../../adapters/fastify/index.ts'
 import { createServer, type HandlerOptions, PrometheusMetrics } from '../../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { needs, needsLinux } from '../../support/needs.ts'
+
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+/** Content that nobody has, and a peer that is nowhere. */
+const ELSEWHERE = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'
+const ALSO_ELSEWHERE = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+const NOBODY = '12D3KooWQYhTNQdmr3ArTeUHRYzFg94BKyTkoWBDWez9kSCVe2Xo'
 
 let engine: Engine
 let clock: ManualClock
@@ -53,7 +61,7 @@ async function samples(url: string, headers: Record<string, string> = {}): Promi
   const found = new Map<string, number>()
   const declared = new Set<string>()
   for (const line of (await answer.text()).trimEnd().split('\n')) {
-    const [, type] = /^# TYPE (\S+) (?:counter|gauge|histogram)$/.exec(line) ?? []
+    const [, type] = /^# TYPE (\S+) (?:counter|gauge|histogram|summary)$/.exec(line) ?? []
     if (type !== undefined) declared.add(type)
     if (line.startsWith('#')) continue
     const [, name = '', labels = '', value] =
@@ -122,11 +130,73 @@ describe('metrics', () => {
 
   test('tell of the process', async () => {
     const found = await samples(await listen())
+    const started = found.get('process_start_time_seconds') ?? 0
+    expect(Math.abs(started - (Date.now() / 1_000 - process.uptime()))).toBeLessThan(5)
     expect(found.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
     for (const name of ['process_cpu_seconds_total', 'nodejs_eventloop_delay_max_seconds']) {
       expect(found.get(name), name).toBeGreaterThanOrEqual(0)
     }
     expect(found.get('nodejs_eventloop_delay_seconds{quantile="0.99"}')).toBeLessThan(60)
+  })
+
+  test('tell of the files and sockets that are open', needsLinux, async () => {
+    const url = await listen()
+    const before = (await samples(url)).get('process_open_fds') ?? 0
+    const opened = await Promise.all(Array.from({ length: 20 }, () => open(import.meta.filename)))
+    const during = await samples(url)
+    for (const file of opened) await file.close()
+    expect((during.get('process_open_fds') ?? 0) - before).toBeGreaterThanOrEqual(18)
+    expect(during.get('process_max_fds')).toBeGreaterThan(during.get('process_open_fds') ?? 0)
+  })
+
+  test('tell since when the oldest fetch is wanted', async () => {
+    expect((await engine.stats()).oldestFetchAt).toBeNull()
+    const network = { enabled: true, peers: [`/ip4/127.0.0.1/tcp/9/p2p/${NOBODY}`] }
+    const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
+    const asking = await createEngine({ dataDir, clock, metrics, network })
+    closers.push(
+      () => rm(dataDir, { recursive: true, force: true }),
+      () => asking.stop(),
+    )
+    const wanted = clock.now()
+    const { id } = await asking.accounts.create({ email: 'b@example.org', plan: 'unlimited' })
+    for (const cid of [ELSEWHERE, ALSO_ELSEWHERE]) {
+      await asking.pins.pin({ account: id, cid, respondAsync: true })
+      clock.advance(1_000)
+    }
+    const stats = await asking.stats()
+    expect(stats.oldestFetchAt).toBe(wanted)
+    expect(metrics.text(stats)).toContain(`holdfast_oldest_fetch_timestamp_seconds ${wanted / 1_000}\n`)
+    await asking.pins.remove({ account: id, cid: ELSEWHERE })
+    await expect.poll(async () => (await asking.stats()).oldestFetchAt).toBe(wanted + 1_000)
+  })
+
+  test('are told of among those of a host program, each name once', async () => {
+    const url = await listen()
+    await upload(url, 'something')
+    const families = metrics.families(await engine.stats(), { process: false })
+    const names = families.map(({ name }) => name)
+    expect(names.filter(name => /^(process|nodejs)_/.test(name))).toEqual([])
+    expect(new Set(names).size).toBe(names.length)
+    const pins = families.find(({ name }) => name === 'holdfast_pins')
+    expect(pins).toMatchObject({
+      type: 'gauge',
+      values: expect.arrayContaining([{ labels: { status: 'pinned' }, value: 1 }]),
+    })
+    const parts = families.find(({ type }) => type === 'histogram')?.values.map(({ metricName }) => metricName)
+    expect(new Set(parts)).toEqual(new Set(['bucket', 'sum', 'count'].map(part => `holdfast_request_seconds_${part}`)))
+    const everything = metrics.families(await engine.stats()).map(({ name }) => name)
+    expect(everything.filter(name => /^(process|nodejs)_/.test(name)).length).toBeGreaterThan(3)
+  })
+
+  test('are as promtool wants them', needs(hasPromtool, 'there is no promtool'), async () => {
+    const url = await listen()
+    const cid = await upload(url, 'something')
+    await (await fetch(`${url}/ipfs/${cid}`)).text()
+    await (await fetch(`${url}/api/v3/users/me`)).text()
+    metrics.stalled({ ms: 300, work: 'POST "/of\\this' })
+    const checked = spawnSync('promtool', ['check', 'metrics'], { input: metrics.text(await engine.stats()) })
+    expect([checked.status, String(checked.stderr), String(checked.stdout)]).toEqual([0, '', ''])
   })
 
   test('are for this machine only, unless they are for all', async () => {

@@ -1,0 +1,43 @@
+import type { EngineStats } from '../../src/index.ts'
+import { type Families, type Sample, single } from './exposition.ts'
+
+/** What an engine holds. */
+export function writeStats(out: Families, stats: EngineStats): void {
+  const by = <T>(name: string, of: Readonly<Record<string, T>>, amountOf: (item: T) => number): Sample[] =>
+    Object.entries(of).map(([key, item]) => ({ labels: { [name]: key }, value: amountOf(item) }))
+  const states = {
+    pins: by('status', stats.pins, count => count),
+    roots: by('state', stats.roots, ({ count }) => count),
+    blocks: by('state', stats.blocks, ({ count }) => count),
+    blockBytes: by('state', stats.blocks, ({ bytes }) => bytes),
+  }
+  out.gauge('holdfast_accounts', 'Accounts.', single(stats.accounts))
+  out.gauge('holdfast_pins', 'Records by status.', states.pins)
+  const accounted = 'What counts against quotas, over all accounts.'
+  out.gauge('holdfast_accounted_bytes', accounted, single(stats.accountedBytes))
+  out.gauge('holdfast_roots', 'DAGs by state.', states.roots)
+  out.gauge('holdfast_blocks', 'Distinct blocks by state.', states.blocks)
+  out.gauge('holdfast_block_bytes', 'Their bytes.', states.blockBytes)
+  const garbage = 'Blocks that wait for the collector, counted up to 100,000.'
+  out.gauge('holdfast_garbage_blocks', garbage, single(stats.garbageBlocks))
+  const oldest = 'When the oldest content was asked for that is still tried to be fetched; 0 if none is.'
+  out.gauge('holdfast_oldest_fetch_timestamp_seconds', oldest, single((stats.oldestFetchAt ?? 0) / 1_000))
+  writeDisks(out, stats)
+  const { blocks, damaged, endedAt } = stats.verification
+  out.gauge('holdfast_verified_blocks', 'Checked in the round of verification under way, or the last.', single(blocks))
+  out.gauge('holdfast_damaged_blocks', 'Damaged ones among them.', single(damaged))
+  const ended = 'When the last round of verification ended, or the first start was.'
+  out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
+  out.gauge('holdfast_peers', 'Peers connected.', single(stats.peers))
+}
+
+function writeDisks(out: Families, { disks, databaseBytes }: EngineStats): void {
+  const of = (amountOf: (disk: EngineStats['disks'][number]) => number): Sample[] =>
+    disks.map(disk => ({ labels: { backend: String(disk.backend) }, value: amountOf(disk) }))
+  const sizes = { free: of(disk => disk.freeBytes), reserve: of(disk => disk.reserveBytes) }
+  out.gauge('holdfast_database_bytes', 'Size of the database, small blocks included.', single(databaseBytes))
+  out.gauge('holdfast_disk_free_bytes', 'Room on the disks of blocks.', sizes.free)
+  out.gauge('holdfast_disk_reserve_bytes', 'Room that new content leaves.', sizes.reserve)
+  const full = of(disk => Number(disk.isFull))
+  out.gauge('holdfast_disk_full', 'Whether new content is refused.', full)
+}
