@@ -95,6 +95,13 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
   },
   {
+    promise: 'what is taken down is not announced',
+    file: 'src/pins/announcer.ts',
+    find: '    if (!this.#mayTell(cid)) return\n',
+    replace: '',
+    test: { file: 'test/pins/fetches/serving.test.ts', name: 'what is pinned is announced' },
+  },
+  {
     promise: 'what only content that is taken down needs is not served to peers',
     file: 'src/gateway/policy/peer-blocks.ts',
     find: '    return this.#isPartOfMore(cid, denylist)\n',

@@ -25,6 +25,7 @@ const LOOK_EVERY_MS = 10 * 60_000
 export class Announcer {
   readonly #announcing: Announcing
   readonly #roots: HeldRoots
+  readonly #mayTell: (root: CID) => boolean
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #waiting = new Map<number, CID>()
@@ -35,11 +36,14 @@ export class Announcer {
   constructor(parts: {
     announcing: Announcing
     roots: HeldRoots
+    /** Whether anybody may know of a root that is here. */
+    mayTell: (root: CID) => boolean
     clock: Clock
     logger: Logger
   }) {
     this.#announcing = parts.announcing
     this.#roots = parts.roots
+    this.#mayTell = parts.mayTell
     this.#clock = parts.clock
     this.#logger = parts.logger
   }
@@ -96,6 +100,7 @@ export class Announcer {
   }
 
   async #announce(rootId: number, cid: CID): Promise<void> {
+    if (!this.#mayTell(cid)) return
     const late = new AbortController()
     const cancel = this.#clock.after(LONGEST_MS, () => late.abort())
     try {

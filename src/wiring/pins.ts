@@ -1,3 +1,4 @@
+import type { CID } from 'multiformats/cid'
 import type { StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
@@ -72,8 +73,9 @@ export function makePins(setup: Setup, below: Below) {
     clock,
     logger,
   })
-  const { node } = network
-  const announcer = node && new Announcer({ announcing: node, roots: storage.heldRoots, clock, logger })
+  const { node, takedowns } = network
+  const mayTell = (root: CID): boolean => takedowns.denylist.statusOf(root) === null
+  const announcer = node && new Announcer({ announcing: node, roots: storage.heldRoots, mayTell, clock, logger })
   return {
     service,
     scheduler,

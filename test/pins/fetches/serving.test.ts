@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { emptyMessage, encodeMessage } from '../../../src/network/exchange/message.ts'
 import { collect, pseudoRandom } from '../../support/bytes.ts'
+import { rawCid } from '../../support/content-parts.ts'
 import { heliaOf, libp2pOf } from '../../support/helia.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { randomFile } from './support/dags.ts'
@@ -163,18 +164,27 @@ describe('where a router is configured', () => {
       const holder = await net.node({ network: { dht: 'server', peers } })
       const seeker = await net.node({ network: { dht: 'client', peers }, pin })
       await expect.poll(async () => (await libp2pOf(router.engine)).getPeers().length).toBe(2)
+      const bytes = Buffer.from('taken down')
+      const bad = (await rawCid(bytes)).toString()
+      await holder.engine.takedowns.add({ cid: bad, reason: 'test' })
+      await holder.engine.pins.upload(bytes, { account: holder.account })
       const cid = await upload(holder, 'announced')
-      const announcedAt = async (): Promise<number> =>
-        (await holder.engine.pins.status({ account: holder.account, cid }))[0]?.announcedAt ?? 0
-      const later = (ms: number) => async (): Promise<number> => {
-        // A router that could not be told is told at the next look.
-        holder.clock.advance(ms)
-        return announcedAt()
-      }
+      const announcedAt = async (of = cid): Promise<number> =>
+        (await holder.engine.pins.status({ account: holder.account, cid: of }))[0]?.announcedAt ?? 0
+      const later =
+        (ms: number, of = cid) =>
+        async (): Promise<number> => {
+          // A router that could not be told is told at the next look.
+          holder.clock.advance(ms)
+          return announcedAt(of)
+        }
       await expect.poll(later(660_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
       const first = await announcedAt()
       const { record } = await seeker.engine.pins.pin({ account: seeker.account, cid })
       expect(record.status).toBe('pinned')
       await expect.poll(later(23 * 3_600_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(first)
+      expect(await announcedAt(bad)).toBe(0)
+      await holder.engine.takedowns.remove({ cid: bad })
+      await expect.poll(later(660_000, bad), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
     }))
 })
