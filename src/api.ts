@@ -95,6 +95,8 @@ export interface PinService {
   remove(request: CidRequest): Promise<PinRecord[]>
   /** A record by its id. @throws HoldfastError `NOT_FOUND` */
   get(request: RecordRequest): Promise<PinRecord>
+  /** Removes one record by its id. Returns it. @throws HoldfastError `NOT_FOUND` */
+  discard(request: RecordRequest): Promise<PinRecord>
   /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
   list(query?: ListQuery): Promise<ListPage>
   /** A list to its end, newest first: records that come or go meanwhile neither repeat nor hide another. */

@@ -34,6 +34,8 @@ export interface FetchRequest {
   origins: readonly string[]
   limits: PinLimits
   now: number
+  /** Writes a record of its own even if an identical one is there. Default false. */
+  isAnew?: boolean
 }
 
 /** What has become of a request; without a fetch the content is here, or is not tried for any more. */

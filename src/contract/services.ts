@@ -33,11 +33,15 @@ export type Pins = Pick<
   | 'status'
   | 'dag'
   | 'rename'
+  | 'get'
+  | 'discard'
 >
 /** The node as the network sees it. */
 export interface Peers {
   /** Connected ones; 0 while networking is off. */
   peerCount(): number
+  /** Multiaddrs by which others reach it; none while networking is off. */
+  addresses(): string[]
 }
 /** Places for uploads, by account. */
 export type UploadSlots = Pick<Slots, 'enter'>

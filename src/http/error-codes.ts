@@ -138,8 +138,10 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   NOT_IMPLEMENTED: {
     status: 501,
-    meaning: 'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no address of their own.',
-    remedy: 'Ask for the block itself, or go on to a link in it.',
+    meaning:
+      'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no address of their own; or the pinning service ' +
+      'API was asked of a node that no other can reach.',
+    remedy: 'Ask for the block itself, or go on to a link in it; switch networking on, with an address to listen at.',
   },
   PRECONDITION_FAILED: {
     status: 412,

@@ -17,6 +17,12 @@ export interface BlockFetcher {
   /** Whether there is anybody to ask: a peer, a router, a gateway, or one of these origins. */
   canAsk(origins: readonly string[]): boolean
   /**
+   * Those origins that may be asked: clients name all of their addresses, private ones included.
+   *
+   * @throws HoldfastError `VALIDATION` naming `origins` for one that is malformed.
+   */
+  usable(origins: readonly string[]): string[]
+  /**
    * The caller closes the session.
    *
    * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) gateway URLs: tried first

@@ -84,6 +84,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     addresses: () => libp2p.getMultiaddrs().map(String),
     peerCount: () => libp2p.getPeers().length,
     canAsk: origins => sessions.canAsk(origins),
+    usable: origins => sessions.usable(origins),
     open: (root, options) => sessions.open(root, options),
     announce: async (cid, signal) => {
       if (settings.dht === 'off') return false

@@ -54,6 +54,18 @@ export class SessionFactory implements BlockFetcher {
     return origins.length > 0 || isAnybodyKnown || own.mayHave()
   }
 
+  usable(origins: readonly string[]): string[] {
+    return origins.filter(origin => {
+      try {
+        this.#origin(origin)
+        return true
+      } catch (error) {
+        if (error instanceof HoldfastError && error.cause instanceof PrivateAddressError) return false
+        throw error
+      }
+    })
+  }
+
   async open(
     root: CID,
     { origins, owner }: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined },
@@ -117,7 +129,7 @@ export class SessionFactory implements BlockFetcher {
     try {
       if (!/^https?:/i.test(origin)) return this.#peerOrigin(peerAddress(origin))
       const url = gatewayUrl(origin)
-      if (!gateways.isAllowed(url)) throw new RangeError('is at a private address')
+      if (!gateways.isAllowed(url)) throw new PrivateAddressError()
       return new GatewaySource(url, TIER.origin, gateways)
     } catch (cause) {
       const problem = cause instanceof RangeError ? cause.message : 'is neither a multiaddr nor a gateway URL'
@@ -130,7 +142,7 @@ export class SessionFactory implements BlockFetcher {
     const configured = settings.peers.find(({ id }) => id.equals(peer.id))
     if (configured !== undefined) return this.#peer(configured, TIER.origin)
     if (!settings.allowPrivateOrigins && peer.addresses.some(leadsInside)) {
-      throw new RangeError('is at a private address')
+      throw new PrivateAddressError()
     }
     return this.#stranger(peer, TIER.origin)
   }
@@ -149,6 +161,10 @@ export class SessionFactory implements BlockFetcher {
     const { exchange, dialler } = this.#parts
     return new PeerSource(peer, tier, exchange, dialler)
   }
+}
+
+class PrivateAddressError extends RangeError {
+  override readonly message = 'is at a private address'
 }
 
 function invalid(problem: string, cause?: unknown): HoldfastError {

@@ -60,6 +60,7 @@ export class NetworkPinner {
   async pin(pin: DecidedPin): Promise<PinOutcome> {
     const { request, cid, home } = pin
     const origins = request.origins ?? []
+    if (request.isAnew === true) return this.#queue(pin)
     if (this.#fetcher === null || !this.#fetcher.canAsk(origins)) throw notFound(cid)
     const running = await this.#fetches.find(home.id, identityOf(cid))
     const isUnderWay = running !== undefined && this.#scheduler.attempt(running.id) !== undefined
@@ -78,6 +79,15 @@ export class NetworkPinner {
       session.close()
       throw error
     }
+  }
+
+  /** Records it without a look at who has it; of its origins those that may be asked. */
+  async #queue(pin: DecidedPin): Promise<PinOutcome> {
+    const { origins = [] } = pin.request
+    const usable = this.#fetcher === null ? origins : this.#fetcher.usable(origins)
+    const { outcome } = await this.#record({ ...pin, request: { ...pin.request, origins: usable } })
+    this.#scheduler.wake()
+    return outcome
   }
 
   /** A session that has the root. */
@@ -108,8 +118,15 @@ export class NetworkPinner {
       ...{ status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null },
       ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
     }
-    const origins = request.origins ?? []
-    const made = await this.#fetches.request({ record, backendId: home.id, origins, limits: requester.plan, now })
+    const { origins = [], isAnew = false } = request
+    const made = await this.#fetches.request({
+      record,
+      backendId: home.id,
+      origins,
+      limits: requester.plan,
+      now,
+      isAnew,
+    })
     const outcome = { record: presentRecord(made.record), created: made.created }
     if (made.created) this.#changes.created(made.record)
     for (const { record: row, from } of made.changes) this.#changes.changed(row, from)

@@ -112,6 +112,15 @@ export class PinService {
     return presentRecord(row)
   }
 
+  /** Removes one record. @throws HoldfastError `NOT_FOUND` */
+  async discard(request: types.RecordRequest): Promise<types.PinRecord> {
+    const { uploadId } = await this.get(request)
+    const row = await this.#records.get(uploadId)
+    if (row === undefined || !(await this.#records.discard(uploadId))) throw noUpload()
+    if (row.fetchId !== null) await this.#scheduler.subscribersChanged(row.fetchId)
+    return this.#changes.removed(row, 'deleted')
+  }
+
   async list(query: types.ListQuery = {}): Promise<types.ListPage> {
     return this.#lists.list(await this.#owned(query))
   }

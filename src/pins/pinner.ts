@@ -39,7 +39,7 @@ export class Pinner {
     const target = this.#commit.decide(requester, request)
     const home = stagingOf(this.#clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }
-    const holder = this.#findHolder(cid)
+    const holder = request.isAnew === true ? null : this.#findHolder(cid)
     if (holder === null) return this.#network.pin(pin)
     try {
       return await this.#pinHeld(pin, holder)

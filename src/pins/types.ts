@@ -135,6 +135,11 @@ export interface PinRequest extends PinTarget, PinNames {
   origins?: readonly string[] | undefined
   /** Answer at once with a `queued` record, and do all the rest in the background. */
   respondAsync?: boolean | undefined
+  /**
+   * Always a record of its own, `queued`, whatever is here and whoever has it; all the rest in the background. For
+   * services by the IPFS Pinning Service API.
+   */
+  isAnew?: boolean | undefined
   /** Called with the distinct blocks and their bytes that have come from the network, as long as the request lasts. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
   signal?: AbortSignal | undefined

@@ -1,4 +1,5 @@
 import type { Border } from '../api.ts'
+import { withPsaErrors } from '../contract/psa/errors.ts'
 import { bindRoutes } from '../contract/route.ts'
 import { routeGroups } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
@@ -41,15 +42,17 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { authenticator, scopes, limits } = below.access
-  const api = createApi({
-    routes: bindRoutes(routeGroups, servicesOf(setup, below)),
-    authentication: authenticator,
-    authorization: scopes,
-    limits,
-    logger,
-    metrics,
-    clock,
-  })
+  const api = withPsaErrors(
+    createApi({
+      routes: bindRoutes(routeGroups, servicesOf(setup, below)),
+      authentication: authenticator,
+      authorization: scopes,
+      limits,
+      logger,
+      metrics,
+      clock,
+    }),
+  )
   return {
     api: behind(withContentHosts(api, handler, host)),
     gateway: behind(handler),

@@ -26,6 +26,7 @@ export function makeNetwork(
       return node
     },
     peerCount: (): number => node?.peerCount() ?? 0,
+    addresses: (): string[] => node?.addresses() ?? [],
     start: async (): Promise<void> => {
       if (config.network?.enabled !== true) return
       node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger })

@@ -348,8 +348,8 @@ function isCalled(name: string | null, text: string, match: NameMatch): boolean 
 export function memoryFetches(all: MemoryContent): Fetches {
   const told = (fetch: FetchRow | undefined): FetchRow | undefined => (fetch === undefined ? undefined : { ...fetch })
   return {
-    async request({ record, backendId, origins, limits, now }) {
-      const existing = all.identical(record, now)
+    async request({ record, backendId, origins, limits, now, isAnew = false }) {
+      const existing = isAnew ? undefined : all.identical(record, now)
       if (existing !== undefined && existing.status !== 'failed') {
         return { record: existing, created: false, fetchId: existing.fetchId, changes: [] }
       }

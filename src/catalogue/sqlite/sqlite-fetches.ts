@@ -60,8 +60,8 @@ export class SqliteFetches implements Fetches {
     return this.#queue.run(() => this.#request(request), { durable: true, committed })
   }
 
-  #request({ record, backendId, origins, limits, now }: FetchRequest): RequestedPin {
-    const existing = this.#records.identical(record, now)
+  #request({ record, backendId, origins, limits, now, isAnew = false }: FetchRequest): RequestedPin {
+    const existing = isAnew ? undefined : this.#records.identical(record, now)
     if (existing !== undefined && existing.status !== 'failed') {
       return { record: existing, created: false, fetchId: existing.fetchId, changes: [] }
     }

@@ -28,6 +28,7 @@ function network(delay: (cid: CID, signal: AbortSignal) => Promise<void> = async
   const state = { open: 0, asked: 0 }
   const fetcher: BlockFetcher = {
     canAsk: () => true,
+    usable: () => [],
     async open() {
       state.open++
       return {

@@ -1,0 +1,50 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ListItem, ListQuery } from '../../pins/types.ts'
+import { metaOf } from '../form-fields.ts'
+import { positiveInteger } from '../page-query.ts'
+import { present } from '../request-target.ts'
+import type { Pins } from '../services.ts'
+
+const LIMIT = 10
+const MOST = 1_000
+
+/** A list as a query of the specification asks for it; what is in it is checked where the search is made. */
+export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } {
+  const limit = positiveInteger(query, 'limit') ?? LIMIT
+  if (limit > MOST) throw new HoldfastError('VALIDATION', `limit must be at most ${MOST}`)
+  const cids = present(query.get('cid'))?.split(',')
+  const status = present(query.get('status'))?.split(',') ?? ['pinned']
+  const given = {
+    ...{ limit, cids, status },
+    name: query.get('name') || undefined,
+    match: present(query.get('match')),
+    meta: metaOf(query.get('meta')),
+    before: present(query.get('before')),
+    after: present(query.get('after')),
+  }
+  return given as ListQuery & { limit: number }
+}
+
+/**
+ * The newest of what is asked for. Clients go on with `before` the last of a page, so no page ends between pins that were
+ * created at the same time: it stops before them, or has all of them if they are all that it has.
+ */
+export async function pageOf(
+  pins: Pins,
+  account: string,
+  query: ListQuery & { limit: number },
+): Promise<{ count: number; items: readonly ListItem[] }> {
+  const { items, total, limit } = await pins.list({ ...query, account, limit: query.limit + 1 })
+  const isAll = items.length === total || items.length < limit
+  if (isAll && items.length <= query.limit) return { count: total, items }
+  const next = items.at(-1)?.createdAt ?? 0
+  const earlier = items.filter(({ createdAt }) => createdAt > next)
+  if (earlier.length > 0) return { count: total, items: earlier.slice(0, query.limit) }
+  const tied: ListItem[] = []
+  for (let page = 1, last = 1; page <= last; page++) {
+    const more = await pins.list({ ...query, account, before: next + 1, after: next - 1, page, limit: undefined })
+    tied.push(...more.items)
+    last = more.totalPages
+  }
+  return { count: total, items: tied }
+}
