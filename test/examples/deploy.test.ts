@@ -1,0 +1,171 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type RequestOptions, request } from 'node:https'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAccounts } from '../../src/index.ts'
+import { needs } from '../support/needs.ts'
+import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../examples/deploy')
+const NAME = 'pins.example.org'
+
+let directory: ReturnType<typeof temporaryDirectory>
+let server: ServerProcess
+let key: string
+
+const certificate = () => join(directory.path, 'cert.pem')
+const privateKey = () => join(directory.path, 'key.pem')
+const read = (name: string): string => readFileSync(join(DEPLOY, name), 'utf8')
+const has = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
+
+beforeAll(async () => {
+  directory = temporaryDirectory()
+  const dataDir = join(directory.path, 'data')
+  const accounts = openAccounts({ dataDir })
+  const { id } = await accounts.accounts.create({ email: 'a@example.org', plan: 'free' })
+  key = (await accounts.keys.create(id, { name: 'all' })).secret
+  accounts.close()
+  const config = join(directory.path, 'config.json')
+  writeFileSync(config, JSON.stringify({ publicUrl: `https://${NAME}`, trustedProxies: 1 }))
+  server = await ServerProcess.start(dataDir, ['--config', config], { HOLDFAST_METRICS: 'all' }, 200_000)
+})
+afterAll(async () => {
+  await ServerProcess.killAll()
+  directory.remove()
+})
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  await new Promise(resolve => probe.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** What the proxy answers over TLS, under the name that its configuration has. */
+async function ask(port: number, options: RequestOptions, body?: Uint8Array | null) {
+  const host = { host: '127.0.0.1', port, servername: NAME, rejectUnauthorized: false, agent: false as const }
+  const asked = request({ ...host, ...options, headers: { host: NAME, 'x-api-key': key, ...options.headers } })
+  // A body of null is announced and never sent.
+  if (body === null) asked.flushHeaders()
+  else asked.end(body)
+  const [answer] = await once(asked, 'response')
+  const said = { status: answer.statusCode as number, text: await text(answer) }
+  asked.on('error', () => {}).destroy()
+  return said
+}
+
+/** Runs a proxy until the work is done. */
+async function withProxy(command: string, args: string[], port: number, work: () => Promise<void>): Promise<void> {
+  const env = { ...process.env, HOME: directory.path, XDG_DATA_HOME: directory.path, XDG_CONFIG_HOME: directory.path }
+  const proxy: ChildProcess = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  proxy.stderr?.setEncoding('utf8').on('data', (part: string) => {
+    said += part
+  })
+  const ended = once(proxy, 'exit')
+  try {
+    for (;;) {
+      if (proxy.exitCode !== null) throw new Error(said)
+      const isUp = await ask(port, { path: '/health' }).catch(() => null)
+      if (isUp !== null) break
+      await pause(50)
+    }
+    await work()
+  } finally {
+    proxy.kill('SIGTERM')
+    await ended
+  }
+}
+
+/** What clients rely on, whichever proxy there is. */
+async function checkService(port: number): Promise<void> {
+  const bytes = Buffer.alloc(3_000_000, `through the proxy at ${port} `)
+  const form = new FormData()
+  form.append('file', new Blob([bytes]), 'large.txt')
+  const whole = new Response(form)
+  const headers = { 'content-type': whole.headers.get('content-type') ?? '' }
+  const uploaded = await ask(port, { method: 'POST', path: '/api/v3/files', headers }, await whole.bytes())
+  expect(uploaded).toMatchObject({ status: 201 })
+  const { cid } = JSON.parse(uploaded.text) as { cid: string }
+  expect((await ask(port, { path: `/ipfs/${cid}` })).text).toBe(bytes.toString())
+  const { text: clusters } = await ask(port, { path: '/api/v3/users/me/clusters' })
+  expect(clusters).toContain(`https://${NAME}/ipfs/`)
+  // The node refuses before the body comes, so the proxy has to pass on what it has.
+  const large = { ...headers, 'content-length': 2 ** 40 }
+  const refused = await ask(port, { method: 'POST', path: '/api/v3/files', headers: large }, null)
+  expect(refused).toMatchObject({ status: 413, text: expect.stringContaining('FILE_TOO_LARGE') })
+  expect((await ask(port, { path: '/metrics' })).status).toBe(404)
+}
+
+function makeCertificate(): void {
+  const subject = ['-subj', `/CN=${NAME}`, '-days', '2', '-keyout', privateKey(), '-out', certificate()]
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject], { stdio: 'ignore' })
+}
+
+const hasOpenssl = has('openssl', 'version')
+
+test('the service works behind nginx as configured', {
+  timeout: 60_000,
+  ...needs(hasOpenssl && has('nginx', '-v'), 'there is no nginx, or no openssl'),
+}, async () => {
+  makeCertificate()
+  const [plain, port] = [await freePort(), await freePort()]
+  const site = read('nginx.conf')
+    .replaceAll(/ *listen \[::\].*\n/g, '')
+    .replace('listen 80;', `listen 127.0.0.1:${plain};`)
+    .replace('listen 443 ', `listen 127.0.0.1:${port} `)
+    .replace(/ssl_certificate .*;/, `ssl_certificate ${certificate()};`)
+    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${privateKey()};`)
+    .replace('http://127.0.0.1:4100', server.url)
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    name => `${name}_temp_path ${join(directory.path, name)};`,
+  )
+  const file = join(directory.path, 'nginx.conf')
+  writeFileSync(file, `events {} http { access_log off; ${temp.join(' ')}\n${site}\n}`)
+  const settings = `daemon off; pid ${join(directory.path, 'nginx.pid')};`
+  await withProxy('nginx', ['-e', 'stderr', '-c', file, '-g', settings], port, async () => {
+    await checkService(port)
+    const moved = await fetch(`http://127.0.0.1:${plain}/ipfs/x`, { redirect: 'manual' })
+    expect(moved.status).toBe(301)
+    expect(moved.headers.get('location')).toMatch(/^https:\/\/.*\/ipfs\/x$/)
+  })
+})
+
+test('the service works behind Caddy as configured', {
+  timeout: 60_000,
+  ...needs(hasOpenssl && has('caddy', 'version'), 'there is no Caddy, or no openssl'),
+}, async () => {
+  makeCertificate()
+  const port = await freePort()
+  const site = read('Caddyfile')
+    .replace(`${NAME} {`, `https://${NAME}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate()} ${privateKey()}`)
+    .replace('reverse_proxy 127.0.0.1:4100', `reverse_proxy ${server.url}`)
+  const file = join(directory.path, 'Caddyfile')
+  writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
+  await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, () => checkService(port))
+})
+
+describe('what stands beside them', () => {
+  test('the alerts ask for figures that there are', async () => {
+    const told = await (await fetch(`${server.url}/metrics`)).text()
+    const asked = [...new Set(read('alerts.yml').match(/holdfast_\w+/g))]
+    expect(asked.length).toBeGreaterThan(5)
+    expect(asked.filter(name => !told.includes(`# TYPE ${name} `))).toEqual([])
+  })
+
+  test('the unit is one that systemd takes', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
+    const unit = join(directory.path, 'holdfast.service')
+    writeFileSync(
+      unit,
+      read('holdfast.service').replaceAll('/opt/holdfast/node_modules/.bin/holdfast', process.execPath),
+    )
+    const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+    expect(stderr.split('\n').filter(line => line.includes('holdfast.service'))).toEqual([])
+  })
+})
