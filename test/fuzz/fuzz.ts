@@ -21,6 +21,7 @@ export interface Fuzzed {
 }
 
 const SIDE_BY_SIDE = 8
+const STEP = 1_000
 /** Statuses from 500 that are documented: not offered, busy, full. */
 const DOCUMENTED = [501, 503, 507]
 /** One message of the exchange for so many requests. */
@@ -55,11 +56,13 @@ export async function fuzz({ requests, seed, progress = () => {} }: FuzzOptions)
       await sendFrames(server.peerAddress, draws, Math.ceil(count / REQUESTS_PER_FRAME))
     }
     const first = Math.ceil(requests / 10)
-    await run(first)
-    const before = standing(server)
-    for (let done = first; done < requests; done += 1_000) {
-      await run(Math.min(1_000, requests - done))
-      progress(`${Math.min(done + 1_000, requests)} of ${requests}: stall ${server.watched.longestStall()} ms`)
+    let before = standing(server)
+    for (let done = 0; done < requests; ) {
+      const count = Math.min(STEP, (done < first ? first : requests) - done)
+      await run(count)
+      done += count
+      if (done === first) before = standing(server)
+      progress(`${done} of ${requests}: stall ${server.watched.longestStall()} ms`)
     }
     if ((await server.ask('/health')).status !== 200) throw new Error('the server is not well')
     if ((await server.ask('/api/v3/users/me')).status !== 200) throw new Error('the key of the owner no longer works')
