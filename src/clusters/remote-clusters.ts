@@ -41,7 +41,7 @@ export async function openRemotes(
   for (const { id, backend } of remote) keys.set(id, await keyOf(id, backend, environment))
   // Without such a cluster nothing of this is loaded.
   const { openHttpClient } = await import('../network/http-client.ts')
-  const { GatewayClient } = await import('../network/sources/gateway-client.ts')
+  const { GatewayClient } = await import('../network/providers/gateway-client.ts')
   const { GatewayReader } = await import('./holdfast/gateway-reader.ts')
   const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
   const http = openHttpClient()

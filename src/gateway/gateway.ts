@@ -19,7 +19,7 @@ import { heldResponse } from './http/held-response.ts'
 import { failureResponse } from './pages/failure-response.ts'
 import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
-import { corsHeaders } from './representations/content-headers.ts'
+import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { route } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
@@ -170,7 +170,7 @@ function finished(request: ApiRequest, { status, headers, body }: ApiResponse): 
   const known = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
   return {
     status,
-    headers: { ...corsHeaders, ...known, ...headers },
+    headers: { ...contentCorsHeaders, ...known, ...headers },
     body: request.method === 'HEAD' ? null : body,
   }
 }

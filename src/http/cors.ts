@@ -6,7 +6,7 @@ const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = 86_400
 
 /** On every answer. Credentials travel in headers and never in cookies, so any origin may read. */
-export const corsHeaders: Readonly<Record<string, string>> = {
+export const apiCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
 }

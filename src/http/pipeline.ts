@@ -8,7 +8,7 @@ import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { renameWork } from '../domain/work.ts'
 import { tellOf } from './access-log.ts'
-import { corsHeaders, preflightResponse } from './cors.ts'
+import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { errorResponse, unixSeconds } from './error-response.ts'
@@ -153,7 +153,7 @@ function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API
 
 function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse): ApiResponse {
   const headers: Record<string, string> = {
-    ...corsHeaders,
+    ...apiCorsHeaders,
     'x-request-id': exchange.id,
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',

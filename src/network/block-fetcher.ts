@@ -3,12 +3,12 @@ import type { CID } from 'multiformats/cid'
 /** Gets blocks of one DAG from others. Every block that it returns hashes to its CID. */
 export interface FetchSession {
   /**
-   * @throws HoldfastError `CID_NOT_FOUND` when every source has said that it does not have the block, or there is
-   * none left; the signal's reason, if that aborts. While some source may still answer the call is pending.
+   * @throws HoldfastError `CID_NOT_FOUND` when every provider has said that it does not have the block, or there is
+   * none left; the signal's reason, if that aborts. While some provider may still answer the call is pending.
    */
   get(cid: CID, options: { signal: AbortSignal }): Promise<Uint8Array>
-  /** Short names of the sources tried and how each failed last, for a record's reason; null if it did not. */
-  sources(): Array<{ source: string; error: string | null }>
+  /** Short names of the providers tried and how each failed last, for a record's reason; null if it did not. */
+  providers(): Array<{ provider: string; error: string | null }>
   /** Asks nobody any more. */
   close(): void
 }

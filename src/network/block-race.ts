@@ -1,45 +1,45 @@
 import type { CID } from 'multiformats/cid'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { SourceState } from './source-state.ts'
-import type { SourceAnswer, SourceQuestion } from './sources/block-source.ts'
+import type { ProviderState } from './provider-state.ts'
+import type { ProviderAnswer, ProviderQuestion } from './providers/block-provider.ts'
 
-/** A source that nobody knows yet is given this long before the next ones are asked as well. */
+/** A provider that nobody knows yet is given this long before the next ones are asked as well. */
 const STAGGER_MS = 250
 /** One that has already given blocks is given this long, or several times what it usually takes. */
 const PATIENCE_MS = 1_000
 const PATIENCE_FACTOR = 4
-/** How often one source is tried for one block. */
+/** How often one provider is tried for one block. */
 const MOST_TRIES = 3
 
 export interface RaceParts {
   clock: Clock
-  /** The sources as they are now. */
-  states: () => SourceState[]
-  /** Looks for more sources, if that has not been done. Whether some may still turn up. */
+  /** The providers as they are now. */
+  states: () => ProviderState[]
+  /** Looks for more providers, if that has not been done. Whether some may still turn up. */
   discover: () => boolean
   /** Called once, when the block is not coming as fast as it should. */
   onSlow: () => void
 }
 
 interface Question {
-  state: SourceState
-  question: SourceQuestion
+  state: ProviderState
+  question: ProviderQuestion
   probe: boolean
   slow: boolean
 }
 
 /**
- * The way to one block: the best source is asked, and the next when it does not have it, fails, or takes long. The
+ * The way to one block: the best provider is asked, and the next when it does not have it, fails, or takes long. The
  * first block that comes ends it.
  */
 export class BlockRace {
   readonly #cid: CID
   readonly #parts: RaceParts
-  readonly #open = new Map<SourceState, Question>()
-  readonly #tries = new Map<SourceState, number>()
+  readonly #open = new Map<ProviderState, Question>()
+  readonly #tries = new Map<ProviderState, number>()
   /** Those that have said that they do not have it, and those that failed too often. */
-  readonly #over = new Set<SourceState>()
+  readonly #over = new Set<ProviderState>()
   readonly #outcome = Promise.withResolvers<Uint8Array>()
   #settled = false
   #wasSlow = false
@@ -64,7 +64,7 @@ export class BlockRace {
     this.#settle(() => this.#outcome.reject(reason))
   }
 
-  /** To be called when sources have been added, or no more are to be found. */
+  /** To be called when providers have been added, or no more are to be found. */
   sourcesChanged(): void {
     if (this.#hasNothingPromising()) this.#step()
   }
@@ -84,17 +84,17 @@ export class BlockRace {
     else this.#sleep(restEnds === null ? null : restEnds - now)
   }
 
-  #isOpen(state: SourceState): boolean {
+  #isOpen(state: ProviderState): boolean {
     return !state.dropped && !this.#over.has(state) && !this.#open.has(state)
   }
 
-  #ask(state: SourceState, several: boolean): void {
+  #ask(state: ProviderState, several: boolean): void {
     const { clock } = this.#parts
-    const probe = several && state.source.canProbe && !state.proven
+    const probe = several && state.provider.canProbe && !state.proven
     const { generation } = state
     const start = clock.now()
     state.asked = true
-    const question = state.source.ask(this.#cid, { probe })
+    const question = state.provider.ask(this.#cid, { probe })
     const asked: Question = { state, question, probe, slow: false }
     this.#open.set(state, asked)
     if (!probe) state.inFlight++
@@ -107,7 +107,7 @@ export class BlockRace {
     })
   }
 
-  #answered(state: SourceState, answer: SourceAnswer): void {
+  #answered(state: ProviderState, answer: ProviderAnswer): void {
     if (answer.kind === 'block') {
       this.#settle(() => this.#outcome.resolve(answer.bytes))
       return
@@ -167,16 +167,16 @@ export class BlockRace {
 }
 
 /** One that is known to have blocks of this DAG, the least busy; else all of the first tier that is left. */
-function choose(ready: SourceState[]): SourceState[] {
+function choose(ready: ProviderState[]): ProviderState[] {
   const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
   if (proven !== undefined) return [proven]
-  const tier = Math.min(...ready.map(state => state.source.tier))
-  const first = ready.filter(state => state.source.tier === tier)
-  const probed = first.filter(state => state.source.canProbe)
+  const tier = Math.min(...ready.map(state => state.provider.tier))
+  const first = ready.filter(state => state.provider.tier === tier)
+  const probed = first.filter(state => state.provider.canProbe)
   return probed.length > 0 ? probed : first.slice(0, 1)
 }
 
-function busyness(state: SourceState): number {
+function busyness(state: ProviderState): number {
   return state.inFlight + (state.suspect ? 1_000_000 : 0)
 }
 

@@ -5,19 +5,19 @@ import type { FairGate } from '../domain/concurrency/fair-gate.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from './block-fetcher.ts'
 import { BlockRace } from './block-race.ts'
-import type { OwnBlocks } from './own-blocks.ts'
-import { SourceState } from './source-state.ts'
-import type { BlockSource } from './sources/block-source.ts'
+import type { HostBlocks } from './host-blocks.ts'
+import { ProviderState } from './provider-state.ts'
+import type { BlockProvider } from './providers/block-provider.ts'
 
 export interface SessionParts {
   owner: string
   /** Those to begin with. */
-  sources: readonly BlockSource[]
+  providers: readonly BlockProvider[]
   /** Tells of the peers that are connected, whoever they are, now and later; until the returned function is called. */
-  strangers: (onPeer: (source: BlockSource) => void) => () => void
+  strangers: (onPeer: (provider: BlockProvider) => void) => () => void
   /** Looks for others who have the root; null where there is no router. */
-  discover: ((signal: AbortSignal) => AsyncIterable<BlockSource>) | null
-  own: OwnBlocks
+  discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
+  host: HostBlocks
   /** Bounds the blocks on their way over all sessions. */
   gate: FairGate
   clock: Clock
@@ -27,10 +27,10 @@ export interface SessionParts {
 /** Strangers are asked, but not without end. */
 const MOST_STRANGERS = 32
 
-/** The sources of one DAG, and what was learned of each while its blocks were fetched. */
-export class SourceSession implements FetchSession {
+/** The providers of one DAG, and what was learned of each while its blocks were fetched. */
+export class ProviderSession implements FetchSession {
   readonly #parts: SessionParts
-  readonly #states = new Map<string, SourceState>()
+  readonly #states = new Map<string, ProviderState>()
   readonly #races = new Set<BlockRace>()
   readonly #end = new AbortController()
   readonly #forgetStrangers: () => void
@@ -40,20 +40,20 @@ export class SourceSession implements FetchSession {
   constructor(parts: SessionParts) {
     this.#parts = parts
     this.#discovery = parts.discover === null ? 'done' : 'not begun'
-    for (const source of parts.sources) this.#add(source)
-    this.#forgetStrangers = parts.strangers(source => {
-      if (this.#strangers < MOST_STRANGERS && this.#add(source)) this.#strangers++
+    for (const provider of parts.providers) this.#add(provider)
+    this.#forgetStrangers = parts.strangers(provider => {
+      if (this.#strangers < MOST_STRANGERS && this.#add(provider)) this.#strangers++
     })
   }
 
   async get(cid: CID, { signal }: { signal: AbortSignal }): Promise<Uint8Array> {
     signal.throwIfAborted()
     this.#end.signal.throwIfAborted()
-    const { own, gate, owner, clock } = this.#parts
+    const { host, gate, owner, clock } = this.#parts
     // Some implementations hold that a block of no bytes cannot be there.
     if (isOfNothing(cid.multihash)) return new Uint8Array()
-    if (own.mayHave()) {
-      const bytes = await own.get(cid)
+    if (host.mayHave()) {
+      const bytes = await host.get(cid)
       if (bytes !== null && (await matches(cid.multihash.bytes, bytes))) return bytes
       signal.throwIfAborted()
       this.#end.signal.throwIfAborted()
@@ -78,10 +78,10 @@ export class SourceSession implements FetchSession {
     }
   }
 
-  sources(): Array<{ source: string; error: string | null }> {
+  providers(): Array<{ provider: string; error: string | null }> {
     return [...this.#states.values()]
       .filter(({ asked }) => asked)
-      .map(({ source, error }) => ({ source: source.name, error }))
+      .map(({ provider, error }) => ({ provider: provider.name, error }))
   }
 
   close(): void {
@@ -92,10 +92,10 @@ export class SourceSession implements FetchSession {
     this.#parts.onClose()
   }
 
-  /** Whether the source is new. */
-  #add(source: BlockSource): boolean {
-    if (this.#states.has(source.name)) return false
-    this.#states.set(source.name, new SourceState(source))
+  /** Whether the provider is new. */
+  #add(provider: BlockProvider): boolean {
+    if (this.#states.has(provider.name)) return false
+    this.#states.set(provider.name, new ProviderState(provider))
     this.#sourcesChanged()
     return true
   }
@@ -115,7 +115,7 @@ export class SourceSession implements FetchSession {
 
   async #find(discover: NonNullable<SessionParts['discover']>): Promise<void> {
     try {
-      for await (const source of discover(this.#end.signal)) this.#add(source)
+      for await (const provider of discover(this.#end.signal)) this.#add(provider)
     } catch {
       // A router that fails has found nobody more.
     }

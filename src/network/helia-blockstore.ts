@@ -1,8 +1,8 @@
 import type { Blockstore, InputPair, Pair } from 'interface-blockstore'
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../domain/errors.ts'
-import type { HostBlocks } from './host-blocks.ts'
-import type { OwnBlockStore } from './own-block-store.ts'
+import type { HostBlockStore } from './host-block-store.ts'
+import type { ServedBlocks } from './served-blocks.ts'
 
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
@@ -11,34 +11,34 @@ type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
  * writes and deletes only the latter, so that nothing done with Helia can harm a record.
  */
 export class HeliaBlockstore implements Blockstore {
-  readonly #own: OwnBlockStore
-  readonly #host: HostBlocks
+  readonly #host: HostBlockStore
+  readonly #served: ServedBlocks
 
-  constructor(own: OwnBlockStore, host: HostBlocks) {
-    this.#own = own
+  constructor(host: HostBlockStore, served: ServedBlocks) {
     this.#host = host
+    this.#served = served
   }
 
   async has(cid: CID): Promise<boolean> {
-    return this.#host.has(cid) || (await this.#own.has(cid))
+    return this.#served.has(cid) || (await this.#host.has(cid))
   }
 
   /** @throws HoldfastError `NOT_FOUND` */
   async *get(cid: CID): AsyncGenerator<Uint8Array> {
-    const bytes = (await this.#own.get(cid)) ?? (await this.#host.get(cid))
+    const bytes = (await this.#host.get(cid)) ?? (await this.#served.get(cid))
     if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
     yield bytes
   }
 
   async put(cid: CID, bytes: Bytes): Promise<CID> {
-    await this.#own.put(cid, await whole(bytes))
+    await this.#host.put(cid, await whole(bytes))
     return cid
   }
 
   /** @throws HoldfastError `CONFLICT` for a block that a record needs. */
   async delete(cid: CID): Promise<void> {
-    if (await this.#own.has(cid)) await this.#own.delete(cid)
-    else if (this.#host.has(cid)) {
+    if (await this.#host.has(cid)) await this.#host.delete(cid)
+    else if (this.#served.has(cid)) {
       throw new HoldfastError('CONFLICT', `block ${cid} is needed by a pin and goes with it`)
     }
   }
@@ -60,7 +60,7 @@ export class HeliaBlockstore implements Blockstore {
 
   /** Only the host program's own: what walks over all blocks to delete some has no business with the others. */
   async *getAll(): AsyncGenerator<Pair> {
-    for await (const { cid, bytes } of this.#own.all()) yield { cid, bytes: once(bytes) }
+    for await (const { cid, bytes } of this.#host.all()) yield { cid, bytes: once(bytes) }
   }
 }
 

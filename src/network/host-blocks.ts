@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 
-/** What the network may see of the engine's blocks: those that some live record needs, and no others. */
+/** Blocks that the host program has put into the node itself, beside those of records. */
 export interface HostBlocks {
-  /** Null for a block that may not be served. */
+  /** False if there are certainly none. */
+  mayHave(): boolean
+  /** Null if the block is not there. */
   get(cid: CID): Promise<Uint8Array | null>
-  /** Whether {@link get} would give it. */
-  has(cid: CID): boolean
 }

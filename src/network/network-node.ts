@@ -13,13 +13,13 @@ import { Misconduct } from './exchange/misconduct.ts'
 import { HeliaBlockstore } from './helia-blockstore.ts'
 import { HeliaBroker } from './helia-broker.ts'
 import { createHeliaNode } from './helia-node.ts'
-import type { HostBlocks } from './host-blocks.ts'
+import { HostBlockStore } from './host-block-store.ts'
 import { KeptPeers } from './kept-peers.ts'
 import { type NetworkSettings, networkSettings } from './network-settings.ts'
-import { OwnBlockStore } from './own-block-store.ts'
+import { GatewayClient } from './providers/gateway-client.ts'
 import { type Names, systemNames } from './public-addresses.ts'
+import type { ServedBlocks } from './served-blocks.ts'
 import { SessionFactory } from './session-factory.ts'
-import { GatewayClient } from './sources/gateway-client.ts'
 
 /** Helia with its libp2p node, as a host program may use it. */
 export type HeliaNode = HeliaWithLibp2p<ServiceMap>
@@ -42,7 +42,7 @@ export interface NetworkNode extends BlockFetcher {
 
 export interface NetworkOptions {
   config: NetworkConfig
-  blocks: HostBlocks
+  blocks: ServedBlocks
   /** Open; holds the identity of the node, what it knows of peers, and the host program's own blocks. */
   datastore: Datastore
   clock: Clock
@@ -60,9 +60,9 @@ export interface NetworkOptions {
 export async function startNetwork(options: NetworkOptions): Promise<NetworkNode> {
   const { config, blocks, datastore, clock, logger, names = systemNames } = options
   const settings = networkSettings(config)
-  const own = new OwnBlockStore(datastore)
-  await own.open()
-  const blockstore = new HeliaBlockstore(own, blocks)
+  const host = new HostBlockStore(datastore)
+  await host.open()
+  const blockstore = new HeliaBlockstore(host, blocks)
   const broker = new HeliaBroker((root, peers) => sessions.openWith(root, peers))
   const misconduct = new Misconduct(clock)
   const helia = createHeliaNode({ settings, blockstore, datastore, broker, misconduct })
@@ -75,7 +75,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     allowPrivate: settings.allowPrivateOrigins,
   })
   const kept = new KeptPeers(settings.peers, { libp2p, dialler, clock, logger })
-  const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, own, clock })
+  const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, host, clock })
   await exchange.start()
   kept.start()
   return {

@@ -6,14 +6,14 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from './block-fetcher.ts'
 import type { Dialler, PeerAddress } from './dialler.ts'
 import type { BlockExchange } from './exchange/block-exchange.ts'
-import { SourceSession } from './fetch-session.ts'
+import { ProviderSession } from './fetch-session.ts'
+import type { HostBlocks } from './host-blocks.ts'
 import { gatewayUrl, type NetworkSettings, peerAddress } from './network-settings.ts'
-import type { OwnBlocks } from './own-blocks.ts'
+import { type BlockProvider, TIER } from './providers/block-provider.ts'
+import type { GatewayClient } from './providers/gateway-client.ts'
+import { GatewayProvider } from './providers/gateway-provider.ts'
+import { PeerProvider } from './providers/peer-provider.ts'
 import { leadsInside } from './public-addresses.ts'
-import { type BlockSource, TIER } from './sources/block-source.ts'
-import type { GatewayClient } from './sources/gateway-client.ts'
-import { GatewaySource } from './sources/gateway-source.ts'
-import { PeerSource } from './sources/peer-source.ts'
 
 export interface SessionFactoryParts {
   libp2p: Libp2p
@@ -21,7 +21,7 @@ export interface SessionFactoryParts {
   exchange: BlockExchange
   dialler: Dialler
   gateways: GatewayClient
-  own: OwnBlocks
+  host: HostBlocks
   clock: Clock
 }
 
@@ -31,12 +31,12 @@ const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
-/** Opens sessions on the sources that the node knows, and ends them with it. */
+/** Opens sessions on the providers that the node knows, and ends them with it. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
   readonly #gate = new FairGate(BLOCKS_AT_ONCE)
-  readonly #sessions = new Set<SourceSession>()
-  readonly #configured: readonly BlockSource[]
+  readonly #sessions = new Set<ProviderSession>()
+  readonly #configured: readonly BlockProvider[]
   #unnamed = 0
 
   constructor(parts: SessionFactoryParts) {
@@ -44,14 +44,14 @@ export class SessionFactory implements BlockFetcher {
     const { peers, gateways } = parts.settings
     this.#configured = [
       ...peers.map(peer => this.#peer(peer, TIER.peer)),
-      ...gateways.map(url => new GatewaySource(url, TIER.gateway, parts.gateways)),
+      ...gateways.map(url => new GatewayProvider(url, TIER.gateway, parts.gateways)),
     ]
   }
 
   canAsk(origins: readonly string[]): boolean {
-    const { exchange, settings, own } = this.#parts
+    const { exchange, settings, host } = this.#parts
     const isAnybodyKnown = this.#configured.length > 0 || exchange.hasPeers || settings.dht !== 'off'
-    return origins.length > 0 || isAnybodyKnown || own.mayHave()
+    return origins.length > 0 || isAnybodyKnown || host.mayHave()
   }
 
   usable(origins: readonly string[]): string[] {
@@ -92,14 +92,14 @@ export class SessionFactory implements BlockFetcher {
     for (const session of this.#sessions) session.close()
   }
 
-  #session(root: CID, origins: readonly BlockSource[], owner: string | undefined): FetchSession {
-    const { exchange, settings, libp2p, own, clock } = this.#parts
-    const session = new SourceSession({
+  #session(root: CID, origins: readonly BlockProvider[], owner: string | undefined): FetchSession {
+    const { exchange, settings, libp2p, host, clock } = this.#parts
+    const session = new ProviderSession({
       owner: owner ?? `session ${this.#unnamed++}`,
-      sources: [...origins, ...this.#configured],
+      providers: [...origins, ...this.#configured],
       strangers: onPeer => exchange.onPeer(id => onPeer(this.#stranger({ id, addresses: [] }, TIER.stranger))),
       discover: settings.dht === 'off' ? null : signal => this.#find(libp2p, root, signal),
-      own,
+      host,
       gate: this.#gate,
       clock,
       onClose: () => this.#sessions.delete(session),
@@ -108,7 +108,7 @@ export class SessionFactory implements BlockFetcher {
     return session
   }
 
-  async *#find(libp2p: Libp2p, root: CID, ended: AbortSignal): AsyncGenerator<BlockSource> {
+  async *#find(libp2p: Libp2p, root: CID, ended: AbortSignal): AsyncGenerator<BlockProvider> {
     const deadline = new AbortController()
     const cancel = this.#parts.clock.after(DISCOVERY_MS, () => deadline.abort(new Error('enough time has been spent')))
     let found = 0
@@ -124,20 +124,20 @@ export class SessionFactory implements BlockFetcher {
     }
   }
 
-  #origin(origin: string): BlockSource {
+  #origin(origin: string): BlockProvider {
     const { gateways } = this.#parts
     try {
       if (!/^https?:/i.test(origin)) return this.#peerOrigin(peerAddress(origin))
       const url = gatewayUrl(origin)
       if (!gateways.isAllowed(url)) throw new PrivateAddressError()
-      return new GatewaySource(url, TIER.origin, gateways)
+      return new GatewayProvider(url, TIER.origin, gateways)
     } catch (cause) {
       const problem = cause instanceof RangeError ? cause.message : 'is neither a multiaddr nor a gateway URL'
       throw invalid(`${JSON.stringify(origin)} ${problem}`, cause)
     }
   }
 
-  #peerOrigin(peer: PeerAddress): BlockSource {
+  #peerOrigin(peer: PeerAddress): BlockProvider {
     const { settings } = this.#parts
     const configured = settings.peers.find(({ id }) => id.equals(peer.id))
     if (configured !== undefined) return this.#peer(configured, TIER.origin)
@@ -148,18 +148,18 @@ export class SessionFactory implements BlockFetcher {
   }
 
   /** Within a private network routers know of private addresses only. */
-  #found(peer: PeerAddress): BlockSource {
+  #found(peer: PeerAddress): BlockProvider {
     return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
   }
 
   /** One whose addresses somebody has told who may not know of ours. */
-  #stranger(peer: PeerAddress, tier: number): BlockSource {
+  #stranger(peer: PeerAddress, tier: number): BlockProvider {
     return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)
   }
 
-  #peer(peer: PeerAddress, tier: number): BlockSource {
+  #peer(peer: PeerAddress, tier: number): BlockProvider {
     const { exchange, dialler } = this.#parts
-    return new PeerSource(peer, tier, exchange, dialler)
+    return new PeerProvider(peer, tier, exchange, dialler)
   }
 }
 

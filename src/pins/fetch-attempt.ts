@@ -44,7 +44,7 @@ const FLUSH_MS = 2_000
 /** How much may come before it is looked again whether there is room. */
 const ROOM_CHECK_BYTES = 16 * 1024 ** 2
 /** Sources whose failures a reason names. */
-const NAMED_SOURCES = 3
+const NAMED_PROVIDERS = 3
 
 /**
  * One attempt to bring a DAG for the records that wait for it. It ends with the DAG whole, with an error, or when it
@@ -126,7 +126,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       await this.#complete(staged)
     } catch (error) {
       await staged.settle().catch(() => undefined)
-      throw withSources(error, session)
+      throw withProviders(error, session)
     } finally {
       session?.close()
       this.#cancelStall()
@@ -216,11 +216,11 @@ export class FetchAttempt implements Attempt<FetchRow> {
 }
 
 /** An error that also tells how those who were asked have failed. */
-function withSources(error: unknown, session: FetchSession | null): unknown {
+function withProviders(error: unknown, session: FetchSession | null): unknown {
   if (!isHoldfastError(error) || !['CID_NOT_FOUND', 'ABORTED'].includes(error.code) || error === UNNEEDED) return error
-  const failed = (session?.sources() ?? []).filter(source => source.error !== null)
+  const failed = (session?.providers() ?? []).filter(provider => provider.error !== null)
   if (failed.length === 0) return error
-  const named = failed.slice(0, NAMED_SOURCES).map(({ source, error: problem }) => `${source} ${problem}`)
-  const others = failed.length > NAMED_SOURCES ? [`${failed.length - NAMED_SOURCES} more`] : []
+  const named = failed.slice(0, NAMED_PROVIDERS).map(({ provider, error: problem }) => `${provider} ${problem}`)
+  const others = failed.length > NAMED_PROVIDERS ? [`${failed.length - NAMED_PROVIDERS} more`] : []
   return new HoldfastError(error.code, `${error.message} (${[...named, ...others].join('; ')})`, { cause: error })
 }

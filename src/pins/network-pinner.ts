@@ -197,7 +197,7 @@ function primed(session: FetchSession, root: CID, bytes: Uint8Array): FetchSessi
       first = null
       return found
     },
-    sources: () => session.sources(),
+    providers: () => session.providers(),
     close: () => session.close(),
   }
 }

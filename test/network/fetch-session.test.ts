@@ -1,27 +1,27 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { FairGate } from '../../src/domain/concurrency/fair-gate.ts'
-import { type SessionParts, SourceSession } from '../../src/network/fetch-session.ts'
-import type { BlockSource, SourceAnswer } from '../../src/network/sources/block-source.ts'
+import { ProviderSession, type SessionParts } from '../../src/network/fetch-session.ts'
+import type { BlockProvider, ProviderAnswer } from '../../src/network/providers/block-provider.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { rawBlock, someBlocks } from './support/blocks.ts'
 
 const never = new AbortController().signal
 const [block = rawBlock(Buffer.of()), second = rawBlock(Buffer.of())] = someBlocks(2, 100)
-const given: SourceAnswer = { kind: 'block', bytes: block.bytes }
-const missing: SourceAnswer = { kind: 'missing' }
-const broken: SourceAnswer = { kind: 'failed', reason: 'broke', final: false }
+const given: ProviderAnswer = { kind: 'block', bytes: block.bytes }
+const missing: ProviderAnswer = { kind: 'missing' }
+const broken: ProviderAnswer = { kind: 'failed', reason: 'broke', final: false }
 
 /** A source that answers as it is told, in order; the last answer holds from then on, and null is silence. */
-class ScriptedSource implements BlockSource {
+class ScriptedSource implements BlockProvider {
   readonly canProbe: boolean
   readonly asked: Array<'probe' | 'block'> = []
   cancelled = 0
   readonly name: string
   readonly tier: number
-  readonly #answers: Array<SourceAnswer | null>
+  readonly #answers: Array<ProviderAnswer | null>
 
-  constructor(name: string, answers: Array<SourceAnswer | null>, { tier = 0, canProbe = false } = {}) {
+  constructor(name: string, answers: Array<ProviderAnswer | null>, { tier = 0, canProbe = false } = {}) {
     this.name = name
     this.tier = tier
     this.canProbe = canProbe
@@ -32,7 +32,7 @@ class ScriptedSource implements BlockSource {
     this.asked.push(probe ? 'probe' : 'block')
     const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0]
     return {
-      answer: new Promise<SourceAnswer>(resolve => {
+      answer: new Promise<ProviderAnswer>(resolve => {
         if (answer !== null && answer !== undefined) resolve(answer)
       }),
       cancel: () => {
@@ -42,14 +42,14 @@ class ScriptedSource implements BlockSource {
   }
 }
 
-function sessionOn(sources: BlockSource[], parts: Partial<SessionParts> = {}) {
+function sessionOn(providers: BlockProvider[], parts: Partial<SessionParts> = {}) {
   const clock = new ManualClock()
-  const session = new SourceSession({
+  const session = new ProviderSession({
     owner: 'somebody',
-    sources,
+    providers,
     strangers: () => () => undefined,
     discover: null,
-    own: { mayHave: () => false, get: async () => null },
+    host: { mayHave: () => false, get: async () => null },
     gate: new FairGate(10),
     clock,
     onClose: () => undefined,
@@ -70,9 +70,9 @@ describe('the way to a block', () => {
     expect(await session.get(block.cid, { signal: never })).toBe(block.bytes)
     expect([origin.asked, gateway.asked, idle.asked]).toEqual([['block'], ['block'], []])
     expect(clock.waiting).toBe(0)
-    expect(session.sources()).toEqual([
-      { source: 'gateway', error: null },
-      { source: 'origin', error: 'does not have it' },
+    expect(session.providers()).toEqual([
+      { provider: 'gateway', error: null },
+      { provider: 'origin', error: 'does not have it' },
     ])
   })
 
@@ -108,7 +108,7 @@ describe('the way to a block', () => {
     expect(helper.asked).toEqual([])
     young.clock.advance(1)
     expect(await first).toBe(block.bytes)
-    expect(young.session.sources()[0]).toEqual({ source: 'mute', error: 'has not answered yet' })
+    expect(young.session.providers()[0]).toEqual({ provider: 'mute', error: 'has not answered yet' })
   })
 
   test('asks somebody else as well when one that has given blocks falls silent, and ends with close', async () => {
@@ -142,7 +142,7 @@ describe('the way to a block', () => {
     expect(source.asked).toHaveLength(3)
     await expect(session.get(second.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
     expect(source.asked).toHaveLength(3)
-    expect(session.sources()).toEqual([{ source: 'source', error: 'broke' }])
+    expect(session.providers()).toEqual([{ provider: 'source', error: 'broke' }])
   })
 
   test('counts what fails together as one failure', async () => {
@@ -164,8 +164,8 @@ describe('the way to a block', () => {
   })
 
   test('waits for those whom a router finds, and for no longer than it looks', async () => {
-    const { promise: found, resolve: find } = Promise.withResolvers<BlockSource | null>()
-    const discover = async function* (): AsyncGenerator<BlockSource> {
+    const { promise: found, resolve: find } = Promise.withResolvers<BlockProvider | null>()
+    const discover = async function* (): AsyncGenerator<BlockProvider> {
       const source = await found
       if (source !== null) yield source
     }
@@ -187,7 +187,7 @@ describe('the way to a block', () => {
   })
 
   test('takes in peers that connect meanwhile', async () => {
-    let meet: (source: BlockSource) => void = () => undefined
+    let meet: (source: BlockProvider) => void = () => undefined
     const mute = new ScriptedSource('mute', [null])
     const { session, clock } = sessionOn([mute], {
       strangers: onPeer => {
@@ -203,10 +203,10 @@ describe('the way to a block', () => {
 
   test('begins with what the host program has itself, if that is what it says', async () => {
     const source = new ScriptedSource('source', [given])
-    const own = { mayHave: () => true, get: async () => Buffer.from('damaged') }
-    const { session } = sessionOn([source], { own })
+    const host = { mayHave: () => true, get: async () => Buffer.from('damaged') }
+    const { session } = sessionOn([source], { host })
     expect(await session.get(block.cid, { signal: never })).toBe(block.bytes)
-    const good = sessionOn([], { own: { ...own, get: async () => block.bytes } })
+    const good = sessionOn([], { host: { ...host, get: async () => block.bytes } })
     expect(await good.session.get(block.cid, { signal: never })).toBe(block.bytes)
   })
 })
@@ -215,7 +215,7 @@ describe('many sessions', () => {
   test('take turns by owner, whatever one of them has queued', async () => {
     const gate = new FairGate(1)
     const order: string[] = []
-    const sourceOf = (owner: string): BlockSource => ({
+    const sourceOf = (owner: string): BlockProvider => ({
       name: owner,
       tier: 0,
       canProbe: false,

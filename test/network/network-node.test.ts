@@ -94,7 +94,7 @@ describe('a session', () => {
         const blocks = someBlocks(300, 20_000)
         const session = await node.open(blocks[0]?.cid ?? unknown.cid, { origins: [], signal: never })
         await getAll(session, blocks)
-        expect(session.sources()).toEqual([{ source: `peer ${address.split('/').at(-1)}`, error: null }])
+        expect(session.providers()).toEqual([{ provider: `peer ${address.split('/').at(-1)}`, error: null }])
         session.close()
       }),
     ))
@@ -120,7 +120,7 @@ describe('a session', () => {
           const session = await node.open(unknown.cid, { origins: [address], signal: never })
           const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(5_000) })
           await expect(fetching).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-          expect(session.sources()).toEqual([{ source: expect.any(String), error: 'does not have it' }])
+          expect(session.providers()).toEqual([{ provider: expect.any(String), error: 'does not have it' }])
           session.close()
         }
       }),
@@ -135,7 +135,7 @@ describe('a session', () => {
       })
       const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(5_000) })
       await expect(fetching).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-      expect(session.sources()[0]?.error).toBe('could not be reached')
+      expect(session.providers()[0]?.error).toBe('could not be reached')
     }))
 
   test('ends when its only provider is killed, and goes on with another one', () =>
@@ -152,7 +152,7 @@ describe('a session', () => {
           const failed = (await outcomes).filter(outcome => outcome.status === 'rejected')
           expect(failed.length).toBe(30)
           for (const { reason } of failed) expect(reason).toMatchObject({ code: 'CID_NOT_FOUND' })
-          expect(alone.sources()[0]?.error).toBe('could not be reached')
+          expect(alone.providers()[0]?.error).toBe('could not be reached')
           await getAll(both, blocks)
         }),
       ),
@@ -164,8 +164,8 @@ describe('a session', () => {
         withNodes([() => ({ config: { peers: [living.address] } })], async node => {
           const session = await node.open(unknown.cid, { origins: [silent.address], signal: never })
           await getAll(session, someBlocks(3, 1_000))
-          expect(session.sources()).toContainEqual({
-            source: `peer ${silent.address.split('/').at(-1)}`,
+          expect(session.providers()).toContainEqual({
+            provider: `peer ${silent.address.split('/').at(-1)}`,
             error: 'has not answered yet',
           })
         }),
@@ -181,7 +181,9 @@ describe('a session', () => {
       async (bad, honest, node) => {
         const alone = await node.open(block.cid, { origins: bad.addresses(), signal: never })
         await expect(alone.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-        expect(alone.sources()).toEqual([{ source: `peer ${bad.peerId}`, error: 'sent the bytes of another block' }])
+        expect(alone.providers()).toEqual([
+          { provider: `peer ${bad.peerId}`, error: 'sent the bytes of another block' },
+        ])
         const both = await node.open(block.cid, { origins: [...bad.addresses(), ...honest.addresses()], signal: never })
         expect(Buffer.from(await both.get(block.cid, { signal: never }))).toEqual(block.bytes)
       },

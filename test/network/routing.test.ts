@@ -17,7 +17,7 @@ describe('a DHT of three nodes', () => {
         await expect.poll(() => provider.announce(block.cid, signal).catch((error: unknown) => error)).toBe(true)
         const session = await node.open(block.cid, { origins: [], signal })
         expect(Buffer.from(await session.get(block.cid, { signal }))).toEqual(block.bytes)
-        expect(session.sources()).toContainEqual({ source: `peer ${provider.peerId}`, error: null })
+        expect(session.providers()).toContainEqual({ provider: `peer ${provider.peerId}`, error: null })
         await provider.withdraw(block.cid, signal)
       },
     )

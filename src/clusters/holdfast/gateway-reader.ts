@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { GatewayClient } from '../../network/sources/gateway-client.ts'
+import type { GatewayClient } from '../../network/providers/gateway-client.ts'
 
 /** A block is waited for this long. */
 const READ_MS = 20_000

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { LiveContent } from '../../content/live-content.ts'
 import { cidOf, HASH, identityOf } from '../../domain/cid.ts'
 import type { HeldRoots } from '../../ledger/held-roots.ts'
-import type { HostBlocks } from '../../network/host-blocks.ts'
+import type { ServedBlocks } from '../../network/served-blocks.ts'
 import type { TakenDown } from './admission.ts'
 import type { Denylist } from './denylist.ts'
 
@@ -14,7 +14,7 @@ const MOST_ROOTS = 1_000
  * blocks that are needed only by roots which are; blocks that other content shares are served. Peers name no
  * paths, so a takedown of a path does not bind them: that of the CID at its end does.
  */
-export class PeerBlocks implements HostBlocks {
+export class PeerBlocks implements ServedBlocks {
   readonly #content: LiveContent
   readonly #roots: Pick<HeldRoots, 'findAnywhere' | 'rootsWith'>
   readonly #takedowns: TakenDown

@@ -7,7 +7,7 @@ const LISTING_SECONDS = 604_800
 const LONGEST_ROOTS = 8192
 
 /** For browsers of any origin; on every answer. */
-export const corsHeaders: Readonly<Record<string, string>> = {
+export const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers':

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { FairGate } from '../../domain/concurrency/fair-gate.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { underName } from '../../domain/work.ts'
-import type { HostBlocks } from '../host-blocks.ts'
+import type { ServedBlocks } from '../served-blocks.ts'
 import { FrameReader } from './frame-reader.ts'
 import { type FrameHandling, InboundStream } from './inbound-stream.ts'
 import { decodeMessage, type ReceivedMessage } from './message.ts'
@@ -37,11 +37,11 @@ interface Peer {
 
 /**
  * Blocks by Bitswap, both ways, with whoever is connected. It keeps nothing: what comes goes to who asked, what is
- * served comes from {@link HostBlocks}.
+ * served comes from {@link ServedBlocks}.
  */
 export class BlockExchange {
   readonly #libp2p: Libp2p
-  readonly #blocks: HostBlocks
+  readonly #blocks: ServedBlocks
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
@@ -56,7 +56,7 @@ export class BlockExchange {
 
   constructor(options: {
     libp2p: Libp2p
-    blocks: HostBlocks
+    blocks: ServedBlocks
     misconduct: Misconduct
     clock: Clock
     logger: Logger

@@ -3,7 +3,7 @@ import type { FairGate } from '../../domain/concurrency/fair-gate.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { varintBytes } from '../../domain/varint.ts'
-import type { HostBlocks } from '../host-blocks.ts'
+import type { ServedBlocks } from '../served-blocks.ts'
 import { keyOfCid } from './keys.ts'
 import { type ExchangeMessage, emptyMessage } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
@@ -28,7 +28,7 @@ const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
  */
 export class PeerServing {
   readonly #peer: string
-  readonly #blocks: HostBlocks
+  readonly #blocks: ServedBlocks
   readonly #channel: PeerChannel
   readonly #gate: FairGate
   readonly #logger: Logger
@@ -44,7 +44,7 @@ export class PeerServing {
    */
   constructor(options: {
     peer: string
-    blocks: HostBlocks
+    blocks: ServedBlocks
     channel: PeerChannel
     gate: FairGate
     wants: WantCount

@@ -41,7 +41,7 @@ function network(delay: (cid: CID, signal: AbortSignal) => Promise<void> = async
             throw new HoldfastError('CID_NOT_FOUND', `${cid} is with nobody`, { cause })
           }
         },
-        sources: () => [],
+        providers: () => [],
         close: () => {
           state.open--
         },

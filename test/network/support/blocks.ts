@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { CODEC, HASH } from '../../../src/domain/cid.ts'
-import type { HostBlocks } from '../../../src/network/host-blocks.ts'
+import type { ServedBlocks } from '../../../src/network/served-blocks.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 
 export interface Block {
@@ -21,7 +21,7 @@ export function someBlocks(count: number, size: number, seed = 'blocks'): Block[
 }
 
 /** Blocks that are all live. */
-export function hostOf(blocks: readonly Block[]): HostBlocks {
+export function hostOf(blocks: readonly Block[]): ServedBlocks {
   const byCid = new Map(blocks.map(({ cid, bytes }) => [cid.toString(), bytes]))
   return { get: async cid => byCid.get(cid.toString()) ?? null, has: cid => byCid.has(cid.toString()) }
 }

@@ -10,7 +10,7 @@ import { ManualClock } from '../../../support/manual-clock.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { type Block, blockOf } from './dags.ts'
 import { MovingClock } from './moving-clock.ts'
-import { ServedBlocks } from './provider.ts'
+import { ScriptedBlocks } from './provider.ts'
 
 /** An engine with a network, an account without limits, and what it has told of records. */
 export interface Node {
@@ -30,7 +30,7 @@ export interface Node {
 }
 
 export interface Provider {
-  blocks: ServedBlocks
+  blocks: ScriptedBlocks
   stop(): Promise<void>
   /** The address by which it is reached. */
   address: string
@@ -77,7 +77,7 @@ export function withNet<T>(
           return node
         },
         provider: async blocks => {
-          const provider = await startProvider(newDir(), new ServedBlocks(blocks))
+          const provider = await startProvider(newDir(), new ScriptedBlocks(blocks))
           endings.push(provider.stop)
           return provider
         },
@@ -142,7 +142,7 @@ async function startNode(dataDir: string, clock: Node['clock'], options: Partial
   return node
 }
 
-async function startProvider(dir: string, blocks: ServedBlocks): Promise<Provider> {
+async function startProvider(dir: string, blocks: ScriptedBlocks): Promise<Provider> {
   const start = async (listen?: string): Promise<{ node: NetworkNode; stop: () => Promise<void> }> => {
     const datastore = new LevelDatastore(dir)
     await datastore.open()

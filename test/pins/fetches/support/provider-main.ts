@@ -3,11 +3,11 @@ import { systemClock } from '../../../../src/domain/clock.ts'
 import { silentLogger } from '../../../../src/domain/logger.ts'
 import { startNetwork } from '../../../../src/network/network-node.ts'
 import { randomFile } from './dags.ts'
-import { ServedBlocks } from './provider.ts'
+import { ScriptedBlocks } from './provider.ts'
 
 /** A provider as a process of its own. Arguments: its directory, leaves, their size, seed, and how many blocks to give at most. */
 const [dir = '', count = '0', size = '0', seed = '', most = ''] = process.argv.slice(2)
-const blocks = new ServedBlocks(randomFile(Number(count), Number(size), seed).blocks)
+const blocks = new ScriptedBlocks(randomFile(Number(count), Number(size), seed).blocks)
 if (most !== '') blocks.hangAfter(Number(most))
 const datastore = new LevelDatastore(dir)
 await datastore.open()

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
-import type { HostBlocks } from '../../../../src/network/host-blocks.ts'
+import type { ServedBlocks } from '../../../../src/network/served-blocks.ts'
 import type { Block } from './dags.ts'
 
 /** Blocks that a node serves as a test wants them served, and how often each was asked for. */
-export class ServedBlocks implements HostBlocks {
+export class ScriptedBlocks implements ServedBlocks {
   readonly #blocks = new Map<string, Uint8Array>()
   readonly #served = new Map<string, number>()
   #asked = 0

@@ -1,19 +1,19 @@
 import type { CID } from 'multiformats/cid'
 
 /**
- * What a source answered. `has` answers a probe only. `failed` says that it could not be asked or answered badly;
+ * What a provider answered. `has` answers a probe only. `failed` says that it could not be asked or answered badly;
  * with `final`, that it is not to be asked again.
  */
-export type SourceAnswer =
+export type ProviderAnswer =
   | { kind: 'block'; bytes: Uint8Array }
   | { kind: 'has' }
   | { kind: 'missing' }
   | { kind: 'failed'; reason: string; final: boolean }
 
 /** A question under way. */
-export interface SourceQuestion {
+export interface ProviderQuestion {
   /** Never rejects; never settles once cancelled. */
-  answer: Promise<SourceAnswer>
+  answer: Promise<ProviderAnswer>
   cancel(): void
 }
 
@@ -21,11 +21,11 @@ export interface SourceQuestion {
 export const TIER = { origin: 0, peer: 1, gateway: 2, stranger: 3, found: 3 } as const
 
 /** Somebody who may have blocks. What it gives has been checked against the CID. */
-export interface BlockSource {
+export interface BlockProvider {
   /** Short, unique within a session, fit for a record's reason. */
   readonly name: string
   readonly tier: number
   /** Whether it can be asked for a block's presence alone. */
   readonly canProbe: boolean
-  ask(cid: CID, options: { probe: boolean }): SourceQuestion
+  ask(cid: CID, options: { probe: boolean }): ProviderQuestion
 }

@@ -3,7 +3,7 @@ import { Key } from 'interface-datastore'
 import { base32 } from 'multiformats/bases/base32'
 import type { CID } from 'multiformats/cid'
 import { CODEC, cidOf } from '../domain/cid.ts'
-import type { OwnBlocks } from './own-blocks.ts'
+import type { HostBlocks } from './host-blocks.ts'
 
 const PREFIX = '/holdfast/own-blocks'
 
@@ -11,7 +11,7 @@ const PREFIX = '/holdfast/own-blocks'
  * The blocks that the host program puts into the node by Helia. They live in the engine's datastore until the host
  * deletes them; no record knows them.
  */
-export class OwnBlockStore implements OwnBlocks {
+export class HostBlockStore implements HostBlocks {
   readonly #datastore: Datastore
   #mayHave = false
 

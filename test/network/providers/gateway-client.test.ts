@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { GatewayClient, type GatewayClientOptions } from '../../../src/network/sources/gateway-client.ts'
+import { GatewayClient, type GatewayClientOptions } from '../../../src/network/providers/gateway-client.ts'
 import { rawBlock, someBlocks } from '../support/blocks.ts'
 import { withNodes } from '../support/node.ts'
 
@@ -175,7 +175,7 @@ describe('a session with gateways', () => {
             expect(Buffer.from(await session.get(block.cid, { signal: never }))).toEqual(block.bytes)
             const missing = session.get(rawBlock(Buffer.from('missing')).cid, { signal: never })
             await expect(missing).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-            expect(session.sources()).toEqual([{ source: `gateway ${base.origin}`, error: 'does not have it' }])
+            expect(session.providers()).toEqual([{ provider: `gateway ${base.origin}`, error: 'does not have it' }])
             for (const origin of [
               'http://127.0.0.1:1',
               'http://[::1]',
@@ -203,7 +203,7 @@ describe('a session with gateways', () => {
         withNodes([() => ({ config: { allowPrivateGateways: true } })], async node => {
           const session = await node.open(block.cid, { origins: [base.href], signal: never })
           await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-          expect(session.sources()).toEqual([{ source: `gateway ${base.origin}`, error: 'HTTP 500' }])
+          expect(session.providers()).toEqual([{ provider: `gateway ${base.origin}`, error: 'HTTP 500' }])
           expect(requests).toBe(3)
           await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
           expect(requests).toBe(3)

@@ -2,10 +2,10 @@ import type { CID } from 'multiformats/cid'
 import type { Dialler, PeerAddress } from '../dialler.ts'
 import type { BlockExchange } from '../exchange/block-exchange.ts'
 import type { Asked, PeerAnswer } from '../exchange/peer-wants.ts'
-import type { BlockSource, SourceAnswer, SourceQuestion } from './block-source.ts'
+import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 
 /** A peer, dialled when it is first asked and again when it was lost. */
-export class PeerSource implements BlockSource {
+export class PeerProvider implements BlockProvider {
   readonly name: string
   readonly tier: number
   readonly canProbe = true
@@ -21,14 +21,14 @@ export class PeerSource implements BlockSource {
     this.#dialler = dialler
   }
 
-  ask(cid: CID, { probe }: { probe: boolean }): SourceQuestion {
+  ask(cid: CID, { probe }: { probe: boolean }): ProviderQuestion {
     if (this.#dialler.isConnected(this.#peer.id)) {
       const asked = this.#exchange.ask(this.#peer.id, cid, { presence: probe })
       return { answer: asked.answer.then(toSourceAnswer), cancel: asked.cancel }
     }
     let asked: Asked | null = null
     let cancelled = false
-    const ask = async (): Promise<SourceAnswer> => {
+    const ask = async (): Promise<ProviderAnswer> => {
       const isConnected = await this.#dialler.connect(this.#peer)
       if (!isConnected) return { kind: 'failed', reason: 'could not be reached', final: false }
       if (cancelled) return new Promise(() => undefined)
@@ -43,7 +43,7 @@ export class PeerSource implements BlockSource {
   }
 }
 
-function toSourceAnswer(answer: PeerAnswer): SourceAnswer {
+function toSourceAnswer(answer: PeerAnswer): ProviderAnswer {
   if (answer.kind === 'lost') return { kind: 'failed', reason: answer.reason, final: false }
   if (answer.kind === 'wrong') return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
   return answer

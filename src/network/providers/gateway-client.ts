@@ -4,7 +4,7 @@ import { matches } from '../../domain/block-hash.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from '../public-lookup.ts'
-import type { SourceAnswer } from './block-source.ts'
+import type { ProviderAnswer } from './block-provider.ts'
 
 export interface GatewayClientOptions {
   /** Gateways that were configured: they may be anywhere. Origins of URLs. */
@@ -54,7 +54,7 @@ export class GatewayClient {
   /**
    * Asks the gateway at `base` for a block. Rejects only if `signal` aborts.
    */
-  async get(base: URL, cid: CID, signal: AbortSignal): Promise<SourceAnswer> {
+  async get(base: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
     try {
       const url = new URL(`${withoutTrailingSlashes(base.href)}/ipfs/${cid}?format=raw`)
       return await this.#follow(url, cid, signal)
@@ -68,7 +68,7 @@ export class GatewayClient {
     await Promise.all([this.#anywhere.destroy(), this.#publicOnly.destroy()])
   }
 
-  async #follow(start: URL, cid: CID, signal: AbortSignal): Promise<SourceAnswer> {
+  async #follow(start: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
     let url = start
     for (let redirects = 0; ; redirects++) {
       if (!this.isAllowed(url)) throw new PrivateAddressError()
@@ -91,7 +91,7 @@ export class GatewayClient {
   }
 }
 
-async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<SourceAnswer> {
+async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<ProviderAnswer> {
   const { statusCode: status, body } = response
   if (status !== 200) {
     discard(response)
@@ -116,7 +116,7 @@ function discard({ body }: Dispatcher.ResponseData): void {
   body.destroy()
 }
 
-function failed(reason: string): SourceAnswer {
+function failed(reason: string): ProviderAnswer {
   return { kind: 'failed', reason, final: false }
 }
 

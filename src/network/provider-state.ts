@@ -1,15 +1,15 @@
 import type { Clock } from '../domain/clock.ts'
-import type { BlockSource, SourceAnswer } from './sources/block-source.ts'
+import type { BlockProvider, ProviderAnswer } from './providers/block-provider.ts'
 
-/** A source that fails this often in a row is given up for the session. */
+/** A provider that fails this often in a row is given up for the session. */
 const MOST_FAILURES = 3
 const FIRST_REST_MS = 150
 /** How much a new measurement counts. */
 const WEIGHT = 0.2
 
-/** What a session knows of one of its sources. */
-export class SourceState {
-  readonly source: BlockSource
+/** What a session knows of one of its providers. */
+export class ProviderState {
+  readonly provider: BlockProvider
   asked = false
   /** It has, or says that it has, a block of this DAG. */
   proven = false
@@ -29,8 +29,8 @@ export class SourceState {
   #generation = 0
   #failures = 0
 
-  constructor(source: BlockSource) {
-    this.source = source
+  constructor(provider: BlockProvider) {
+    this.provider = provider
   }
 
   get generation(): number {
@@ -38,7 +38,7 @@ export class SourceState {
   }
 
   /** @param generation that of the time of asking */
-  note(answer: SourceAnswer, generation: number, tookMs: number, clock: Clock): void {
+  note(answer: ProviderAnswer, generation: number, tookMs: number, clock: Clock): void {
     this.suspect = false
     if (answer.kind === 'missing') {
       this.error = 'does not have it'

@@ -1,10 +1,10 @@
 import type { CID } from 'multiformats/cid'
 import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
-import type { BlockSource, SourceAnswer, SourceQuestion } from './block-source.ts'
+import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 import type { GatewayClient } from './gateway-client.ts'
 
 /** A trustless HTTP gateway. */
-export class GatewaySource implements BlockSource {
+export class GatewayProvider implements BlockProvider {
   readonly name: string
   readonly tier: number
   readonly canProbe = false
@@ -18,9 +18,9 @@ export class GatewaySource implements BlockSource {
     this.#client = client
   }
 
-  ask(cid: CID): SourceQuestion {
+  ask(cid: CID): ProviderQuestion {
     const abort = new AbortController()
-    const answer = this.#client.get(this.#base, cid, abort.signal).catch((): Promise<SourceAnswer> => {
+    const answer = this.#client.get(this.#base, cid, abort.signal).catch((): Promise<ProviderAnswer> => {
       return new Promise(() => undefined)
     })
     return { answer, cancel: () => abort.abort() }
