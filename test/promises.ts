@@ -4,6 +4,7 @@ import { clusterPromises } from './promises-clusters.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
+import { webhookPromises } from './promises-webhooks.ts'
 
 /** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
 export interface KeptPromise {
@@ -198,6 +199,7 @@ export const promises: readonly KeptPromise[] = [
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
   },
   ...upkeepPromises,
+  ...webhookPromises,
   ...borderPromises,
   ...doorPromises,
   ...cataloguePromises,

@@ -1,4 +1,5 @@
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
+import { webhookHelp } from './webhook-help.ts'
 
 const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
   --key KEY        API key or session token (HOLDFAST_API_KEY, which other users of the machine cannot see)
@@ -242,4 +243,5 @@ ${OWNER}`,
 Shows what has been taken down, oldest first, and why.
 
 ${OWNER}`,
+  ...webhookHelp(SERVER),
 } as const

@@ -13,6 +13,7 @@ export async function replaceKey(args: readonly string[], env: Environment): Pro
   else {
     print(`data.key ${lost.problem}; what it had sealed cannot be opened:`)
     print(`  second factors: ${listOf(lost.secondFactors)}`)
+    print(`  webhooks: ${listOf(lost.webhooks)}`)
     print(`  private keys of the node: ${listOf(lost.privateKeys)}`)
     if (lost.replaced) print('all of it has been given up, and a new data.key made')
   }

@@ -18,6 +18,10 @@ Your content, on any server that speaks the contract (--api, --key):
   pin                    keep content that others have
   status                 tell how far a pin is
   rm                     remove a pin
+  webhook add            have an address told of what becomes of your pins
+  webhook list           show who is told
+  webhook log            show what was told, and what came of it
+  webhook remove         tell an address nothing any more
 
 The server:
   serve                  run it

@@ -123,6 +123,6 @@ function makeKey(path: string): Uint8Array {
 
 function unusable(path: string, problem: string, cause?: unknown): HoldfastError {
   const remedy =
-    'second factors and the identity of the node were sealed with it; bring it back from a backup, or give them up by the command data-key replace'
+    'second factors, secrets of webhooks and the identity of the node were sealed with it; bring it back from a backup, or give them up by the command data-key replace'
   return new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })
 }

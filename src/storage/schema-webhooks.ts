@@ -6,7 +6,7 @@ function recordJson(row: 'NEW' | 'OLD'): string {
   return `json_object('uploadId', ${row}.id, 'cid', ${row}.cid, 'clusterId', ${row}.cluster_id, 'type', ${row}.type,
       'name', COALESCE(${row}.custom_name, ${row}.original_name, ${row}.name, ${row}.cid), 'size', ${row}.size,
       'status', ${row}.status, 'reason', ${row}.status_reason, 'expiresAt', ${row}.expires_at,
-      'createdAt', ${row}.created_at)`
+      'createdAt', ${row}.created_at, 'meta', json(COALESCE(${row}.meta, '{}')))`
 }
 
 function noted(event: string, { row, from, at }: { row: 'NEW' | 'OLD'; from: string; at: string }): string {

@@ -16,7 +16,7 @@ const ACCOUNTS_AT_ONCE = 64
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 21_600_000
 /** About a day from the first attempt to the last. */
-const MOST_ATTEMPTS = 14
+const MOST_ATTEMPTS = 16
 /** An answer takes this long at most. */
 const LONGEST_MS = 10_000
 const FULL_MS = 10_000

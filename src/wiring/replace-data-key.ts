@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Datastore, Key } from 'interface-datastore'
 import { forgetSecondFactors, secondFactorsIn } from '../catalogue/sqlite/lost-second-factors.ts'
+import { forgetWebhooks, webhooksIn } from '../catalogue/sqlite/lost-webhooks.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -15,6 +16,8 @@ export interface LostSecrets {
   problem: string
   /** The emails of accounts that sign in with a second factor: from then on with their password alone. */
   secondFactors: string[]
+  /** The addresses that accounts have told of their records: they are told nothing any more. */
+  webhooks: string[]
   /** Private keys of the node: without `self` it gets a new identity in the network. */
   privateKeys: string[]
   /** Whether they have been given up and a new key made. */
@@ -40,11 +43,20 @@ export async function replaceDataKey(
       if (problem === null) throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} is in order`)
       const keys = await privateKeysIn(datastore)
       const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
-      const lost = { problem, secondFactors: secondFactorsIn(database), privateKeys, replaced: forgetSecrets }
+      const lost = {
+        problem,
+        secondFactors: secondFactorsIn(database),
+        webhooks: webhooksIn(database),
+        privateKeys,
+        replaced: forgetSecrets,
+      }
       if (!forgetSecrets) return lost
       // The key counts last: until then all of this can be done again.
       for (const key of keys) await datastore.delete(key)
-      replaceKey(database, directory, () => forgetSecondFactors(database))
+      replaceKey(database, directory, () => {
+        forgetSecondFactors(database)
+        forgetWebhooks(database)
+      })
       return lost
     } finally {
       database.close()

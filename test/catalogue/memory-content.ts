@@ -118,7 +118,9 @@ export class MemoryContent {
   note(event: DeliveryRow['event'], row: RecordRow, { from, at }: { from: string | null; at: number | null }): void {
     const { id: uploadId, cid, clusterId, type, size, status, statusReason: reason, expiresAt, createdAt } = row
     const name = row.customName ?? row.originalName ?? row.name ?? row.cid
-    const record = JSON.stringify({ uploadId, cid, clusterId, type, name, size, status, reason, expiresAt, createdAt })
+    const meta: unknown = row.meta === null ? {} : JSON.parse(row.meta)
+    const told = { uploadId, cid, clusterId, type, name, size, status, reason, expiresAt, createdAt, meta }
+    const record = JSON.stringify(told)
     for (const webhook of this.webhooks.filter(({ accountId }) => accountId === row.accountId)) {
       if (webhook.waiting >= MOST_WAITING) {
         webhook.dropped++

@@ -14,7 +14,7 @@ export const webhookRules: readonly ContentRule[] = [
       const { records, fetches, webhooks } = catalogue
       for (const id of ['w1', 'w2']) assert.equal(await hook(catalogue, id), 'inserted')
       await hook(catalogue, 'theirs', { accountId: 'two' })
-      const { fetchId } = await request(catalogue, record('r1'))
+      const { fetchId } = await request(catalogue, record('r1', { meta: '{"of":"one"}' }))
       await fetches.start(fetchId ?? 0, NOW + 1)
       await fetches.complete(fetchId ?? 0, { ...DAG, ...SIZES })
       await fetches.deliver(fetchId ?? 0, new Map([['one', NO_LIMITS]]), NOW + 2)
@@ -29,8 +29,14 @@ export const webhookRules: readonly ContentRule[] = [
       for (const id of ['w1', 'w2']) assert.deepEqual((await log(catalogue, id)).map(view), told)
       assert.deepEqual(await log(catalogue, 'theirs'), [])
       const [first] = await log(catalogue, 'w1')
-      const { uploadId, cid, clusterId, name, type, size } = JSON.parse(first?.record ?? '') as Record<string, unknown>
-      assert.deepEqual([uploadId, cid, clusterId, name, type, size], ['r1', 'cid', 'near', 'r1', 'file', 10])
+      const { uploadId, cid, clusterId, name, type, size, meta } = JSON.parse(first?.record ?? '') as Record<
+        string,
+        unknown
+      >
+      assert.deepEqual(
+        [uploadId, cid, clusterId, name, type, size, meta],
+        ['r1', 'cid', 'near', 'r1', 'file', 10, { of: 'one' }],
+      )
       assert.deepEqual(
         (await webhooks.list('one')).map(({ id, waiting }) => [id, waiting]),
         [

@@ -8,10 +8,12 @@ import { callApi } from '../support/api-call.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { runHoldfast } from '../support/server-process.ts'
+import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const PASSWORD = 'a password to remember'
 const EMAIL = 'someone@example.org'
+const HOOK = 'https://hook.invalid/'
 const SECRET = Buffer.from('a secret in clear 20')
 const START = {
   passwordCost: 1_024,
@@ -29,6 +31,8 @@ async function withData(run: (data: { dataDir: string; cid: string; peer: string
     const db = new Database(join(dataDir, 'holdfast.db'))
     const insert = 'INSERT INTO second_factors (account_id, secret, enabled_at, last_step) VALUES (?, ?, 1, -1)'
     db.prepare<[string, Uint8Array]>(insert).run(id, SECRET)
+    const hook = "INSERT INTO webhooks (id, account_id, url, secret, created_at) VALUES ('w', ?, ?, x'00', 0)"
+    db.prepare<[string, string]>(hook).run(id, HOOK)
     db.close()
     // Seals it.
     await (await createEngine({ ...START, dataDir })).stop()
@@ -63,6 +67,12 @@ async function seenIn(dataDir: string, cid: string): Promise<Seen> {
   }
 }
 
+function hooksIn(dataDir: string): number {
+  return withDatabase(dataDir, db => {
+    return db.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM webhooks').get()?.count ?? -1
+  })
+}
+
 const OTHER_KEY = `${'A'.repeat(43)}\n`
 
 describe('a lost data.key', () => {
@@ -75,10 +85,11 @@ describe('a lost data.key', () => {
       expect(await seenIn(dataDir, cid)).toEqual({ needsCode: true, status: 200, peer })
       await lose(join(dataDir, 'data.key'))
       await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
-      const lost = { problem, secondFactors: [EMAIL], privateKeys: ['self'] }
+      const lost = { problem, secondFactors: [EMAIL], webhooks: [HOOK], privateKeys: ['self'] }
       expect(await replaceDataKey(dataDir)).toEqual({ ...lost, replaced: false })
       await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
       expect(await replaceDataKey(dataDir, { forgetSecrets: true })).toEqual({ ...lost, replaced: true })
+      expect(hooksIn(dataDir)).toBe(0)
       const seen = await seenIn(dataDir, cid)
       expect(seen).toEqual({ needsCode: false, status: 200, peer: expect.any(String) })
       expect(seen.peer).not.toBe(peer)
@@ -99,7 +110,7 @@ describe('a lost data.key', () => {
       await rename(path, `${path}.away`)
       const told = await replace()
       expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was changed') })
-      expect(told.stdout).toContain(`second factors: ${EMAIL}\n  private keys of the node: self\n`)
+      expect(told.stdout).toContain(`second factors: ${EMAIL}\n  webhooks: ${HOOK}\n  private keys of the node: self\n`)
       await rename(`${path}.away`, path)
       expect(await seenIn(dataDir, cid)).toEqual({ needsCode: true, status: 200, peer })
       await rename(path, `${path}.away`)

@@ -1,0 +1,48 @@
+import { listOf, textOf, withApi } from './api-command.ts'
+import { print, printJson } from './output.ts'
+import type { Environment } from './settings.ts'
+import { formatTable } from './text.ts'
+
+const ONE_URL = { what: 'a URL', min: 1, max: 1 }
+const ONE_ID = { what: 'the id of a webhook', min: 1, max: 1 }
+
+/** `webhook add`. */
+export function addWebhook(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [], words: ONE_URL }, async ({ client, words: [url = ''], json }) => {
+    const made = await client.request('POST', '/webhooks', { json: { url } })
+    if (json) printJson(made)
+    else print(`${textOf(made, 'id')}  ${textOf(made, 'url')}\nsecret, shown this once: ${textOf(made, 'secret')}`)
+  })
+}
+
+/** `webhook list`. */
+export function listWebhooks(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [] }, async ({ client, json }) => {
+    const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
+    const columns = ['id', 'createdAt', 'waiting', 'dropped', 'url']
+    const cells = rows.map(row => columns.map(name => textOf(row, name)))
+    if (json) for (const row of rows) printJson(row)
+    else print(formatTable([['ID', 'SINCE', 'WAITING', 'DROPPED', 'URL'], ...cells], new Set([2, 3])))
+  })
+}
+
+/** `webhook log`. */
+export function webhookLog(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
+    const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
+    const rows = listOf(await client.request('GET', path), 'deliveries')
+    const columns = ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError']
+    const cells = rows.map(row => columns.map(name => textOf(row, name)))
+    if (json) for (const row of rows) printJson(row)
+    else print(formatTable([['AT', 'EVENT', 'STATE', 'ATTEMPTS', 'UPLOAD', 'LAST ERROR'], ...cells], new Set([3])))
+  })
+}
+
+/** `webhook remove`. */
+export function removeWebhook(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
+    const answer = await client.request('DELETE', `/webhooks/${encodeURIComponent(id)}`)
+    if (json) printJson(answer)
+    else print(`${id}  removed`)
+  })
+}

@@ -1,0 +1,197 @@
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { callApi } from '../support/api-call.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { withDatabase } from '../support/store-inspection.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { Receiver } from './receiver.ts'
+
+interface World {
+  engine: Engine
+  clock: ManualClock
+  dataDir: string
+  restart(): Promise<void>
+  /** A further account. */
+  actor(name: string): Promise<Actor>
+}
+
+interface Actor {
+  account: string
+  /** Has an address told. Returns the webhook. */
+  hook(url: string): Promise<{ id: string; secret: string }>
+  log(id: string): Promise<Array<Record<string, unknown>>>
+  upload(content: string): Promise<string>
+}
+
+function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+  return withTempDir(async dataDir => {
+    const clock = new ManualClock()
+    const open = (): Promise<Engine> => createEngine({ dataDir, clock, webhooks: { allowPrivate: true } })
+    const world: World = {
+      engine: await open(),
+      clock,
+      dataDir,
+      restart: async () => {
+        await world.engine.stop()
+        world.engine = await open()
+      },
+      actor: async name => {
+        const { id: account } = await world.engine.accounts.create({ email: `${name}@example.org`, plan: 'unlimited' })
+        const { secret } = await world.engine.keys.create(account, { name: 'key', scopes: SCOPES })
+        const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+        return {
+          account,
+          hook: async url => {
+            const body = JSON.stringify({ url })
+            const { status, json } = await callApi(world.engine, 'POST', '/webhooks', { ...headers, body })
+            expect(status).toBe(201)
+            return json as { id: string; secret: string }
+          },
+          log: async id => {
+            const { json } = await callApi(world.engine, 'GET', `/webhooks/${id}/deliveries`, headers)
+            return (json as { deliveries: Array<Record<string, unknown>> }).deliveries
+          },
+          upload: async content => (await world.engine.pins.upload(Buffer.from(content), { account })).record.cid,
+        }
+      },
+    }
+    try {
+      await run(world)
+    } finally {
+      await world.engine.stop()
+    }
+  })
+}
+
+const told = (receiver: Receiver) => expect.poll(() => receiver.events.map(({ event }) => event))
+
+describe('a webhook', () => {
+  test('is told of each transition once, signed by a secret that lies sealed', async () => {
+    await withWorld(async world => {
+      await using receiver = await new Receiver().start()
+      const one = await world.actor('one')
+      const two = await world.actor('two')
+      const { id, secret } = await one.hook(receiver.url)
+      const cid = await one.upload('told')
+      await two.upload('not told')
+      await told(receiver).toEqual(['pin:created'])
+      await world.engine.pins.remove({ account: one.account, cid })
+      await told(receiver).toEqual(['pin:created', 'pin:removed'])
+      const [created] = receiver.events
+      expect(created).toMatchObject({ from: null, at: '2030-01-01T00:00:00.000Z' })
+      expect(created?.record).toMatchObject({ cid, clusterId: 'cl0-global', status: 'pinned', expiresAt: null })
+      for (const { headers, body } of receiver.told) {
+        const [, seconds = '', mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['holdfast-signature'])) ?? []
+        expect(mac).toBe(createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))
+        expect(Number(seconds)).toBe(Math.floor(world.clock.now() / 1_000))
+        expect(headers['content-type']).toBe('application/json')
+      }
+      await expect.poll(async () => (await one.log(id)).map(row => row.state)).toEqual(['delivered', 'delivered'])
+      await world.engine.stop()
+      for (const file of ['holdfast.db', 'holdfast.db-wal']) {
+        const bytes = await readFile(join(world.dataDir, file)).catch(() => Buffer.of())
+        expect(bytes.includes(secret)).toBe(false)
+      }
+    })
+  })
+
+  test('is told again, the same, until it has said 2xx, over a restart, too; the log says why it was not', async () => {
+    await withWorld(async world => {
+      await using receiver = await new Receiver().start()
+      const one = await world.actor('one')
+      const { id } = await one.hook(receiver.url)
+      receiver.answer = response => response.writeHead(500).end()
+      await one.upload('told')
+      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the address answered 500')
+      expect((await one.log(id))[0]).toMatchObject({ state: 'waiting', attempts: 1, lastStatus: 500 })
+      await world.restart()
+      expect(receiver.told.length).toBe(1)
+      receiver.answer = response => response.writeHead(200).end('{}')
+      world.clock.advance(10_000)
+      await expect.poll(async () => (await one.log(id))[0]?.state).toBe('delivered')
+      expect(receiver.told.length).toBe(2)
+      expect(receiver.told[1]?.body).toBe(receiver.told[0]?.body)
+    })
+  })
+
+  test('is given up after about a day', async () => {
+    await withWorld(async world => {
+      await using receiver = await new Receiver().start()
+      const one = await world.actor('one')
+      const { id } = await one.hook(receiver.url)
+      receiver.answer = response => response.writeHead(404).end()
+      const since = world.clock.now()
+      await one.upload('told')
+      for (let attempts = 1; attempts <= 16; attempts++) {
+        await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(attempts)
+        await expect.poll(async () => (await one.log(id))[0]?.lastAttemptAt).toBe(iso(world.clock.now()))
+        const next = (await one.log(id))[0]?.nextAttemptAt
+        if (typeof next === 'string') world.clock.advance(Date.parse(next) - world.clock.now())
+      }
+      expect((await one.log(id))[0]).toMatchObject({ state: 'failed', lastError: 'the address answered 404' })
+      expect(world.clock.now() - since).toBeGreaterThan(24 * 3_600_000)
+      expect(world.clock.now() - since).toBeLessThan(36 * 3_600_000)
+    })
+  })
+
+  test('that redirects is not followed', async () => {
+    await withWorld(async world => {
+      await using elsewhere = await new Receiver().start()
+      await using receiver = await new Receiver().start()
+      const one = await world.actor('one')
+      const { id } = await one.hook(receiver.url)
+      receiver.answer = response => response.writeHead(307, { location: elsewhere.url }).end()
+      await one.upload('told')
+      const problem = 'the address answered 307, and redirects are not followed'
+      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe(problem)
+      expect(elsewhere.told).toEqual([])
+    })
+  })
+
+  test('that hangs holds up no other, and is tried again', async () => {
+    await withWorld(async world => {
+      await using hanging = await new Receiver().start()
+      await using receiver = await new Receiver().start()
+      hanging.answer = () => undefined
+      const one = await world.actor('one')
+      const two = await world.actor('two')
+      const { id } = await one.hook(hanging.url)
+      await two.hook(receiver.url)
+      for (let i = 0; i < 70; i++) await one.upload(`held up ${i}`)
+      await two.upload('told')
+      await told(receiver).toEqual(['pin:created'])
+      expect(hanging.told.length).toBeLessThanOrEqual(2)
+      world.clock.advance(10_000)
+      const late = 'the address did not answer in time'
+      await expect.poll(async () => (await one.log(id)).filter(({ lastError }) => lastError === late).length).toBe(2)
+    })
+  })
+
+  test('is forgotten with what it has still to tell, when its account is removed', async () => {
+    await withWorld(async world => {
+      await using receiver = await new Receiver().start()
+      receiver.answer = response => response.writeHead(500).end()
+      const one = await world.actor('one')
+      const { id } = await one.hook(receiver.url)
+      await one.upload('told')
+      await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(1)
+      const left = (table: string): number =>
+        withDatabase(world.dataDir, db => {
+          return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).get()?.count ?? -1
+        })
+      expect([left('webhooks'), left('deliveries')]).toEqual([1, 1])
+      await world.engine.accounts.delete(one.account)
+      await expect.poll(() => [left('webhooks'), left('deliveries')]).toEqual([0, 0])
+      world.clock.advance(3_600_000)
+      await world.restart()
+      expect(receiver.told.length).toBe(1)
+    })
+  })
+})
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
