@@ -1,4 +1,4 @@
-import type { KeyRow } from '../catalogue/keys.ts'
+import type { KeyRow, UploadGrant } from '../catalogue/keys.ts'
 import { isScope, type Scope } from './principal.ts'
 
 /** A credential for programs. Times are milliseconds since the epoch. */
@@ -21,6 +21,10 @@ export interface ApiKey {
   lastUsedAt: number | null
   /** The key stops working at this instant; null for never. */
   expiresAt: number | null
+  /** Of an upload token, which can upload and nothing else; null for every other key. */
+  upload: UploadGrant | null
+  /** Uploads that were made with it, of an upload token. */
+  uses: number
 }
 
 export function toApiKey(row: KeyRow): ApiKey {

@@ -39,11 +39,11 @@ export class ApiKeyVerifier implements CredentialVerifier {
   async verify(secret: string): Promise<VerifiedCredential | null> {
     const row = await this.#keys.findByHash(hashSecret(secret))
     if (row === null || !isLive(row, this.#clock.now())) return null
-    const { id, name, scopes, expiresAt, ipAllowlist } = toApiKey(row)
+    const { id, name, scopes, expiresAt, ipAllowlist, upload } = toApiKey(row)
     let lastUsedAt = row.lastUsedAt
     return {
       accountId: row.accountId,
-      credential: { kind: 'key', id, name, scopes, expiresAt },
+      credential: { kind: 'key', id, name, scopes, expiresAt, ...(upload === null ? {} : { upload }) },
       allowedFrom: ipAllowlist.length === 0 ? null : new AddressList(ipAllowlist),
       used: now => {
         if (lastUsedAt !== null && Math.abs(now - lastUsedAt) < LAST_USED_MS) return

@@ -25,6 +25,8 @@ export interface KeyServiceOptions {
   random?: RandomBytes
 }
 
+/** Live ones of an account, whatever its plan. */
+const MOST_UPLOAD_TOKENS = 1_000
 const MIN_CHOSEN_SECRET = 32
 const MAX_CHOSEN_SECRET = 1_024
 /** Keys of one page of a list. */
@@ -54,6 +56,7 @@ export class KeyService implements Keys {
 
   async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
     const { account, credential } = principal
+    this.#scopes.checkNoUploadToken(principal)
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
@@ -95,8 +98,8 @@ export class KeyService implements Keys {
     throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
   }
 
-  async list(accountId: string): Promise<ApiKey[]> {
-    const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS })
+  async list(accountId: string, { isUpload = false } = {}): Promise<ApiKey[]> {
+    const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS, isUpload })
     return rows.map(toApiKey)
   }
 
@@ -111,6 +114,7 @@ export class KeyService implements Keys {
 
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
+    this.#scopes.checkNoUploadToken(principal)
     const key = toApiKey(await this.#find(account.id, name))
     if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)
     await this.#secondFactor.check(account.id, code)
@@ -127,7 +131,10 @@ export class KeyService implements Keys {
     const { expiresAt } = credential
     if (expiresAt !== null && (wish.expiresAt === null || wish.expiresAt > expiresAt)) {
       const limit = new Date(expiresAt).toISOString()
-      throw new HoldfastError('VALIDATION', `expiresInDays must end by ${limit}, when the key in use expires`)
+      throw new HoldfastError(
+        'VALIDATION',
+        `${wish.upload === null ? 'expiresInDays' : 'expiresInSeconds'} must end by ${limit}, when the key in use expires`,
+      )
     }
     const own = (await this.#store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
     if (own.length === 0) return wish
@@ -141,11 +148,11 @@ export class KeyService implements Keys {
   async #insert(account: { id: string; plan: string }, wish: KeyWish, parentId: string | null): Promise<NewKey> {
     const { secret, id, prefix } = generateSecret(this.#random)
     const now = this.#clock.now()
-    const { maxKeys } = this.#plans.get(account.plan)
+    const maxKeys = wish.upload === null ? this.#plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
     const made = { id, accountId: account.id, parentId, hash: hashSecret(secret), prefix }
     const outcome = await this.#store.insert({ ...wish, ...made, createdAt: now, lastUsedAt: null }, { now, maxKeys })
     this.#cache.clear()
-    if (outcome !== 'inserted') throw refusal(outcome, account.id, wish.name, maxKeys)
+    if (outcome !== 'inserted') throw refusal(outcome, account.id, wish, maxKeys)
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
@@ -168,10 +175,14 @@ export class KeyService implements Keys {
   }
 }
 
-function refusal(why: KeyRefusal, accountId: string, name: string, maxKeys: number | null): HoldfastError {
+function refusal(why: KeyRefusal, accountId: string, { name, upload }: KeyWish, maxKeys: number | null): HoldfastError {
   if (why === 'no_account') return noAccount(accountId)
   if (why === 'name_taken') return nameTaken(name)
   if (why === 'no_parent') return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
+  if (upload !== null) {
+    const message = `an account may have ${maxKeys} upload tokens that have not expired: revoke one`
+    return new HoldfastError('QUOTA_EXCEEDED', message)
+  }
   return new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxKeys} API keys that have not expired: revoke one`)
 }
 

@@ -29,9 +29,12 @@ export interface Keys {
    * already a lesser key or another account's.
    */
   adopt(account: string, name: string, secret: string): Promise<ApiKey>
-  /** The first thousand, oldest first, expired ones included. {@link Keys.pages} has all of them. */
-  list(account: string): Promise<ApiKey[]>
-  /** All keys of an account, oldest first, a thousand at a time. */
+  /**
+   * The first thousand, oldest first, expired ones included: upload tokens, or all other keys, of which
+   * {@link Keys.pages} has more.
+   */
+  list(account: string, options?: { isUpload?: boolean }): Promise<ApiKey[]>
+  /** All keys of an account but upload tokens, oldest first, a thousand at a time. */
   pages(account: string): AsyncIterable<ApiKey[]>
   /**
    * Takes a key away from whoever is asking, and with it what it minted: a session may, that key itself, or a key with

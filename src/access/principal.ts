@@ -1,7 +1,8 @@
 import type { Account } from '../catalogue/accounts.ts'
+import type { UploadGrant } from '../catalogue/keys.ts'
 import type { Plan } from '../domain/plan.ts'
 
-export type { Account }
+export type { Account, UploadGrant }
 
 /** What a credential may allow (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
@@ -22,6 +23,8 @@ export interface Credential {
   scopes: readonly Scope[]
   /** Milliseconds since the epoch, null for never. */
   expiresAt: number | null
+  /** Of an upload token, which can upload and nothing else. */
+  upload?: UploadGrant
 }
 
 /** Who is asking: the outcome of authentication. */

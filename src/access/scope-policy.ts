@@ -29,6 +29,12 @@ export class ScopePolicy {
     this.check(principal, ...SCOPES)
   }
 
+  /** @throws HoldfastError `missing_scope` for an upload token, which is in the hands of others */
+  checkNoUploadToken({ credential }: Principal): void {
+    if (credential.upload === undefined) return
+    throw new HoldfastError('missing_scope', 'an upload token can upload by POST, and nothing else')
+  }
+
   /** @throws HoldfastError `missing_scope`, with the scope as `required` in its details. */
   check(principal: Principal, ...wanted: readonly Scope[]): void {
     const decision = this.decide(principal.credential.scopes, wanted)

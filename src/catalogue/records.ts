@@ -134,10 +134,12 @@ export interface Records {
   /**
    * Writes the records and has their content stay, all of them or none.
    *
-   * @throws HoldfastError `QUOTA_EXCEEDED`; `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile;
+   * @param token the id of an upload token, of which this is one use
+   * @throws HoldfastError `QUOTA_EXCEEDED`, also if the token has no use left; `INVALID_API_KEY` if that is gone;
+   * `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile;
    * `CONFLICT` for content that is here in part and known already.
    */
-  commit(intents: readonly CommitIntent[]): Promise<Committed[]>
+  commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]>
   /** Removes an account's live records of a DAG, in one cluster or all, in steps. Returns them, newest first. */
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
   /** Removes one record. Returns whether it was there. */

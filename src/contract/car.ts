@@ -8,7 +8,7 @@ import { CLUSTER, cid, count, orNull, STORING, text } from './answer-fields.ts'
 import { FileForm } from './file-form.ts'
 import { binary, form, metaOf, targetFields } from './form-fields.ts'
 import { presentUpload, stored, uploadFields } from './record-view.ts'
-import { present, RequestTarget } from './request-target.ts'
+import { present, RequestTarget, tokenOf } from './request-target.ts'
 import { type ContractRoute, route, type Shown } from './route.ts'
 import type { Pins } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
@@ -37,6 +37,7 @@ const importCar = route({
   path: '/files/car',
   access: 'files:write',
   tag: 'Files',
+  takesUploadTokens: true,
   summary: 'Import a CAR and pin its roots',
   details:
     'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
@@ -117,6 +118,7 @@ function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhea
   const limit = { bytes: principal.plan.maxDirectoryBytes, overhead, code: 'DIRECTORY_TOO_LARGE', what: 'CAR' } as const
   return {
     account: principal.account.id,
+    token: tokenOf(principal),
     signal: request.signal,
     expectedBytes: checkAnnounced(request, limit),
     cluster: target.cluster(),

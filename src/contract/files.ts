@@ -7,7 +7,7 @@ import { DirectoryForm } from './directory-form.ts'
 import { FileForm } from './file-form.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from './form-fields.ts'
 import { dagFields, presentDag, presentUpload, stored, Upload } from './record-view.ts'
-import { present, RequestTarget } from './request-target.ts'
+import { present, RequestTarget, tokenOf } from './request-target.ts'
 import { type ContractRoute, json, route, type Shown } from './route.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
@@ -19,6 +19,7 @@ const upload = route({
   path: '/files',
   access: 'files:write',
   tag: 'Files',
+  takesUploadTokens: true,
   summary: 'Upload one file, the part `file` of a form',
   details:
     'The CID is that of the file itself. 201 for a new record; 200 with the record that was there if account, cluster, ' +
@@ -42,7 +43,7 @@ const upload = route({
       try {
         const file = await parts.file()
         const { record, created } = await pins.upload(file.content, {
-          ...{ account: principal.account.id, signal, expectedBytes },
+          ...{ account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) },
           ...targetOf(target, parts.fields),
           name: present(file.filename),
           // The fields behind the file decide as well as those before it.
@@ -64,6 +65,7 @@ const uploadDirectory = route({
   path: '/files/directory-dag',
   access: 'files:write',
   tag: 'Files',
+  takesUploadTokens: true,
   summary: 'Upload many files as one directory, the parts `files` of a form',
   details:
     'Each file is a part `files` (or `files[]`) whose file name is its path, or a pair `files[0][path]` and ' +
@@ -85,7 +87,7 @@ const uploadDirectory = route({
     return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
       const parts = new DirectoryForm({ header: name => request.header(name), body })
       const outcome = await pins.uploadDirectory(parts.entries(), {
-        ...{ account: principal.account.id, signal, expectedBytes },
+        ...{ account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) },
         cluster: target.cluster(),
         late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
       })

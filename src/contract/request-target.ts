@@ -1,4 +1,6 @@
+import type { Principal } from '../access/principal.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
+import type { UploadToken } from '../pins/types.ts'
 import type { Pins } from './services.ts'
 
 /** Where a request says its cluster: the header wins over the body, which wins over the query. Empty is absent. */
@@ -27,4 +29,9 @@ export class RequestTarget {
 export function present(value: string | null | undefined): string | undefined {
   const trimmed = value?.trim()
   return trimmed === undefined || trimmed === '' ? undefined : trimmed
+}
+
+/** The upload token that a request is made by, if it is one. */
+export function tokenOf({ credential }: Principal): UploadToken | undefined {
+  return credential.upload === undefined ? undefined : { id: credential.id, ...credential.upload }
 }

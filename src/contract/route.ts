@@ -41,6 +41,8 @@ export interface RouteDocumentation {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly headers?: Readonly<Record<string, Parameter>>
+  /** Whether upload tokens may call it. Default: they may not. */
+  readonly takesUploadTokens?: true
   /** Beyond those that its access, its parameters and its body bring along. */
   readonly errors?: readonly ErrorCode[]
 }
@@ -132,8 +134,13 @@ function refuse(): never {
 /** The rows of the router's table, their handlers bound to what this engine is made of. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
-    routes.map(({ method, path, access, handler }): Route => {
-      const row = { method, path: `${base}${path}`, handler: (context: RequestContext) => handler(context, services) }
+    routes.map(({ method, path, access, takesUploadTokens = false, handler }): Route => {
+      const row = {
+        method,
+        path: `${base}${path}`,
+        takesUploadTokens,
+        handler: (context: RequestContext) => handler(context, services),
+      }
       return access === 'public' ? { ...row, access } : { ...row, access }
     }),
   )

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { ApiKey } from '../access/api-key.ts'
 import { MAX_ALLOWLIST } from '../access/key-input.ts'
 import { type Principal, SCOPES, type Scope } from '../access/principal.ts'
-import { instant, iso, orNull, text } from './answer-fields.ts'
+import { count, instant, iso, orNull, text } from './answer-fields.ts'
 import { optional, required } from './body-reader.ts'
 import { type ContractRoute, json, optionalJson, route, type Shown } from './route.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
@@ -19,8 +19,24 @@ const keyFields = {
   createdAt: instant,
   expiresAt: orNull(instant),
 }
+/** Of an upload token. */
+const Grant = orNull(
+  Type.Object(
+    {
+      maxUses: count,
+      maxBytes: orNull(Type.Integer({ description: 'content bytes of one upload; null for what the plan allows' })),
+      cl: orNull(Type.String({ description: 'where uploads go; null for the cluster of the account' })),
+      timelock: orNull(instant),
+    },
+    { description: 'of an upload token; null for every other key' },
+  ),
+)
 const NewKey = Type.Object(
-  { token: Type.String({ description: 'the secret, shown this once' }), ...keyFields },
+  {
+    token: Type.String({ description: 'the secret, shown this once' }),
+    ...keyFields,
+    upload: Type.Optional(Grant),
+  },
   { title: 'NewKey' },
 )
 const Key = Type.Object({
@@ -30,6 +46,8 @@ const Key = Type.Object({
   permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
   ipAllowlist: Type.Array(text),
   lastUsed: orNull(instant),
+  upload: Grant,
+  uses: Type.Integer({ minimum: 0, description: 'uploads that were made with it, of an upload token' }),
 })
 const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
 
@@ -42,22 +60,52 @@ const generate = route({
   summary: 'Make an API key',
   details:
     'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry; ' +
-    'when it is revoked, so is what it has made. An account with a second factor sends a code of it.',
+    'when it is revoked, so is what it has made. An account with a second factor sends a code of it.\n\n' +
+    'With `maxUses` it is an **upload token**, to be given to a browser or another program that uploads straight to the ' +
+    'node: it can call `POST /files`, `/files/directory-dag` and `/files/car`, so many times, with so many bytes each, to ' +
+    'the cluster and with the expiry that are fixed here. A use counts when the upload is stored; one that is refused or ' +
+    'breaks off counts none.',
   body: json(
     Type.Object({
-      name: required,
+      name: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Needed, but for an upload token, which gets a random one.' }),
+      ),
       label: optional,
       scopes: words,
       permissions: words,
       expiresInDays: Type.Optional(Type.Number()),
       ipAllowlist: networks,
+      maxUses: Type.Optional(
+        Type.Number({ description: 'Makes it an upload token: how many uploads it is for, 1 to 10,000.' }),
+      ),
+      maxBytes: Type.Optional(
+        Type.Number({
+          description: 'Of an upload token: content bytes of one upload; by default what the plan allows.',
+        }),
+      ),
+      cl: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Of an upload token: the cluster that its uploads go to.' }),
+      ),
+      timelock: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Of an upload token: when its uploads expire.' }),
+      ),
+      expiresInSeconds: Type.Optional(
+        Type.Number({ description: 'Of an upload token: 1 to 604,800, by default 3,600.' }),
+      ),
       ...codeFields,
     }),
   ),
   answers: { 201: NewKey },
-  errors: ['CONFLICT', 'missing_scope', 'QUOTA_EXCEEDED', ...CODE_ERRORS],
-  handler: async ({ body, principal }, { keys }) => {
-    const { totpCode, twoFactorCode, ...input } = await body()
+  errors: [
+    ...(['CONFLICT', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED', 'INVALID_TIMELOCK', 'TIMELOCK_NOT_ALLOWED'] as const),
+    ...CODE_ERRORS,
+  ],
+  handler: async ({ body, principal }, { keys, pins }) => {
+    const { totpCode, twoFactorCode, cl: cluster, ...rest } = await body()
+    const input = { ...rest, cluster }
+    if (input.maxUses !== undefined) {
+      await pins.checkTarget(principal.account.id, { cluster, timelock: input.timelock })
+    }
     const { secret, key } = await keys.generate(principal, input, codeOf(totpCode ?? twoFactorCode))
     return { status: 201, body: presentNewKey(secret, key) }
   },
@@ -70,10 +118,13 @@ const list = route({
   access: 'authenticated',
   tag: 'API keys',
   summary: 'List API keys, without their secrets',
-  details: 'Oldest first, the expired included, 1,000 at most.',
+  details: 'Oldest first, the expired included, 1,000 at most; upload tokens by themselves, with `upload=true`.',
+  query: { upload: { description: '`true`: upload tokens instead of all other keys.', schema: Type.Boolean() } },
   answers: { 200: Type.Array(Key, { title: 'Keys' }) },
-  handler: async ({ principal }, { keys }) => {
-    return { status: 200, body: (await keys.list(principal.account.id)).map(presentKey) }
+  errors: ['VALIDATION'],
+  handler: async ({ principal, query }, { keys }) => {
+    const isUpload = query.get('upload') === 'true'
+    return { status: 200, body: (await keys.list(principal.account.id, { isUpload })).map(presentKey) }
   },
 })
 
@@ -124,7 +175,8 @@ async function revokeKey(
 
 function presentNewKey(secret: string, key: ApiKey): Shown<typeof NewKey> {
   const { name, label, scopes } = key
-  return { token: secret, name, label, scopes, expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
+  const times = { expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
+  return { token: secret, name, label, scopes, ...times, ...(key.upload === null ? {} : { upload: presentGrant(key) }) }
 }
 
 function presentKey(key: ApiKey): Shown<typeof Key> {
@@ -139,7 +191,15 @@ function presentKey(key: ApiKey): Shown<typeof Key> {
     createdAt: iso(key.createdAt),
     lastUsed: iso(key.lastUsedAt),
     expiresAt: iso(key.expiresAt),
+    upload: presentGrant(key),
+    uses: key.uses,
   }
+}
+
+function presentGrant({ upload }: ApiKey): Shown<typeof Grant> {
+  if (upload === null) return null
+  const { maxUses, maxBytes, cluster, timelock } = upload
+  return { maxUses, maxBytes, cl: cluster, timelock: iso(timelock) }
 }
 
 /** Scopes in the words of older clients. */

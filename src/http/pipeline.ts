@@ -20,7 +20,7 @@ import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 export interface ApiDependencies {
   routes: readonly Route[]
   authentication: Pick<Authenticator, 'authenticate'>
-  authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner'>
+  authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
   metrics?: Pick<Metrics, 'request'>
@@ -93,7 +93,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const principal = await authenticate(request)
     exchange.principal = principal
     exchange.rate = dependencies.limits.take(principal)
-    authorize(principal, match.route.access)
+    authorize(principal, match.route)
     const authenticated: AuthenticatedContext = { ...context, principal }
     return match.route.handler(authenticated)
   }
@@ -108,7 +108,8 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     }
   }
 
-  function authorize(principal: Principal, access: GuardedRoute['access']): void {
+  function authorize(principal: Principal, { access, takesUploadTokens }: GuardedRoute): void {
+    if (takesUploadTokens !== true) dependencies.authorization.checkNoUploadToken(principal)
     if (access === 'authenticated') return
     if (access === 'session') dependencies.authorization.checkSession(principal)
     else if (access === 'owner') dependencies.authorization.checkOwner(principal)

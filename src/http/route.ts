@@ -27,6 +27,8 @@ interface Row {
   readonly method: string
   /** `:name` takes one segment; `*name`, last, takes all that follow, slashes and nothing included. */
   readonly path: string
+  /** Whether upload tokens may, as far as their scope goes. Default false. */
+  readonly takesUploadTokens?: boolean
 }
 
 export interface PublicRoute extends Row {

@@ -53,6 +53,8 @@ interface Job {
   home: StagingBackend
   allowPartial: boolean
   signal: AbortSignal | undefined
+  /** The id of an upload token. */
+  token: string | undefined
 }
 
 /**
@@ -82,6 +84,7 @@ export class CarImporter {
         home: stagingOf(clusters.backendOf(target.clusterId)),
         allowPartial,
         signal,
+        token: options.token?.id,
       }
       const assembled: Assembled[] = []
       try {
@@ -147,6 +150,7 @@ export class CarImporter {
         signal: job.signal,
       })),
       partial.map(one => this.#partialPin(one, job)),
+      job.token,
     )
     if (partial.length > 0) scheduler.wake()
     const made = [...whole, ...partial]

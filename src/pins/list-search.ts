@@ -1,9 +1,9 @@
 import type { NameMatch, RecordSearch } from '../catalogue/records.ts'
 import { parseCid } from '../domain/cid.ts'
+import { instantOf } from '../domain/date-time.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import { checkedMeta } from './pin-meta.ts'
-import { instantOf } from './timelock.ts'
 import type { ListQuery, PinType } from './types.ts'
 
 export const NAME_MATCHES: readonly NameMatch[] = ['exact', 'iexact', 'partial', 'ipartial']

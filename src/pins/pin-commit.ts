@@ -86,8 +86,8 @@ export class PinCommit {
    *
    * @throws HoldfastError `QUOTA_EXCEEDED`, `VALIDATION` for a name, and what handing over to another backend throws.
    */
-  async commit(input: CommitInput): Promise<PinOutcome> {
-    const [outcome] = await this.commitAll([input])
+  async commit(input: CommitInput, token?: string): Promise<PinOutcome> {
+    const [outcome] = await this.commitAll([input], [], token)
     if (outcome === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a pin was committed without outcome')
     return outcome
   }
@@ -96,13 +96,22 @@ export class PinCommit {
    * Makes each content a pin, or, on failure, none of them. Throws what {@link commit} throws.
    *
    * @param partial written in the same transaction: content that is here in part; the caller's to abandon
+   * @param token the id of an upload token, of which all of them are one use
    */
-  async commitAll(inputs: readonly CommitInput[], partial: readonly CommitIntent[] = []): Promise<PinOutcome[]> {
-    const made = await this.#complete(inputs, partial)
+  async commitAll(
+    inputs: readonly CommitInput[],
+    partial: readonly CommitIntent[] = [],
+    token?: string,
+  ): Promise<PinOutcome[]> {
+    const made = await this.#complete(inputs, partial, token)
     return Promise.all(made.map(committed => this.#tell(committed)))
   }
 
-  async #complete(inputs: readonly CommitInput[], partial: readonly CommitIntent[]): Promise<Committed[]> {
+  async #complete(
+    inputs: readonly CommitInput[],
+    partial: readonly CommitIntent[],
+    token: string | undefined,
+  ): Promise<Committed[]> {
     const all = inputs.map(input => ({ input, staged: input.staged }))
     try {
       const intents: CommitIntent[] = []
@@ -113,7 +122,7 @@ export class PinCommit {
         if (home !== one.input.backend) one.staged = await handOver(one.input, one.staged, home)
         intents.push(this.#intentOf(one.input, names, one.staged, home.id))
       }
-      return await this.#records.commit([...intents, ...partial])
+      return await this.#records.commit([...intents, ...partial], token)
     } catch (error) {
       for (const { staged } of all) await staged?.abandon()
       throw error

@@ -1,8 +1,7 @@
+import { instantOf } from '../domain/date-time.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 
-/** RFC 3339 section 5.6, with the offset optional. */
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
 const LONGEST_YEARS = 100
 
 /** Decides about expiries; knows no clock. */
@@ -34,28 +33,6 @@ export class Timelock {
 
 function invalid(reason: string): HoldfastError {
   return new HoldfastError('INVALID_TIMELOCK', `timelock ${reason}`)
-}
-
-/** The instant that a date-time as RFC 3339 has it, or a `Date`, means, in milliseconds; null for what is none. */
-export function instantOf(given: unknown): number | null {
-  if (typeof given === 'string') return parseInstant(given)
-  const instant = given instanceof Date ? given.getTime() : Number.NaN
-  return Number.isNaN(instant) ? null : instant
-}
-
-function parseInstant(text: string): number | null {
-  const match = DATE_TIME.exec(text)
-  if (match === null) return null
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number)
-  const millisecond = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3))
-  const local = Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
-  // Date.UTC carries 30 February over to March; what does not come back as it went in is no date.
-  const back = new Date(local)
-  const same = back.getUTCMonth() === month - 1 && back.getUTCDate() === day && hour < 24 && minute < 60 && second < 60
-  const [offsetHours, offsetMinutes] = [Number(match[9] ?? 0), Number(match[10] ?? 0)]
-  if (!same || offsetHours > 23 || offsetMinutes > 59) return null
-  const offset = (offsetHours * 60 + offsetMinutes) * 60_000
-  return match[8] === '-' ? local + offset : local - offset
 }
 
 function yearsAfter(now: number, years: number): number {

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { Account } from '../access/principal.ts'
+import type { Account, UploadGrant } from '../access/principal.ts'
 import type { NameMatch } from '../catalogue/records.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
@@ -60,6 +60,12 @@ export interface PinNames {
   meta?: Readonly<Record<string, string>> | undefined
 }
 
+/** An upload token in use. */
+export interface UploadToken extends UploadGrant {
+  /** Of the key. */
+  id: string
+}
+
 /** Whose an upload is, where it goes and what it is called. */
 export interface UploadOptions extends PinTarget, PinNames {
   /** Id of the account that the record belongs to. Default: the owner's, in an engine for a single user. */
@@ -72,6 +78,8 @@ export interface UploadOptions extends PinTarget, PinNames {
   /** Content bytes still to come if known (`Content-Length`), so that a quota is refused before reading. */
   expectedBytes?: number | undefined
   signal?: AbortSignal | undefined
+  /** The upload token by which the upload is made: it is one use of it, and held to what it fixes. */
+  token?: UploadToken | undefined
   /** Called with the content bytes taken in so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }

@@ -1,3 +1,4 @@
+import type { KeyStore } from '../catalogue/keys.ts'
 import type { Records } from '../catalogue/records.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
@@ -6,6 +7,7 @@ import { orAborted } from '../domain/sources.ts'
 import type { PinCommit } from './pin-commit.ts'
 import type { DecidedTarget, Requester, UploadOptions } from './types.ts'
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
+import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
 /** What is sent; the sizes of the files in a CAR are known only once it is whole. */
 export type UploadKind = 'file' | 'directory' | 'car'
@@ -24,9 +26,17 @@ export class UploadStaging {
   readonly #commit: PinCommit
   readonly #records: Records
   readonly #now: () => number
+  readonly #uses: UploadTokenUses
   readonly #reservations = new StorageReservations()
 
-  constructor(clusters: ClusterRegistry, commit: PinCommit, records: Records, now: () => number) {
+  constructor(
+    clusters: ClusterRegistry,
+    commit: PinCommit,
+    records: Records,
+    keys: Pick<KeyStore, 'uses'>,
+    now: () => number,
+  ) {
+    this.#uses = new UploadTokenUses(keys)
     this.#clusters = clusters
     this.#commit = commit
     this.#records = records
@@ -35,8 +45,23 @@ export class UploadStaging {
 
   /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: Upload) => Promise<T>): Promise<T> {
-    const requester = await this.#commit.requester(options.account)
-    this.#commit.decide(requester, options)
+    const { token } = options
+    const requester = narrowed(await this.#commit.requester(options.account), token)
+    this.#commit.decide(requester, fixed(options, token))
+    const giveBack = token === undefined ? undefined : await this.#uses.reserve(token)
+    try {
+      return await this.#run(requester, options, kind, upload)
+    } finally {
+      giveBack?.()
+    }
+  }
+
+  async #run<T>(
+    requester: Requester,
+    options: UploadOptions,
+    kind: UploadKind,
+    upload: (upload: Upload) => Promise<T>,
+  ): Promise<T> {
     const accountId = requester.account.id
     const { storedBytes } = await this.#records.usage(accountId, this.#now())
     const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
@@ -67,7 +92,7 @@ export class UploadStaging {
     options: UploadOptions,
   ): Promise<{ settings: UploadOptions; target: DecidedTarget }> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
-    const settings = { ...options, ...definedOnly(late) }
+    const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
     return { settings, target: this.#commit.decide(requester, settings) }
   }
 }

@@ -96,11 +96,12 @@ export class Uploader {
     const { settings, target } = await this.#staging.decide(requester, options)
     options.signal?.throwIfAborted()
     await staged.settle()
-    return this.#commit.commit({
+    const input = {
       ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
       ...{ backend: this.#clusters.defaultBackend, signal: options.signal },
       sizes: staged.sizes(node.size),
-    })
+    }
+    return this.#commit.commit(input, options.token?.id)
   }
 
   #importOptions(options: UploadOptions, budget: UploadBudget, staged: StagedDag) {

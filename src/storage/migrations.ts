@@ -247,4 +247,14 @@ export const migrations: readonly string[] = [
   -- In the order in which they were asked for.
   CREATE INDEX fetches_waiting ON fetches (id) WHERE next_attempt_at IS NOT NULL;
   `,
+  `
+  -- Of an upload token: what it fixes, as JSON, how many uploads it is for, and how many there were. Null for other keys.
+  ALTER TABLE api_keys ADD COLUMN upload TEXT;
+  ALTER TABLE api_keys ADD COLUMN max_uses INTEGER;
+  ALTER TABLE api_keys ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;
+  DROP INDEX api_keys_by_expiry;
+  CREATE INDEX api_keys_by_expiry ON api_keys (account_id, max_uses IS NULL, expires_at);
+  DROP INDEX api_keys_by_age;
+  CREATE INDEX api_keys_by_age ON api_keys (account_id, max_uses IS NULL, created_at);
+  `,
 ]

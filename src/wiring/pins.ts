@@ -116,7 +116,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
     changes,
     leaveFetch: fetchId => scheduler.subscribersChanged(fetchId),
   })
-  const staging = new UploadStaging(registry, commit, records, now)
+  const staging = new UploadStaging(registry, commit, records, storage.catalogue.keys, now)
   const { findTimeoutSeconds, waitSeconds, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node

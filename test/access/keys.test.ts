@@ -90,7 +90,7 @@ describe('key input', () => {
   })
 
   test('what is left out has its default', () => {
-    const expected = { name: 'k', expiresAt: null, ipAllowlist: [], label: null }
+    const expected = { name: 'k', expiresAt: null, ipAllowlist: [], label: null, upload: null }
     const scopes = ['files:read', 'files:write', 'cluster:read']
     expect(parseKeyInput({ name: 'k' }, 5)).toEqual({ ...expected, scopes })
     expect(parseKeyInput({ name: 'k', scopes: null, expiresInDays: 0, ipAllowlist: null, label: '' }, 5)).toEqual({

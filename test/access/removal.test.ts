@@ -111,7 +111,7 @@ describe('removing an account', () => {
     await accounts.insert({ id: 'a', email: 'a@example.org', ...rest }, null)
     for (let i = 0; i < 120; i++) {
       const key = { id: `k${i}`, accountId: 'a', parentId: null, name: `k${i}`, label: null, prefix: '', scopes: [] }
-      const times = { createdAt: i, expiresAt: null, lastUsedAt: null }
+      const times = { createdAt: i, expiresAt: null, lastUsedAt: null, upload: null }
       await keys.insert({ ...key, ...times, ipAllowlist: [], hash: Buffer.from(`k${i}`) }, { now: 1, maxKeys: null })
     }
     await accounts.markDeleted('a', 1)

@@ -16,6 +16,7 @@ export interface AccessRule {
 }
 
 const NOW = 1_000_000
+const GRANT = { maxUses: 3, maxBytes: 10, cluster: 'near', timelock: NOW + 9 }
 const UNLIMITED = { now: NOW, maxKeys: null }
 
 export const accessRules: readonly AccessRule[] = [
@@ -151,7 +152,7 @@ export const accessRules: readonly AccessRule[] = [
       assert.equal(await keys.insert(row, UNLIMITED), 'inserted')
       assert.equal(await keys.insert(key('nobody', 'x'), UNLIMITED), 'no_account')
       const found = await keys.findByHash(row.hash)
-      assert.deepEqual({ ...found, hash: null }, { ...row, hash: null, parent: null })
+      assert.deepEqual({ ...found, hash: null }, { ...row, hash: null, parent: null, uses: 0 })
       assert.equal((await keys.findByName('one', 'k'))?.id, 'k')
       assert.equal(await keys.findByName('two', 'k'), null)
       assert.equal(await keys.findByHash(Buffer.from('x')), null)
@@ -185,6 +186,23 @@ export const accessRules: readonly AccessRule[] = [
       assert.deepEqual((await Promise.all(asked)).toSorted(), ['inserted', 'inserted', 'inserted', 'too_many'])
       assert.equal(await keys.insert(key('one', 'e'), { now: NOW + 1, maxKeys: 3 }), 'inserted')
       assert.equal(await keys.insert(key('one', 'f'), { now: NOW + 1, maxKeys: 0 }), 'too_many')
+    },
+  },
+  {
+    name: 'upload tokens are listed, counted and cleared apart from all other keys, and count uses from none',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const token = (id: string, changes: Partial<NewKeyRow> = {}) => key('one', id, { upload: GRANT, ...changes })
+      await keys.insert(key('one', 'other'), { now: NOW, maxKeys: 1 })
+      assert.equal(await keys.insert(token('t1', { expiresAt: NOW + 1 }), { now: NOW, maxKeys: 1 }), 'inserted')
+      assert.equal(await keys.insert(token('t2'), { now: NOW, maxKeys: 1 }), 'too_many')
+      assert.equal(await keys.insert(token('t2'), { now: NOW + 1, maxKeys: 1 }), 'inserted')
+      assert.equal(await keys.insert(key('one', 'third'), { now: NOW, maxKeys: 1 }), 'too_many')
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['other'])
+      assert.deepEqual(await walk(request => keys.list('one', { ...request, isUpload: true }), 1), ['t1', 't2'])
+      assert.deepEqual((await keys.findByName('one', 't2'))?.upload, GRANT)
+      assert.deepEqual([(await keys.findByName('one', 't2'))?.uses, await keys.uses('t2')], [0, 0])
+      assert.deepEqual([await keys.uses('other'), await keys.uses('nobody')], [null, null])
     },
   },
   {
@@ -233,7 +251,7 @@ export const accessRules: readonly AccessRule[] = [
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const first = key('one', 'first', { name: 'bootstrap' })
-      assert.deepEqual(await keys.adopt(first), { ...first, parent: null })
+      assert.deepEqual(await keys.adopt(first), { ...first, parent: null, uses: 0 })
       await keys.insert(key('one', 'minted', { parentId: 'first' }), UNLIMITED)
       const second = key('one', 'second', { name: 'bootstrap' })
       const rotated = await keys.adopt(second)
@@ -313,7 +331,7 @@ function account(id: string): Account {
 function key(accountId: string, id: string, changes: Partial<NewKeyRow> = {}): NewKeyRow {
   return {
     ...{ id, accountId, parentId: null, name: id, label: null, hash: Buffer.from(`hash of ${id}`), prefix: 'hf_' },
-    ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null },
+    ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null, upload: null },
     ...changes,
   }
 }

@@ -17,6 +17,7 @@ import {
   type Session,
   type SessionStore,
 } from '../../src/catalogue/index.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 
 import type { AccessBeside } from './memory-webhooks.ts'
 
@@ -25,15 +26,14 @@ export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' |
 type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
 
 /** Rows of everything, in the order in which they came. Nothing awaits inside a command, so each is one transaction. */
-interface Rows {
+interface AccessRows {
   accounts: StoredAccount[]
-  keys: NewKeyRow[]
+  keys: Array<NewKeyRow & { uses: number }>
   sessions: Session[]
   factors: Map<string, SecondFactorRow>
   codes: Map<string, Uint8Array[]>
 }
 
-/** The access stores without any database: what they promise is more than what SQLite happens to do. */
 /** What goes with keys and accounts, kept by somebody else. */
 export interface GoesAlong {
   keysGone(ids: ReadonlySet<string>): void
@@ -43,9 +43,11 @@ export interface GoesAlong {
 
 const NOTHING: GoesAlong = { keysGone: () => undefined, purge: () => false }
 
-export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside {
-  const rows: Rows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
+/** The access stores without any database: what they promise is more than what SQLite happens to do. */
+export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & { takeUse(token: string): void } {
+  const rows: AccessRows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
   return {
+    takeUse: token => takeUse(rows, token),
     account: id => live(rows, id),
     hasKey: (id, accountId) => rows.keys.some(key => key.id === id && key.accountId === accountId),
     accounts: accountsOf(rows, along),
@@ -53,6 +55,16 @@ export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside {
     sessions: sessionsOf(rows),
     secondFactors: secondFactorsOf(rows),
   }
+}
+
+/** Counts a use of an upload token; called within the commit that it is for. */
+function takeUse({ keys }: AccessRows, id: string): void {
+  const token = keys.find(key => key.id === id && key.upload !== null)
+  if (token === undefined) throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
+  if (token.uses >= (token.upload?.maxUses ?? 0)) {
+    throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
+  }
+  token.uses++
 }
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
@@ -71,7 +83,7 @@ function pageOf<Row extends { id: string; createdAt: number }>(rows: readonly Ro
   return { rows: shown, next: last === undefined ? null : JSON.stringify({ at: last.createdAt, id: last.id }) }
 }
 
-function live(rows: Rows, id: string): StoredAccount | undefined {
+function live(rows: AccessRows, id: string): StoredAccount | undefined {
   return rows.accounts.find(account => account.id === id && !account.isDeleted)
 }
 
@@ -79,7 +91,7 @@ function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): A
   return account
 }
 
-function accountsOf(rows: Rows, along: GoesAlong): AccountStore {
+function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
   const all = (): StoredAccount[] => rows.accounts.filter(account => !account.isDeleted)
   const byEmail = (email: string): StoredAccount | undefined =>
     all().find(account => account.email.toLowerCase() === email.toLowerCase())
@@ -161,20 +173,21 @@ function accountsOf(rows: Rows, along: GoesAlong): AccountStore {
   }
 }
 
-function keysOf(rows: Rows, along: GoesAlong): KeyStore {
-  const whole = (key: NewKeyRow): KeyRow => {
+function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
+  const whole = (key: AccessRows['keys'][number]): KeyRow => {
     const parent = rows.keys.find(({ id }) => id === key.parentId)
     return { ...key, parent: parent?.name ?? null }
   }
-  const named = (accountId: string, name: string): NewKeyRow | undefined =>
+  const named = (accountId: string, name: string): AccessRows['keys'][number] | undefined =>
     rows.keys.find(key => key.accountId === accountId && key.name === name)
   const remove = (ids: ReadonlySet<string>): void => {
     rows.keys = rows.keys.filter(({ id }) => !ids.has(id))
     along.keysGone(ids)
   }
-  const clearExpired = (accountId: string, now: number): void => {
+  const isAlike = (a: NewKeyRow, b: NewKeyRow): boolean => (a.upload === null) === (b.upload === null)
+  const clearExpired = (added: NewKeyRow, now: number): void => {
     const expired = rows.keys
-      .filter(key => key.accountId === accountId && !isLive(key, now))
+      .filter(key => key.accountId === added.accountId && isAlike(key, added) && !isLive(key, now))
       .toSorted((a, b) => Number(b.expiresAt) - Number(a.expiresAt))
     remove(new Set(expired.slice(EXPIRED_KEYS_KEPT).map(({ id }) => id)))
   }
@@ -184,7 +197,7 @@ function keysOf(rows: Rows, along: GoesAlong): KeyStore {
     const theirs = rows.keys.filter(other => other.accountId === accountId && isLive(other, now))
     if (parentId !== null && !theirs.some(({ id }) => id === parentId)) return 'no_parent'
     if (theirs.some(other => other.name === name)) return 'name_taken'
-    return maxKeys !== null && theirs.length >= maxKeys ? 'too_many' : null
+    return maxKeys !== null && theirs.filter(other => isAlike(other, key)).length >= maxKeys ? 'too_many' : null
   }
   return {
     insert: async (key, { now, maxKeys }) => {
@@ -192,20 +205,21 @@ function keysOf(rows: Rows, along: GoesAlong): KeyStore {
       if (why !== null) return why
       const former = named(key.accountId, key.name)
       if (former !== undefined) remove(new Set([former.id]))
-      rows.keys.push({ ...key })
-      clearExpired(key.accountId, now)
+      rows.keys.push({ ...key, uses: 0 })
+      clearExpired(key, now)
       return 'inserted'
     },
     adopt: async key => {
       const known = rows.keys.find(({ hash }) => same(hash, key.hash))
       if (known !== undefined) return whole(known)
       const former = named(key.accountId, key.name)
-      if (former === undefined) rows.keys.push({ ...key })
+      const adopted = former ?? { ...key, uses: 0 }
+      if (former === undefined) rows.keys.push(adopted)
       else {
         const { hash, prefix, scopes, ipAllowlist, expiresAt } = key
         Object.assign(former, { hash, prefix, scopes, ipAllowlist, expiresAt, parentId: null })
       }
-      return { ...whole(former ?? key) }
+      return { ...whole(adopted) }
     },
     findByHash: async hash => {
       const key = rows.keys.find(other => same(other.hash, hash))
@@ -215,9 +229,10 @@ function keysOf(rows: Rows, along: GoesAlong): KeyStore {
       const key = named(accountId, name)
       return key ? whole(key) : null
     },
-    list: async (accountId, request) => {
+    uses: async id => rows.keys.find(key => key.id === id && key.upload !== null)?.uses ?? null,
+    list: async (accountId, { isUpload = false, ...request }) => {
       const { rows: page, next } = pageOf(
-        rows.keys.filter(key => key.accountId === accountId),
+        rows.keys.filter(key => key.accountId === accountId && (key.upload !== null) === isUpload),
         request,
       )
       return { rows: page.map(whole), next }
@@ -238,7 +253,7 @@ function keysOf(rows: Rows, along: GoesAlong): KeyStore {
   }
 }
 
-function sessionsOf(rows: Rows): SessionStore {
+function sessionsOf(rows: AccessRows): SessionStore {
   return {
     begin: async (session, { now, passwordHash }) => {
       const account = live(rows, session.accountId)
@@ -270,7 +285,7 @@ function sessionsOf(rows: Rows): SessionStore {
   }
 }
 
-function secondFactorsOf({ accounts, factors, codes }: Rows): SecondFactorStore {
+function secondFactorsOf({ accounts, factors, codes }: AccessRows): SecondFactorStore {
   const isEnabled = (accountId: string): boolean => (factors.get(accountId)?.enabledAt ?? null) !== null
   return {
     get: async accountId => {

@@ -29,14 +29,14 @@ export type ContentCatalogue = Catalogue & Surroundings
 export function memoryCatalogue(elsewhere: ReadonlySet<number>): ContentCatalogue {
   const all = new MemoryContent(elsewhere)
   const files = new Map<number, readonly ListedFile[]>()
-  const { account, hasKey, ...access } = memoryAccess({
+  const { account, hasKey, takeUse, ...access } = memoryAccess({
     keysGone: ids => void dropWebhooks(all, ({ keyId }) => keyId !== null && ids.has(keyId)),
     purge: accountId => dropWebhooks(all, webhook => webhook.accountId === accountId),
   })
   return {
     ...access,
     webhooks: memoryWebhooks(all, { account, hasKey }),
-    records: memoryRecords(all),
+    records: memoryRecords(all, takeUse),
     fetches: memoryFetches(all),
     files: memoryFiles(all, files),
     placements: memoryPlacements(all),

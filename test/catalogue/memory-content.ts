@@ -243,7 +243,7 @@ export class MemoryContent {
   }
 }
 
-export function memoryRecords(all: MemoryContent): Records {
+export function memoryRecords(all: MemoryContent, takeUse: (token: string) => void = () => {}): Records {
   const wantedOf = (filter: RecordFilter): RecordRow[] => {
     const rows = all.live(filter.now, row => isWanted(row, filter))
     return filter.search?.oldestFirst === true ? rows.toReversed() : rows
@@ -263,7 +263,7 @@ export function memoryRecords(all: MemoryContent): Records {
       .slice(0, limit)
   return {
     ofDag,
-    async commit(intents) {
+    async commit(intents, token) {
       const { rows, waiting, roots, holds, placements, deliveries } = all
       const before = { rows: new Map(rows), waiting: new Map(waiting), roots: new Map(roots) }
       const webhooks = all.webhooks.map(webhook => ({ ...webhook }))
@@ -272,7 +272,9 @@ export function memoryRecords(all: MemoryContent): Records {
         ...{ deliveries: [...deliveries], webhooks },
       }
       try {
-        return intents.map(intent => all.commit(intent))
+        const made = intents.map(intent => all.commit(intent))
+        if (token !== undefined) takeUse(token)
+        return made
       } catch (error) {
         throw Object.assign(all, before, beside) && error
       }

@@ -101,7 +101,15 @@ export const webhookRules: readonly ContentRule[] = [
       assert.equal(await hook(catalogue, 'keyless', { keyId: 'gone' }), 'no_key')
       const key = {
         ...{ id: 'key', accountId: 'one', parentId: null, name: 'key', label: null, hash: Buffer.from('key') },
-        ...{ prefix: 'hf_', scopes: [], ipAllowlist: [], createdAt: NOW, expiresAt: null, lastUsedAt: null },
+        ...{
+          prefix: 'hf_',
+          scopes: [],
+          ipAllowlist: [],
+          createdAt: NOW,
+          expiresAt: null,
+          lastUsedAt: null,
+          upload: null,
+        },
       }
       await keys.insert(key, { now: NOW, maxKeys: null })
       assert.equal(await hook(catalogue, 'w1', { keyId: 'key' }), 'inserted')

@@ -167,6 +167,8 @@ export const keyAudits: readonly Audit[] = [
         'permissions',
         'prefix',
         'scopes',
+        'upload',
+        'uses',
       ]
       assert.deepEqual(Object.keys(listed).toSorted(), fields)
       assert.deepEqual(listed.permissions, ['read'])

@@ -12,6 +12,7 @@ import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
+import { uploadTokenAudits } from './audits-upload-tokens.ts'
 import { uploadAudits } from './audits-uploads.ts'
 import { webhookAudits } from './audits-webhooks.ts'
 import type { Audit } from './world.ts'
@@ -26,6 +27,7 @@ export const audits: readonly Audit[] = [
   ...authAudits,
   ...secondFactorAudits,
   ...uploadAudits,
+  ...uploadTokenAudits,
   ...planAudits,
   ...directoryAudits,
   ...carAudits,

@@ -33,7 +33,7 @@ export interface Actor {
   auth: Record<string, string>
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** A further key of the account. */
-  key(input: { name: string; scopes?: string[]; ipAllowlist?: string[] }): Promise<string>
+  key(input: { name: string; scopes?: string[]; ipAllowlist?: string[]; expiresInDays?: number }): Promise<string>
 }
 
 /** What an audit has to work with: a running service with nobody else on it, and the hands of its operator. */

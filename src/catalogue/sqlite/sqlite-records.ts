@@ -1,5 +1,6 @@
 import type { DagIdentity } from '../../domain/cid.ts'
-import type { Database } from '../../storage/database.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type {
@@ -25,6 +26,8 @@ export class SqliteRecords implements Records {
   readonly #table: RecordTable
   readonly #commit: RecordCommit
   readonly #removals: RemovalTable
+  readonly #use: Statement<[string], unknown>
+  readonly #hasToken: Statement<[string], unknown>
   readonly #pages: RecordPages
   readonly #search: RecordSearches
   readonly #queue: WriteQueue
@@ -39,13 +42,18 @@ export class SqliteRecords implements Records {
     this.#table = parts.table
     this.#commit = parts.commit
     this.#removals = new RemovalTable(parts.db)
+    this.#use = parts.db.prepare('UPDATE api_keys SET uses = uses + 1 WHERE id = ? AND uses < max_uses')
+    this.#hasToken = parts.db.prepare('SELECT 1 FROM api_keys WHERE id = ? AND max_uses IS NOT NULL')
     this.#pages = parts.pages
     this.#search = new RecordSearches(parts.db, parts.table)
     this.#queue = parts.queue
   }
 
-  commit(intents: readonly CommitIntent[]): Promise<Committed[]> {
-    const work = (): Committed[] => intents.map(intent => this.#commit.commit(intent))
+  commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]> {
+    const work = (): Committed[] => {
+      if (token !== undefined) this.#takeUse(token)
+      return intents.map(intent => this.#commit.commit(intent))
+    }
     const committed = (made: Committed[]): void => {
       for (const { record, created } of made) if (created) this.#pages.added(record)
     }
@@ -135,6 +143,14 @@ export class SqliteRecords implements Records {
 
   async nextExpiry(): Promise<number | null> {
     return this.#table.nextExpiry()
+  }
+
+  #takeUse(token: string): void {
+    if (this.#use.run(token).changes === 1) return
+    if (this.#hasToken.get(token) === undefined) {
+      throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
+    }
+    throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
   }
 
   /** The rest of a removal that is noted; it is forgotten with the last record. */

@@ -182,7 +182,10 @@ function errorsOfAccess(access: Access): ErrorCode[] {
   const any: ErrorCode[] = ['INTERNAL_ERROR', 'UNAVAILABLE']
   if (access === 'public') return any
   const credential: ErrorCode[] = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED', 'RATE_LIMIT', ...any]
-  return access === 'authenticated' ? credential : [REFUSALS[access] ?? 'missing_scope', ...credential]
+  // An upload token that is used for anything else.
+  return access === 'authenticated'
+    ? ['missing_scope', ...credential]
+    : [REFUSALS[access] ?? 'missing_scope', ...credential]
 }
 
 const STATUS_WORDS: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created' }
