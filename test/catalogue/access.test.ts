@@ -58,6 +58,14 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
     [/^what is left out of a change/, /^there is always an owner/],
   ],
   [
+    'takes upload tokens for keys like all others',
+    right => ({
+      ...right,
+      keys: { ...right.keys, insert: (key, limits) => right.keys.insert({ ...key, upload: null }, limits) },
+    }),
+    [/^upload tokens are listed/],
+  ],
+  [
     'looks first and writes later',
     right => ({
       ...right,
