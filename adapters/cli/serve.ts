@@ -15,6 +15,7 @@ import { writeCompiled } from './compile-cache.ts'
 import { drain } from './drain.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
+import { logProcess } from './process-log.ts'
 import { type Environment, readServerSettings, type ServerSettings } from './settings.ts'
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
@@ -37,6 +38,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   }
   process.umask(UMASK)
   const logger = pino({ level: settings.logLevel })
+  const endLog = logProcess(logger)
   const stopped = untilSignalled()
   const { dataDir, config, threadPoolSize } = settings
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
@@ -59,6 +61,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     await endWatch()
   } finally {
     await engine.stop()
+    endLog()
   }
   return true
 }

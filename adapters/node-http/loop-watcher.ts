@@ -2,6 +2,7 @@
 // was stopped, or a machine without a free processor, is no stall.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
+import { hostname } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Stall, WatcherData } from './loop-watch.ts'
 
@@ -37,7 +38,16 @@ setInterval(() => {
   // A loop that is never given back logs nothing by itself.
   if (held >= aloudMs && !aloud) {
     aloud = true
-    const line = { level: 50, msg: 'the event loop has been held and is not given back', ms: Math.round(held), work }
+    const msg = 'the event loop has been held and is not given back'
+    const line = {
+      level: 50,
+      time: Date.now(),
+      pid: process.pid,
+      hostname: hostname(),
+      ms: Math.round(held),
+      work,
+      msg,
+    }
     writeSync(STDERR, `${JSON.stringify(line)}\n`)
   }
 }, lookMs)

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { join } from 'node:path'
+import { BALLAST } from '../disk/file-names.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type DiskSpace, type FileSystem, fileErrorCode } from '../domain/file-system.ts'
@@ -13,8 +14,6 @@ const PIECE = 1024 ** 2
 /** For so long what was seen of the disk is believed while there is plenty. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
-/** The name of the ballast in a data directory. */
-const BALLAST = 'ballast'
 
 export interface DiskReserveOptions {
   dataDir: string

@@ -5,5 +5,7 @@ export const DATA_KEY = 'data.key'
 /** The keys that sign sessions. */
 export const SECRETS = 'secrets'
 export const TAKEDOWNS = 'takedowns.deny'
+/** Room to give up on a full disk. */
+export const BALLAST = 'ballast'
 /** What was damaged, and what lay where it should not, in each directory that blocks are kept in. */
 export const QUARANTINE = 'quarantine'

@@ -1,12 +1,12 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../domain/logger.ts'
-import { DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
+import { BALLAST, DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
 import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './file-system.ts'
 
 /** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']
-const FILES = [SECRETS, TAKEDOWNS, DATA_KEY]
+const FILES = [BALLAST, SECRETS, TAKEDOWNS, DATA_KEY]
 
 /**
  * Takes from all other users what a data directory keeps: password hashes, content, keys. The directory itself is

@@ -93,6 +93,10 @@ export class ServerProcess {
     return this.#child.pid ?? Number.NaN
   }
 
+  get stderr(): string {
+    return this.#stderr
+  }
+
   get stdout(): string {
     return this.#stdout
   }

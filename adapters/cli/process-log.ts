@@ -1,0 +1,19 @@
+import type { Logger } from 'pino'
+
+/**
+ * Has the log tell what the process says of itself and Node would print as text among its lines: warnings, and the
+ * failure that ends it, with exit code 1. Returns what ends that.
+ */
+export function logProcess(logger: Logger): () => void {
+  const printing = process.listeners('warning')
+  const warn = (err: Error): void => logger.warn({ err }, 'warning of the process')
+  const fail = (err: unknown): void => {
+    logger.fatal({ err }, 'unexpected failure: the process ends')
+    process.exit(1)
+  }
+  process.removeAllListeners('warning').on('warning', warn).on('uncaughtException', fail)
+  return () => {
+    process.off('warning', warn).off('uncaughtException', fail)
+    for (const listener of printing) process.on('warning', listener)
+  }
+}
