@@ -1,6 +1,7 @@
 import { type Account, SCOPES } from '../../src/index.ts'
-import { readFlags, requireFlag } from './arguments.ts'
-import { isoTime, printJson } from './output.ts'
+import { accountRow, accountTable } from './account-rows.ts'
+import { readArguments, readFlags, requireFlag } from './arguments.ts'
+import { isoTime, print, printJson, terminalColumns } from './output.ts'
 import { readPassword } from './password-input.ts'
 import type { Environment } from './settings.ts'
 import { type Accounts, findAccount, presentAccount, withAccounts } from './with-accounts.ts'
@@ -20,17 +21,14 @@ export async function createAccount(args: readonly string[], env: Environment): 
 
 /** `account list`. */
 export async function listAccounts(args: readonly string[], env: Environment): Promise<boolean> {
-  const flags = readFlags(args, ['data-dir', 'config'])
-  if (flags === null) return false
+  const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['json'] })
+  if (given === null) return false
+  const { flags, switches } = given
   return withAccounts(flags, env, async ({ accounts }) => {
-    const rows = (await accounts.list()).map(account => ({
-      ...presentAccount(account),
-      name: account.name,
-      role: account.role,
-      disabled: account.disabled,
-      createdAt: isoTime(account.createdAt),
-    }))
-    printJson({ accounts: rows })
+    const rows = (await accounts.list()).map(accountRow)
+    // The lines of `accounts`, which knows besides what each keeps.
+    if (terminalColumns() === null || switches.has('json')) for (const row of rows) printJson(row)
+    else print(accountTable(rows, { withHeader: true }))
   })
 }
 

@@ -54,3 +54,9 @@ export function listOf(answer: object, name: string): JsonObject[] {
   const value: unknown = (answer as JsonObject)[name]
   return Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []
 }
+
+/** A field of an answer as an object; an empty one for what is none. */
+export function objectIn(answer: object, name: string): JsonObject {
+  const value: unknown = (answer as JsonObject)[name]
+  return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
+}

@@ -18,7 +18,8 @@ none is running, works on a data directory instead:
 export const CLIENT_HELP = {
   upload: `Usage: holdfast upload PATH... [flags]
 
-Uploads files and directories, and prints the CID of each. A directory goes as one, with everything below it, hidden
+Uploads files and directories, and prints the CID of each, on a terminal and with --json also where it can
+be opened. A directory goes as one, with everything below it, hidden
 files included; its files can then be opened below its CID. Symbolic links and empty directories are left out, and
 listed. Nothing is read into memory as a whole, so any size will do.
 ${PUBLIC_NOTICE}

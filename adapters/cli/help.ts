@@ -89,8 +89,10 @@ ${COMMON}`,
 
   'account list': `Usage: holdfast account list [flags]
 
-Prints all accounts as JSON, oldest first.
+Shows all accounts, oldest first: as a table on a terminal, elsewhere as JSON, one a line, as "holdfast accounts --json"
+does, which tells besides what each of them keeps.
 
+  --json           as JSON on a terminal, too
 ${COMMON}`,
 
   'account set-plan': `Usage: holdfast account set-plan --account ACCOUNT --plan PLAN [flags]

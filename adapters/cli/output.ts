@@ -1,6 +1,13 @@
+const USUAL_COLUMNS = 80
+
 /** A line, or several, on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
+}
+
+/** Of the terminal that standard output is; null for what is none. */
+export function terminalColumns(): number | null {
+  return process.stdout.isTTY === true ? (process.stdout.columns ?? USUAL_COLUMNS) : null
 }
 
 export function printJson(value: unknown): void {

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { JsonObject } from '../client/index.ts'
-import { listOf, numberOf, textOf } from './api-command.ts'
+import { accountTable } from './account-rows.ts'
+import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
@@ -51,27 +52,13 @@ export function verify(args: readonly string[], env: Environment): Promise<boole
 /** `accounts`. */
 export function accounts(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
-    const header = ['EMAIL', 'PLAN', 'ROLE', 'PINS', 'STORED', 'SINCE', 'ID']
     let isFirst = true
     for await (const rows of node.accounts()) {
       if (json) for (const row of rows) printJson(row)
-      else print(formatTable(isFirst ? [header, ...rows.map(accountCells)] : rows.map(accountCells), new Set([3, 4])))
+      else if (rows.length > 0) print(accountTable(rows, { withHeader: isFirst }))
       isFirst = false
     }
   })
-}
-
-function accountCells(row: JsonObject): string[] {
-  const usage = objectIn(row, 'usage')
-  return [
-    textOf(row, 'email'),
-    textOf(row, 'plan'),
-    row.disabled === true ? 'disabled' : textOf(row, 'role'),
-    textOf(usage, 'pins'),
-    formatBytes(numberOf(usage, 'storedBytes') ?? 0),
-    textOf(row, 'createdAt').slice(0, 10),
-    textOf(row, 'id'),
-  ]
 }
 
 function statsLines(answer: JsonObject): string[][] {
@@ -101,11 +88,6 @@ function statsLines(answer: JsonObject): string[][] {
 
 function amount(counted: JsonObject): string {
   return `${formatBytes(numberOf(counted, 'bytes') ?? 0)} in ${countOf(numberOf(counted, 'blocks') ?? 0, 'block')}`
-}
-
-function objectIn(answer: JsonObject, name: string): JsonObject {
-  const value = answer[name]
-  return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }
 
 function readSeconds(text: string | undefined): number | undefined {

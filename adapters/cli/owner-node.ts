@@ -1,5 +1,6 @@
 import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../src/index.ts'
 import type { HoldfastClient, JsonObject } from '../client/index.ts'
+import { accountRow } from './account-rows.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
@@ -145,7 +146,7 @@ function localNode(engine: Engine): OwnerNode {
       for await (const accounts of engine.accounts.pages()) {
         for (const account of accounts) {
           const usage = await engine.pins.usage(account.id)
-          yield [{ ...account, createdAt: isoTime(account.createdAt), usage }]
+          yield [{ ...accountRow(account), usage }]
         }
       }
     },

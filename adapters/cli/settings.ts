@@ -51,7 +51,10 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
 export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const settings = readSettings(flags, env)
   if (!existsSync(join(settings.dataDir, 'holdfast.db'))) {
-    throw new HoldfastError('NOT_FOUND', `${settings.dataDir} is not a data directory, which holdfast serve makes`)
+    throw new HoldfastError(
+      'NOT_FOUND',
+      `${settings.dataDir} is not a data directory: holdfast serve makes one at its first start, with an account of the owner`,
+    )
   }
   return settings
 }

@@ -1,10 +1,10 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import type { Directory, HoldfastClient, Upload } from '../client/index.ts'
+import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { type Flags, usageError } from './arguments.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, terminalColumns } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 import { printable } from './text.ts'
@@ -18,14 +18,16 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   return withApi(args, env, { values: FLAGS, words }, async ({ client, flags, words: paths, json }) => {
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name is for one upload, there are several')
+    const urlOf = contentUrls(client)
     let failed = 0
     for (const path of paths) {
       try {
         const content = await readLocalContent(path)
         if (!json) tellLeftOut(path, content.leftOut)
         const answer = await uploadContent(client, content, flags)
-        if (json) printJson({ path, ...answer, ...(content.isDirectory && { leftOut: content.leftOut }) })
-        else print(`${answer.cid}  ${printable(path)}`)
+        const url = json || terminalColumns() !== null ? await urlOf(answer) : null
+        if (json) printJson({ path, ...answer, url, ...(content.isDirectory && { leftOut: content.leftOut }) })
+        else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
       } catch (error) {
         if (!isHoldfastError(error) || paths.length === 1) throw error
         failed += 1
@@ -54,6 +56,16 @@ async function uploadContent(
       ? client.files.uploadDirectory(contents, options)
       : client.files.upload(first.content, options)
   ).finally(() => bar.end())
+}
+
+/** Where uploads can be opened by anyone: at the gateway of their cluster. Null for a key that may not ask for those. */
+function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
+  let clusters: Promise<Cluster[]> | undefined
+  return async ({ cid, clusterId }) => {
+    clusters ??= client.account.clusters().catch(() => [])
+    const [gateway] = (await clusters).find(({ id }) => id === clusterId)?.gateways ?? []
+    return gateway === undefined ? null : gateway.publicUrl + cid
+  }
 }
 
 /** Forms of files have no links and no empty directories; nobody should find that out later. */

@@ -21,6 +21,7 @@ export async function serveEngine(dataDir: string, config: EngineConfig = {}): P
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   const url = `http://127.0.0.1:${address.port}`
+  if (config.publicUrl === undefined) await engine.setPublicUrl(url)
   const { account } = await engine.accounts.ensureOwner()
   const { secret } = await engine.keys.create(account.id, { name: 'test', scopes: SCOPES })
   return {

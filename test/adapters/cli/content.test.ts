@@ -51,6 +51,21 @@ async function makeFiles(name: string, files: Record<string, string | Uint8Array
   return root
 }
 
+/** Makes a command believe that people read what it prints. */
+const PRETEND = 'data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=80'
+
+test('on a terminal uploads are told with their address, and lists fit it', async () => {
+  const file = join(await makeFiles('terminal', { 'a.txt': 'opened' }), 'a.txt')
+  const terminal = { ...served.env, NODE_OPTIONS: `--import=${PRETEND}` }
+  const { stdout } = await runHoldfast(['upload', file], terminal)
+  const [, cid, url = ''] = /^(baf\w+) {2}.*a\.txt\n {2}(http\S+)\n$/.exec(stdout) ?? []
+  expect(url).toMatch(new RegExp(`/ipfs/${cid}$`))
+  expect(await (await fetch(url)).text()).toBe('opened')
+  const listed = await runHoldfast(['ls', '--cid', cid ?? ''], terminal)
+  expect(listed.stdout.split('\n').every(line => line.length <= 80)).toBe(true)
+  expect(listed.stdout).toMatch(new RegExp(`^${cid} +6 B\n  a\\.txt  `))
+})
+
 function opened(path: string) {
   return fetch(`${served.url}/ipfs/${path}`).then(response => response.arrayBuffer().then(Buffer.from))
 }
@@ -110,6 +125,7 @@ test('a file has a name, a cluster and a time to end; several are uploads of the
     size: 5,
   })
   expect(await json('ls', '--expiring')).toMatchObject([{ uploadId: made.uploadId }])
+  expect(await (await fetch(made.url)).text()).toBe('first')
 
   const second = join(await makeFiles('plain', { 'b.txt': 'second' }), 'b.txt')
   const several = await run('upload', first, join(directory.path, 'nowhere'), second)

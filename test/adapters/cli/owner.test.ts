@@ -8,6 +8,10 @@ import { type Env, runHoldfast, temporaryDirectory } from '../../support/server-
 /** Many processes, one after the other. */
 const LONG_MS = 90_000
 
+/** Makes a command believe that people read what it prints. */
+const PRETEND = 'data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=80'
+const TERMINAL = { NODE_OPTIONS: `--import=${PRETEND}` }
+
 let directory: ReturnType<typeof temporaryDirectory>
 let dataDir: string
 
@@ -74,7 +78,11 @@ test(
 
     const here = ['--data-dir', dataDir]
     expect(await json(['stats', ...here])).toMatchObject({ accounts: 1, pins: { pinned: 0 } })
-    expect(await json(['accounts', ...here])).toMatchObject({ email: 'owner@localhost', usage: { pins: 0 } })
+    const { usage, ...owner } = await json(['accounts', ...here])
+    expect([owner.email, usage]).toEqual(['owner@localhost', expect.objectContaining({ pins: 0 })])
+    expect(await json(['account', 'list', ...here])).toEqual(owner)
+    const shown = await runHoldfast(['account', 'list', ...here], TERMINAL)
+    expect(shown.stdout).toMatch(/^EMAIL +PLAN +ROLE +SINCE +ID\nowner@localhost {2}unlimited {2}owner /)
     expect((await runHoldfast(['verify', ...here])).stdout).toBe('checked 0 B in 0 blocks, 0 damaged\n')
     expect((await runHoldfast(['gc', ...here])).stdout).toBe('freed 0 B in 0 blocks of 0 roots\n')
   },
@@ -110,7 +118,11 @@ test(
 test('what is asked of neither a server nor a directory is told in one line', async () => {
   const nowhere = join(directory.path, 'nowhere')
   const wrong: [number, string[], RegExp][] = [
-    [1, ['stats', '--data-dir', nowhere], /nowhere is not a data directory, which holdfast serve makes\n$/],
+    [
+      1,
+      ['stats', '--data-dir', nowhere],
+      /nowhere is not a data directory: holdfast serve makes one at its first start, .*\n$/,
+    ],
     [2, ['stats', '--data-dir', dataDir, '--api', 'http://127.0.0.1:1/api/v3'], /--data-dir goes without --api/],
     [2, ['stats', '--config', 'x.json'], /--config goes with --data-dir\n$/],
     [2, ['stats', '--api', 'http://127.0.0.1:1/elsewhere'], /--api must end in \/api\/v3 for this/],
