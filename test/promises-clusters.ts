@@ -61,9 +61,9 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a node keeps for another goes no further',
-    file: 'src/pins/pin-commit.ts',
-    find: 'target.fromNode === true && this.#clusters.isElsewhere(clusterId)',
-    replace: 'target.fromNode === undefined && this.#clusters.isElsewhere(clusterId)',
+    file: 'src/pins/pin-targets.ts',
+    find: 'target.fromNode === true && clusters.isElsewhere(clusterId)',
+    replace: 'target.fromNode === undefined && clusters.isElsewhere(clusterId)',
     test: {
       file: 'test/clusters/remote-steps.test.ts',
       name: 'a cluster that is itself kept elsewhere takes nothing from another node',

@@ -1,6 +1,4 @@
 import type { CID } from 'multiformats/cid'
-import type { AccountService } from '../access/account-service.ts'
-import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { CommitIntent, Committed, Records } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
@@ -13,8 +11,7 @@ import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
 import { newUploadId, presentRecord } from './record-view.ts'
-import type { Timelock } from './timelock.ts'
-import type { DecidedTarget, PinNames, PinOutcome, PinTarget, PinType, Requester } from './types.ts'
+import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './types.ts'
 
 /** Content that is whole, and the record to write for it. */
 export interface CommitInput {
@@ -32,53 +29,27 @@ export interface CommitInput {
   signal?: AbortSignal | undefined
 }
 
-/** The last step of every upload and pin: decide the target, then one short transaction for root and record. */
+/** The last step of every upload and pin: one short transaction for root and record. */
 export class PinCommit {
-  readonly #accounts: AccountService
-  readonly #plans: PlanCatalogue
   readonly #clusters: ClusterRegistry
-  readonly #timelock: Timelock
   readonly #records: Records
   readonly #clock: Clock
   readonly #changes: PinChanges
   readonly #leaveFetch: (fetchId: number) => Promise<void>
 
   constructor(parts: {
-    accounts: AccountService
-    plans: PlanCatalogue
     clusters: ClusterRegistry
-    timelock: Timelock
     records: Records
     clock: Clock
     changes: PinChanges
     /** Called when a record no longer waits for a fetch. */
     leaveFetch: (fetchId: number) => Promise<void>
   }) {
-    this.#accounts = parts.accounts
-    this.#plans = parts.plans
     this.#clusters = parts.clusters
-    this.#timelock = parts.timelock
     this.#records = parts.records
     this.#clock = parts.clock
     this.#changes = parts.changes
     this.#leaveFetch = parts.leaveFetch
-  }
-
-  /** @throws HoldfastError `VALIDATION` without an account, `NOT_FOUND` for an unknown one */
-  async requester(accountId: string | undefined): Promise<Requester> {
-    if (typeof accountId !== 'string') throw new HoldfastError('VALIDATION', 'account must be the id of an account')
-    const account = await this.#accounts.get(accountId)
-    return { account, plan: this.#plans.get(account.plan) }
-  }
-
-  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED` */
-  decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
-    const clusterId = this.#clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
-    if (target.fromNode === true && this.#clusters.isElsewhere(clusterId)) {
-      const reason = 'what a node keeps for another goes no further'
-      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that is kept elsewhere: ${reason}`)
-    }
-    return { clusterId, expiresAt: this.#timelock.decide(target.timelock, plan, this.#clock.now()) }
   }
 
   /**

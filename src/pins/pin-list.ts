@@ -4,7 +4,7 @@ import type { RecordFilter, RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { searchOf } from './list-search.ts'
-import type { PinCommit } from './pin-commit.ts'
+import type { PinTargets } from './pin-targets.ts'
 import { presentRecord } from './record-view.ts'
 import type { ListItem, ListPage, ListQuery } from './types.ts'
 
@@ -18,13 +18,13 @@ interface Slice {
 
 /** Pages through an account's records, or through the files below one of its directories. */
 export class PinList {
-  readonly #commit: PinCommit
+  readonly #targets: PinTargets
   readonly #records: Records
   readonly #files: Files
   readonly #now: () => number
 
-  constructor(commit: PinCommit, catalogue: { records: Records; files: Files }, now: () => number) {
-    this.#commit = commit
+  constructor(targets: PinTargets, catalogue: { records: Records; files: Files }, now: () => number) {
+    this.#targets = targets
     this.#records = catalogue.records
     this.#files = catalogue.files
     this.#now = now
@@ -32,7 +32,7 @@ export class PinList {
 
   /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
   async list(query: ListQuery): Promise<ListPage> {
-    const { account, plan } = await this.#commit.requester(query.account)
+    const { account, plan } = await this.#targets.requester(query.account)
     const page = positive('page', query.page ?? 1)
     const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
     const offset = (page - 1) * limit
@@ -53,7 +53,7 @@ export class PinList {
       }
       return
     }
-    const { account } = await this.#commit.requester(query.account)
+    const { account } = await this.#targets.requester(query.account)
     let after: string | null = null
     do {
       const page: Page<RecordRow> = await this.#records.walk(this.#filterOf(account.id, query), {

@@ -9,11 +9,11 @@ import type { CarImporter } from './car-importer.ts'
 import type { ExpirySweeper } from './expiry-sweeper.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinChanges } from './pin-changes.ts'
-import type { PinCommit } from './pin-commit.ts'
 import type { PinList } from './pin-list.ts'
 import { storedMeta } from './pin-meta.ts'
 import { checkedName } from './pin-names.ts'
 import type { PinStatusView } from './pin-status.ts'
+import type { PinTargets } from './pin-targets.ts'
 import type { Pinner } from './pinner.ts'
 import { presentRecord } from './record-view.ts'
 import type * as types from './types.ts'
@@ -25,7 +25,7 @@ export class PinService {
   readonly #carImporter: CarImporter
   readonly #pinner: Pinner
   readonly #lists: PinList
-  readonly #commit: PinCommit
+  readonly #targets: PinTargets
   readonly #sweeper: ExpirySweeper
   readonly #scheduler: FetchScheduler
   readonly #statuses: PinStatusView
@@ -40,7 +40,7 @@ export class PinService {
     carImporter: CarImporter
     pinner: Pinner
     lists: PinList
-    commit: PinCommit
+    targets: PinTargets
     sweeper: ExpirySweeper
     scheduler: FetchScheduler
     statuses: PinStatusView
@@ -55,7 +55,7 @@ export class PinService {
     this.#carImporter = parts.carImporter
     this.#pinner = parts.pinner
     this.#lists = parts.lists
-    this.#commit = parts.commit
+    this.#targets = parts.targets
     this.#sweeper = parts.sweeper
     this.#scheduler = parts.scheduler
     this.#statuses = parts.statuses
@@ -153,7 +153,7 @@ export class PinService {
   }
 
   async checkTarget(account: string, target: types.PinTarget): Promise<void> {
-    this.#commit.decide(await this.#commit.requester(account), target)
+    this.#targets.decide(await this.#targets.requester(account), target)
   }
 
   /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */

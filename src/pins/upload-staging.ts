@@ -4,7 +4,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
-import type { PinCommit } from './pin-commit.ts'
+import type { PinTargets } from './pin-targets.ts'
 import type { DecidedTarget, Requester, UploadOptions } from './types.ts'
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
@@ -23,7 +23,7 @@ export interface Upload {
 /** What every upload has around it: early refusals, a staged DAG, and a budget that uploads side by side share. */
 export class UploadStaging {
   readonly #clusters: ClusterRegistry
-  readonly #commit: PinCommit
+  readonly #targets: PinTargets
   readonly #records: Records
   readonly #now: () => number
   readonly #uses: UploadTokenUses
@@ -31,14 +31,14 @@ export class UploadStaging {
 
   constructor(
     clusters: ClusterRegistry,
-    commit: PinCommit,
+    targets: PinTargets,
     records: Records,
     keys: Pick<KeyStore, 'uses'>,
     now: () => number,
   ) {
     this.#uses = new UploadTokenUses(keys)
     this.#clusters = clusters
-    this.#commit = commit
+    this.#targets = targets
     this.#records = records
     this.#now = now
   }
@@ -46,8 +46,8 @@ export class UploadStaging {
   /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: Upload) => Promise<T>): Promise<T> {
     const { token } = options
-    const requester = narrowed(await this.#commit.requester(options.account), token)
-    this.#commit.decide(requester, fixed(options, token))
+    const requester = narrowed(await this.#targets.requester(options.account), token)
+    this.#targets.decide(requester, fixed(options, token))
     const giveBack = token === undefined ? undefined : await this.#uses.reserve(token)
     try {
       return await this.#run(requester, options, kind, upload)
@@ -93,7 +93,7 @@ export class UploadStaging {
   ): Promise<{ settings: UploadOptions; target: DecidedTarget }> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
     const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
-    return { settings, target: this.#commit.decide(requester, settings) }
+    return { settings, target: this.#targets.decide(requester, settings) }
   }
 }
 

@@ -12,6 +12,7 @@ import { PinCommit } from '../pins/pin-commit.ts'
 import { PinList } from '../pins/pin-list.ts'
 import { PinService } from '../pins/pin-service.ts'
 import { PinStatusView } from '../pins/pin-status.ts'
+import { PinTargets } from '../pins/pin-targets.ts'
 import { Pinner } from '../pins/pinner.ts'
 import { PlacementRunner } from '../pins/placement-runner.ts'
 import { Timelock } from '../pins/timelock.ts'
@@ -106,28 +107,22 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const { records, fetches } = catalogue
   const { registry } = clusters
   const now = (): number => clock.now()
-  const commit = new PinCommit({
-    accounts: access.accounts,
-    plans: access.plans,
-    clusters: registry,
-    timelock: new Timelock(),
-    records,
-    clock,
-    changes,
-    leaveFetch: fetchId => scheduler.subscribersChanged(fetchId),
-  })
-  const staging = new UploadStaging(registry, commit, records, storage.catalogue.keys, now)
+  const { accounts, plans } = access
+  const targets = new PinTargets({ accounts, plans, clusters: registry, timelock: new Timelock(), clock })
+  const leaveFetch = (fetchId: number): Promise<void> => scheduler.subscribersChanged(fetchId)
+  const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
+  const staging = new UploadStaging(registry, targets, records, catalogue.keys, now)
   const { findTimeoutSeconds, waitSeconds, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
   const backendOf = (clusterId: string) => registry.backendOf(clusterId).id
   return {
-    commit,
+    targets,
     uploader: new Uploader(registry, commit, staging, storage.importRoots),
     carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
-    pinner: new Pinner(registry, commit, held, networkPinner, now),
-    lists: new PinList(commit, catalogue, now),
+    pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now }),
+    lists: new PinList(targets, catalogue, now),
     statuses: new PinStatusView(catalogue, scheduler, now, backendOf),
   }
 }
