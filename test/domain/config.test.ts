@@ -153,6 +153,7 @@ test('defaults are those of the schema, and what is given stays', () => {
     uploads: { maxConcurrent: 256, maxPerAccount: 64 },
     gc: { graceSeconds: 60, intervalSeconds: 30 },
     verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
+    webhooks: { allowPrivate: false },
     disk: { reserveBytes: 0 },
     gateway: {
       mode: 'own',
