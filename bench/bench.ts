@@ -4,6 +4,8 @@ export interface RunOptions {
   dir: string
   scale: Scale
   rounds: number
+  /** Only these are started, where subjects compete; all without it. */
+  subjects?: readonly string[] | undefined
   /** Told in a few words what is going on; for a person who waits. */
   progress: (text: string) => void
   signal: AbortSignal
@@ -34,6 +36,8 @@ export interface Bench {
   readonly name: string
   /** Whether there are no rounds: it is measured once, whatever the number asked for. */
   readonly isOnce?: boolean
+  /** How long it takes in full on two cores, roughly. */
+  readonly minutes: number
   /** What is measured at that scale, in one line. */
   describe(scale: Scale): string
   readonly targets: readonly Target[]

@@ -1,14 +1,26 @@
 import { parseArgs } from 'node:util'
+import type { Scale } from './bench.ts'
 
 export interface BenchCommand {
-  /** In the order asked for, each once. */
+  /** In the order asked for, each once; none if it was not said what to run. */
   names: string[]
-  quick: boolean
+  size: Scale
+  /** Unset for as many as fit the size. */
+  rounds: number | undefined
+  /** Unset for all. */
+  subjects: string[] | undefined
+  /** Files of results: to write, and to compare with. */
+  save: string | undefined
+  compare: string | undefined
   json: boolean
   help: boolean
   /** Where the temporary directory goes; unset for the checkout's own. */
   dir: string | undefined
 }
+
+/** Names every bench. */
+const ALL = 'all'
+const SIZES: readonly Scale[] = ['full', 'quick', 'tiny']
 
 /** Wrong usage; the message is one line for the person who typed it. */
 export class UsageError extends Error {}
@@ -17,15 +29,32 @@ export class UsageError extends Error {}
 export function parseCommand(args: readonly string[], known: readonly string[]): BenchCommand {
   const { values, positionals } = parse(args)
   for (const name of positionals) {
-    if (!known.includes(name)) throw new UsageError(`unknown bench "${name}"; there are: ${known.join(', ')}`)
+    if (name !== ALL && !known.includes(name))
+      throw new UsageError(`unknown bench "${name}"; there are: ${known.join(', ')}, ${ALL}`)
   }
   return {
-    names: positionals.length === 0 ? [...known] : [...new Set(positionals)],
-    quick: values.quick,
+    names: positionals.includes(ALL) ? [...known] : [...new Set(positionals)],
+    size: readSize(values.size ?? (values.quick ? 'quick' : 'full')),
+    rounds: readRounds(values.rounds),
+    subjects: values.subject,
+    save: values.save,
+    compare: values.compare,
     json: values.json,
     help: values.help,
     dir: values.dir,
   }
+}
+
+function readSize(text: string): Scale {
+  const size = SIZES.find(known => known === text)
+  if (size === undefined) throw new UsageError(`--size must be one of ${SIZES.join(', ')}`)
+  return size
+}
+
+function readRounds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d?$/.test(text)) throw new UsageError('--rounds must be a whole number from 1 to 99')
+  return Number(text)
 }
 
 function parse(args: readonly string[]) {
@@ -38,6 +67,11 @@ function parse(args: readonly string[]) {
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
         dir: { type: 'string' },
+        size: { type: 'string' },
+        rounds: { type: 'string' },
+        subject: { type: 'string', multiple: true },
+        save: { type: 'string' },
+        compare: { type: 'string' },
       },
     })
   } catch (error) {

@@ -45,6 +45,7 @@ export async function runContest<W extends Work>(contest: Contest<W>, options: R
   const racers: Racer<W>[] = []
   try {
     for (const subject of contest.subjects) {
+      if (options.subjects?.includes(subject.name) === false) continue
       options.signal.throwIfAborted()
       const dir = join(options.dir, subject.name)
       await mkdir(dir)

@@ -21,6 +21,7 @@ const contest: Contest<TreeContent> = {
 /** A tree of many small files, stored and pinned as one DAG. */
 export const dag: Bench = {
   name: 'dag',
+  minutes: 3,
   describe: scale => `a tree of ${FILE_COUNT[scale].toLocaleString('en')} files of 4 KiB`,
   targets: [
     { subject: 'engine', metric: METRIC, against: 'helia', atLeast: 3 },

@@ -37,6 +37,7 @@ function treeContest(provider: Provider): Contest<HeldTree> {
 /** Pinning by CID what another server on this machine holds. */
 export const fetch: Bench = {
   name: 'fetch',
+  minutes: 8,
   describe: scale =>
     `by CID from another process, one file of ${FILE_BYTES[scale] / MIB} MiB, and a tree of ` +
     `${FILE_COUNT[scale].toLocaleString('en')} files of ${SMALL_BYTES / 1024} KiB`,

@@ -74,6 +74,7 @@ const small: Contest<ReadWork> = {
 /** Reading through the gateway, over HTTP from another process. */
 export const gateway: Bench = {
   name: 'gateway',
+  minutes: 2,
   describe: scale =>
     `one file of ${LARGE_BYTES[scale] / MIB} MiB, and ${REQUESTS[scale]} times one of ${SMALL_BYTES / 1024} KiB ` +
     `over ${CONNECTIONS} connections`,

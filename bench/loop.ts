@@ -173,6 +173,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
 /** How long anybody waits while a server is at work for others. */
 export const loop: Bench = {
   name: 'loop',
+  minutes: 5,
   isOnce: true,
   describe: scale => {
     const { archived, blocks, uploadBytes, deadPins, records } = SIZES[scale]

@@ -106,6 +106,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
 /** What a server's memory grows by, apart from what it is at work on. */
 export const memory: Bench = {
   name: 'memory',
+  minutes: 5,
   isOnce: true,
   describe: scale => {
     const { few, many, fileBytes, files } = SIZES[scale]

@@ -8,6 +8,9 @@ export interface Row {
   /** The median over the rounds. */
   value: number
   unit: string
+  /** The lowest and the highest of the rounds. */
+  spread: [number, number]
+  rounds: number
   against?: string
   /** Of the two medians, better being higher. */
   ratio?: number
@@ -26,16 +29,18 @@ export function rowsOf(name: string, targets: readonly Target[], measurements: r
   return measurements.flatMap(measured => {
     const { subject, metric, unit } = measured
     const value = median(measured.values)
-    const row: Row = { bench: name, subject, metric, value: rounded(value), unit }
+    const spread: Row['spread'] = [rounded(Math.min(...measured.values)), rounded(Math.max(...measured.values))]
+    const rounds = measured.values.length
+    const row: Row = { bench: name, subject, metric, value: rounded(value), unit, spread, rounds }
     const own = targets.filter(target => target.subject === subject && target.metric === metric)
-    if (own.length === 0) return [row]
-    return own.map(({ against }) => {
+    const rows = own.flatMap(({ against }) => {
       const other = measurements.find(({ subject, metric }) => subject === against && metric === measured.metric)
-      if (other === undefined)
-        throw new Error(`bench ${name}: ${subject} has a target against ${against}, not measured`)
+      // Left out by who asked for some subjects only.
+      if (other === undefined) return []
       const theirs = median(other.values)
-      return { ...row, against, ratio: rounded(measured.better === 'higher' ? value / theirs : theirs / value) }
+      return [{ ...row, against, ratio: rounded(measured.better === 'higher' ? value / theirs : theirs / value) }]
     })
+    return rows.length === 0 ? [row] : rows
   })
 }
 
@@ -53,9 +58,10 @@ export function tableOf(bench: Bench, rows: readonly Row[]): string {
             `target ${target.atLeast}`,
             row.ratio >= target.atLeast ? 'met' : 'MISSED',
           ]
-    return [row.subject, row.metric, `${row.value} ${row.unit}`, ...compared]
+    const spread = row.rounds > 1 ? `${row.spread[0]} to ${row.spread[1]}` : ''
+    return [row.subject, row.metric, `${row.value} ${row.unit}`, spread, ...compared]
   })
-  const widths = [0, 1, 2, 3, 4].map(column => Math.max(0, ...cells.map(line => line[column]?.length ?? 0)))
+  const widths = [0, 1, 2, 3, 4, 5].map(column => Math.max(0, ...cells.map(line => line[column]?.length ?? 0)))
   return cells
     .map(line => `  ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
     .join('\n')

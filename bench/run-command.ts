@@ -4,28 +4,36 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
+import { benchEnvironment, environmentLine } from './environment.ts'
 import { fetch } from './fetch.ts'
 import { gateway } from './gateway.ts'
 import { list } from './list/list.ts'
 import { loop } from './loop.ts'
 import { memory } from './memory.ts'
-import { rowsOf, tableOf } from './report.ts'
+import { type Row, rowsOf, tableOf } from './report.ts'
+import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.ts'
 import { upload } from './upload.ts'
 
 const BENCHES: readonly Bench[] = [upload, dag, fetch, gateway, list, loop, memory]
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 
-const HELP = `npm run --silent bench -- [bench...] [--quick] [--json] [--dir DIR]
+const HELP = `npm run --silent bench -- BENCH... [flags]
 
-Measures in one run, rounds interleaved, and prints medians. Without a name it runs every bench.
+Measures in one run, rounds interleaved, and prints where it was measured, medians, and the lowest and highest round.
 
-${BENCHES.map(bench => `  ${bench.name.padEnd(10)}${bench.describe('full')}`).join('\n')}
+${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(9)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
+  all      about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
 
-  --quick    less content and ${QUICK_ROUNDS} rounds instead of ${FULL_ROUNDS}: a first impression only
-  --json     one JSON object a line on standard output
-  --dir DIR  where the temporary directory goes (default: data/ of the checkout); it is removed at the end
-  --help     this text`
+  --quick         the same as --size quick: a first impression, in about a quarter of the time
+  --size SIZE     full, quick, or tiny, whose figures mean nothing
+  --rounds N      instead of ${FULL_ROUNDS}, or ${QUICK_ROUNDS} of less than full size
+  --subject NAME  only this one, may be given several times; comparisons need both sides
+  --save FILE     writes the results to a file
+  --compare FILE  sets the results against those of a file
+  --json          one JSON object a line on standard output, the first says where it was measured
+  --dir DIR       where the temporary directory goes (default: data/ of the checkout); it is removed at the end
+  --help          this text`
 
 const DEFAULT_PARENT = fileURLToPath(new URL('../data', import.meta.url))
 
@@ -40,7 +48,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     console.error(error.message)
     return 2
   }
-  if (command.help) {
+  if (command.help || command.names.length === 0) {
     console.log(HELP)
     return 0
   }
@@ -48,9 +56,17 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const onSignal = (): void => interrupt.abort(new Error('interrupted'))
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
+    const saved = command.compare === undefined ? null : readSavedRun(command.compare)
+    const parent = command.dir ?? DEFAULT_PARENT
+    await mkdir(parent, { recursive: true })
+    const run: SavedRun = { environment: benchEnvironment(parent), rows: [] }
+    console.log(command.json ? JSON.stringify({ environment: run.environment }) : environmentLine(run.environment))
     for (const bench of BENCHES) {
-      if (command.names.includes(bench.name)) await runBench(bench, command, interrupt.signal)
+      if (!command.names.includes(bench.name)) continue
+      run.rows.push(...(await runBench(bench, command, parent, interrupt.signal)))
     }
+    if (command.save !== undefined) saveRun(command.save, run)
+    if (saved !== null) for (const line of comparisonOf(run, saved)) (command.json ? console.error : console.log)(line)
     return 0
   } catch (error) {
     console.error(`the bench failed: ${error instanceof Error ? error.message : String(error)}`)
@@ -60,20 +76,22 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-async function runBench(bench: Bench, command: BenchCommand, signal: AbortSignal): Promise<void> {
-  const scale = command.quick ? 'quick' : 'full'
-  const rounds = command.quick ? QUICK_ROUNDS : FULL_ROUNDS
-  const title = `${bench.name}: ${bench.describe(scale)}, ${bench.isOnce === true ? 'measured once' : `medians of ${rounds} rounds`}${command.quick ? ' (quick)' : ''}`
-  if (command.json) console.error(title)
+async function runBench(bench: Bench, command: BenchCommand, parent: string, signal: AbortSignal): Promise<Row[]> {
+  const { size, subjects, json } = command
+  const rounds = command.rounds ?? (size === 'full' ? FULL_ROUNDS : QUICK_ROUNDS)
+  const times = bench.isOnce === true ? 'measured once' : `medians of ${rounds} rounds`
+  const title = `${bench.name}: ${bench.describe(size)}, ${times}${size === 'full' ? '' : ` (${size})`}`
+  if (json) console.error(title)
   else console.log(title)
-  const parent = command.dir ?? DEFAULT_PARENT
-  await mkdir(parent, { recursive: true })
   const dir = await mkdtemp(join(parent, 'bench-'))
   try {
-    const measurements = await bench.run({ dir, scale, rounds, progress: showProgress, signal })
+    const measurements = await bench.run({ dir, scale: size, rounds, subjects, progress: showProgress, signal })
     showProgress('')
-    const rows = rowsOf(bench.name, bench.targets, measurements)
-    console.log(command.json ? rows.map(row => JSON.stringify(row)).join('\n') : tableOf(bench, rows))
+    const shown = measurements.filter(({ subject }) => subjects?.includes(subject) !== false)
+    if (shown.length === 0) throw new Error(`${bench.name} has no subject ${subjects?.join(', ')}`)
+    const rows = rowsOf(bench.name, bench.targets, shown)
+    console.log(json ? rows.map(row => JSON.stringify(row)).join('\n') : tableOf(bench, rows))
+    return rows
   } finally {
     showProgress('')
     await rm(dir, { recursive: true, force: true, maxRetries: 3 })

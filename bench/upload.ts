@@ -23,6 +23,7 @@ const contest: Contest<FileContent> = {
 /** One large file, stored and pinned. */
 export const upload: Bench = {
   name: 'upload',
+  minutes: 3,
   describe: scale => `one file of ${FILE_BYTES[scale] / MIB} MiB`,
   targets: [
     { subject: 'engine', metric: METRIC, against: 'helia', atLeast: 4 },

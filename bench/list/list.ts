@@ -59,6 +59,7 @@ function some(cids: string[]): string {
 /** What an account asks of its records, with few of them and with many. */
 export const list: Bench = {
   name: 'list',
+  minutes: 3,
   describe: scale =>
     `questions to an account of ${FEW.toLocaleString('en')} and of ${MANY[scale].toLocaleString('en')} records`,
   targets: QUESTIONS.flatMap(({ metric, atMost }): Target[] =>

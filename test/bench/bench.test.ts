@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -18,6 +18,7 @@ import { loop } from '../../bench/loop.ts'
 import { memory } from '../../bench/memory.ts'
 import { MultipartForm } from '../../bench/multipart-form.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
+import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
 import { upload } from '../../bench/upload.ts'
 
 let dir: string
@@ -137,15 +138,35 @@ test('a row for each pair with a target, a row without ratio for the rest', () =
   ]
   const rows = rowsOf('b', targets, [measured('ours', [10, 30, 20]), measured('theirs', [8]), measured('bound', [50])])
   expect(rows).toEqual([
-    { bench: 'b', subject: 'ours', metric: 'm', value: 20, unit: 'u', against: 'theirs', ratio: 2.5 },
-    { bench: 'b', subject: 'ours', metric: 'm', value: 20, unit: 'u', against: 'bound', ratio: 0.4 },
-    { bench: 'b', subject: 'theirs', metric: 'm', value: 8, unit: 'u' },
-    { bench: 'b', subject: 'bound', metric: 'm', value: 50, unit: 'u' },
+    {
+      bench: 'b',
+      subject: 'ours',
+      metric: 'm',
+      value: 20,
+      unit: 'u',
+      spread: [10, 30],
+      rounds: 3,
+      against: 'theirs',
+      ratio: 2.5,
+    },
+    {
+      bench: 'b',
+      subject: 'ours',
+      metric: 'm',
+      value: 20,
+      unit: 'u',
+      spread: [10, 30],
+      rounds: 3,
+      against: 'bound',
+      ratio: 0.4,
+    },
+    { bench: 'b', subject: 'theirs', metric: 'm', value: 8, unit: 'u', spread: [8, 8], rounds: 1 },
+    { bench: 'b', subject: 'bound', metric: 'm', value: 50, unit: 'u', spread: [50, 50], rounds: 1 },
   ])
-  const bench: Bench = { name: 'b', describe: () => '', targets, run: async () => [] }
+  const bench: Bench = { name: 'b', minutes: 1, describe: () => '', targets, run: async () => [] }
   expect(tableOf(bench, rows).split('\n')).toEqual([
-    '  ours    m  20 u  2.5 x theirs  target 2    met',
-    '  ours    m  20 u  0.4 x bound   target 0.5  MISSED',
+    '  ours    m  20 u  10 to 30  2.5 x theirs  target 2    met',
+    '  ours    m  20 u  10 to 30  0.4 x bound   target 0.5  MISSED',
     '  theirs  m  8 u',
     '  bound   m  50 u',
   ])
@@ -159,15 +180,22 @@ test('the ratio of times is theirs by ours, so that higher is better', () => {
 
 test('the command line names what it does not know', () => {
   const known = ['upload', 'dag']
-  expect(parseCommand([], known)).toMatchObject({ names: known, quick: false, json: false })
-  expect(parseCommand(['dag', '--quick', '--json', 'dag', '--dir', 'x'], known)).toEqual({
+  expect(parseCommand([], known)).toMatchObject({ names: [], size: 'full', json: false })
+  expect(parseCommand(['all'], known).names).toEqual(known)
+  expect(parseCommand(['dag', '--quick', '--json', 'dag', '--dir', 'x'], known)).toMatchObject({
     names: ['dag'],
-    quick: true,
+    size: 'quick',
     json: true,
     help: false,
     dir: 'x',
   })
-  expect(() => parseCommand(['uplod'], known)).toThrow(new UsageError('unknown bench "uplod"; there are: upload, dag'))
+  const chosen = ['dag', '--size', 'tiny', '--rounds', '2', '--subject', 'a', '--subject', 'b']
+  expect(parseCommand(chosen, known)).toMatchObject({ size: 'tiny', rounds: 2, subjects: ['a', 'b'] })
+  expect(() => parseCommand(['dag', '--size', 'huge'], known)).toThrow('--size must be one of full, quick, tiny')
+  for (const rounds of ['0', '1.5', 'x']) expect(() => parseCommand(['--rounds', rounds], known)).toThrow('--rounds')
+  expect(() => parseCommand(['uplod'], known)).toThrow(
+    new UsageError('unknown bench "uplod"; there are: upload, dag, all'),
+  )
   expect(() => parseCommand(['--fast'], known)).toThrow(/--fast/)
   expect(() => parseCommand(['--dir'], known)).toThrow(/--dir/)
 })
@@ -181,10 +209,42 @@ test.each([['nonsense'], ['--nonsense']])('%s is one line and exit code 2', asyn
   expect(failure.stderr).toMatch(/^[^\n]*nonsense[^\n]*\n$/)
 })
 
-test('--help lists the benches', async () => {
-  const { stdout } = await bench('--help')
-  for (const name of ['upload', 'dag', 'gateway', '--quick', '--json']) expect(stdout).toContain(name)
+test('--help, and nothing at all, tell what there is and how long it takes', async () => {
+  const [helped, bare] = await Promise.all([bench('--help'), bench()])
+  expect(bare.stdout).toBe(helped.stdout)
+  for (const name of ['upload', 'dag', 'gateway', '--quick', '--json']) expect(bare.stdout).toContain(name)
+  expect(bare.stdout).toMatch(/^ {2}upload +about \d+ minutes: one file of 512 MiB$/m)
+  expect(bare.stdout).toMatch(/^ {2}all +about \d+ minutes: all of these$/m)
 })
+
+test('a run says where it was measured and how far it spread, is saved, and compared with', async () => {
+  const file = join(dir, 'saved.json')
+  const tiny = ['upload', '--size', 'tiny', '--rounds', '2', '--subject', 'limit', '--dir', dir]
+  const { stdout } = await bench(...tiny, '--json', '--save', file)
+  const [head, row, ...others] = stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(head.environment).toMatchObject({ node: process.version, cores: cpus().length })
+  expect(head.environment.commit).toMatch(/^([0-9a-f]{12}\+?|unknown)$/)
+  expect(row).toMatchObject({ bench: 'upload', subject: 'limit', rounds: 2, value: expect.any(Number) })
+  expect(row.spread[0]).toBeLessThanOrEqual(row.value)
+  expect(row.spread[1]).toBeGreaterThanOrEqual(row.value)
+  expect(others).toEqual([])
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ environment: head.environment, rows: [row] })
+
+  const again = await bench(...tiny, '--compare', file)
+  expect(again.stdout).toMatch(/^Node v[\d.]+, .* cores, \d+ GB, \S+, commit /)
+  expect(again.stdout).toMatch(/^ {2}limit +throughput +\S+ MB\/s +\S+ to \S+$/m)
+  expect(again.stdout).toMatch(
+    new RegExp(`^ {2}upload limit throughput {2}\\S+ MB/s, was ${row.value}, x [\\d.]+$`, 'm'),
+  )
+  const nobody = await bench('upload', '--size', 'tiny', '--subject', 'nobody', '--dir', dir).catch(error => error)
+  expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('upload has no subject nobody') })
+  const elsewhere = { environment: { ...head.environment, processor: 'another' }, rows: [row] }
+  expect(comparisonOf({ environment: head.environment, rows: [row] }, elsewhere)[1]).toContain('measured elsewhere')
+  expect(() => readSavedRun(join(dir, 'missing.json'))).toThrow('cannot be read as a saved run')
+}, 120_000)
 
 test('what the limit writes is what it was given, hashed', async () => {
   const content = new FileContent(3 * 1024 * 1024 + 17)
