@@ -10,6 +10,27 @@ const hostile = 'test/network/exchange/hostile-messages.test.ts'
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [
   {
+    promise: 'a use of an upload token is taken in the commit of the upload, and not more than there are',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: 'AND uses < max_uses',
+    replace: '',
+    test: { file: 'test/pins/upload-tokens.test.ts', name: 'takes its last use in the commit' },
+  },
+  {
+    promise: 'an upload token is good for nothing but uploads',
+    file: 'src/http/pipeline.ts',
+    find: '    if (takesUploadTokens !== true) dependencies.authorization.checkNoUploadToken(principal)\n',
+    replace: '',
+    test: { file: 'test/contract/contract.test.ts', name: 'upload-tokens.scope' },
+  },
+  {
+    promise: 'an upload under way keeps its use of the token',
+    file: 'src/pins/upload-token.ts',
+    find: 'uses + (this.#underWay.get(id) ?? 0) > maxUses',
+    replace: 'uses > maxUses',
+    test: { file: 'test/pins/upload-tokens.test.ts', name: 'keeps a use for each upload under way' },
+  },
+  {
     promise: 'a data key is on the disk before it has its name',
     file: 'src/storage/data-key.ts',
     find: '      fsyncSync(file)\n',

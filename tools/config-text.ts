@@ -78,7 +78,7 @@ function comment(field: FieldSchema, indent: string): string {
 }
 
 /** As text, or null for a field that has to be there. */
-export function defaultOf(field: FieldSchema): string | null {
+function defaultOf(field: FieldSchema): string | null {
   if (field.defaultText !== undefined) return field.defaultText
   if (field.default === undefined) return null
   if (Array.isArray(field.default) && field.default.length === 0) return 'none'

@@ -168,6 +168,15 @@ Makes an API key and prints it as JSON, shown only this once.
   --label LABEL            a note
   --expires-in-days DAYS   0 for never (the default)
   --ip-allowlist A,B       addresses and networks it may be used from (default: anywhere)
+
+With --max-uses it is an upload token, for a browser or another program to upload with and nothing else:
+
+  --max-uses COUNT         how many uploads it is for, 1 to 10,000
+  --max-bytes BYTES        of one upload (default: what the plan allows)
+  --cluster ID             where they go (default: the cluster of the account)
+  --timelock TIME          when they expire, such as 2030-01-31T12:00:00Z (default: never)
+  --expires-in-seconds N   when the token ends, 604,800 at most (default 3,600)
+
 ${COMMON}`,
 
   'key revoke': `Usage: holdfast key revoke --account ACCOUNT --name NAME [flags]
@@ -183,6 +192,7 @@ ${COMMON}`,
 Prints the API keys of an account as JSON, oldest first, without their secrets.
 
   --account ACCOUNT  email or id
+  --uploads          its upload tokens instead
 ${COMMON}`,
 } as const
 

@@ -32,6 +32,24 @@ export interface NewKeyOptions {
   ipAllowlist?: readonly string[] | undefined
 }
 
+/** What an upload token is to be: a key for so many uploads and nothing else, to be given to others. */
+export interface UploadTokenOptions {
+  /** How many uploads it is for, 1 to 10,000. */
+  maxUses: number
+  /** Default a random one. */
+  name?: string | undefined
+  label?: string | undefined
+  /** Content bytes of one upload; default what the plan allows. */
+  maxBytes?: number | undefined
+  /** The cluster that its uploads go to; default that of the account. */
+  cl?: string | undefined
+  /** When its uploads expire, an RFC 3339 date-time; default never. */
+  timelock?: string | undefined
+  /** 1 to 604,800; default 3,600. */
+  expiresInSeconds?: number | undefined
+  ipAllowlist?: readonly string[] | undefined
+}
+
 /** The keys of the account that asks. */
 export class Keys {
   readonly #connection: Connection
@@ -46,6 +64,12 @@ export class Keys {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
+  /** The secret is in the answer, and nowhere else. @throws HoldfastError `missing_scope` without `files:write` */
+  createUploadToken(options: UploadTokenOptions): Promise<NewKey> {
+    return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
+  }
+
+  /** All but upload tokens. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }

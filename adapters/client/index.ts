@@ -1,5 +1,5 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-export type { Account, Keys, NewKeyOptions } from './account.ts'
+export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   Allocation,
   Car,

@@ -58,6 +58,24 @@ describe('usage', () => {
     expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
 
+  test('key create makes an upload token, which key list shows apart', async () => {
+    const handle = openAccounts({ dataDir })
+    await handle.accounts.create({ email: 'ada@example.org', plan: 'premium' })
+    handle.close()
+    const env = { HOLDFAST_DATA_DIR: dataDir }
+    const flags = ['--account', 'ada@example.org', '--max-uses', '3', '--max-bytes', '1000', '--cluster', 'cl1-eu']
+    const made = await runHoldfast(['key', 'create', ...flags], env)
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    const upload = { maxUses: 3, maxBytes: 1_000, cluster: 'cl1-eu', timelock: null }
+    expect(JSON.parse(made.stdout)).toMatchObject({ scopes: ['files:write'], upload })
+    const listed = await runHoldfast(['key', 'list', '--account', 'ada@example.org', '--uploads'], env)
+    expect(JSON.parse(listed.stdout).keys).toMatchObject([{ upload, uses: 0 }])
+    const others = await runHoldfast(['key', 'list', '--account', 'ada@example.org'], env)
+    expect(JSON.parse(others.stdout).keys).toEqual([])
+    const wrong = await runHoldfast(['key', 'create', '--account', 'ada@example.org', '--max-uses', 'many'], env)
+    expect(wrong).toMatchObject({ code: 2, stderr: 'holdfast: --max-uses must be a whole number\n' })
+  })
+
   test('--check-config prints what would be used, and makes nothing', async () => {
     const config = join(directory.path, 'holdfast.json')
     writeFileSync(config, JSON.stringify({ pin: { waitSeconds: 5 }, importRoots: ['in'], plans: { a: PLAN } }))
