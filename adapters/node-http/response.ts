@@ -110,7 +110,7 @@ const JOINED_BYTES = 64 * 1024
  * Writes the chunks of a body. Small ones are joined, and go out once there are enough of them, or when the event loop
  * comes round: nothing waits for a chunk that is not there yet.
  */
-export class BodyWriter {
+class BodyWriter {
   readonly #outgoing: ServerResponse
   readonly #discard: (chunk: Uint8Array) => void
   #waiting: Uint8Array[] = []

@@ -165,7 +165,7 @@ function cutShort(): HoldfastError {
  * Cuts a stream of bytes at delimiters. It pulls: nothing is read from the source before a piece is asked for that
  * the bytes at hand cannot give. Pieces are views of the source's own chunks.
  */
-export class ByteScanner {
+class ByteScanner {
   readonly #source: AsyncIterator<Uint8Array>
   readonly #truncated: () => Error
   #bytes: Buffer

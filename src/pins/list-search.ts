@@ -8,7 +8,7 @@ import type { ListQuery, PinType } from './types.ts'
 
 export const NAME_MATCHES: readonly NameMatch[] = ['exact', 'iexact', 'partial', 'ipartial']
 export const PIN_TYPES: readonly PinType[] = ['file', 'directory', 'pin']
-export const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'failed']
+const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'failed']
 
 const LONGEST_NAME = 255
 const MOST_CIDS = 10

@@ -47,7 +47,7 @@ function checkLink(reader: ProtobufReader): void {
 }
 
 /** The links of a DAG-PB block, by their place. */
-export class PbLinks {
+class PbLinks {
   readonly #bytes: Uint8Array
   readonly #stretches: Uint32Array
   readonly #reader: ProtobufReader

@@ -4,9 +4,6 @@ import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { newLinks } from './links.ts'
 
-/** Levels that a DAG may have unless `pin.maxDepth` says otherwise. */
-export const DEFAULT_MAX_DEPTH = 1_024
-
 export interface WalkOptions {
   concurrency: number
   /** Levels below which nothing may be. */
