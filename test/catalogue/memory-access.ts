@@ -17,7 +17,7 @@ import {
   type Session,
   type SessionStore,
 } from '../../src/catalogue/index.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/index.ts'
 
 import type { AccessBeside } from './memory-webhooks.ts'
 
