@@ -6,6 +6,8 @@ import { createEngine, type Engine } from '../../src/index.ts'
 import { searchWords } from '../../src/storage/search-words.ts'
 
 const RAW = 0x55
+/** Records that a search finds, however many there are. */
+const FOUND = 10
 const FILES = 50
 /** The largest safe integer stands for no end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
@@ -53,10 +55,11 @@ function fill(file: string, what: { account: string; records: number; samples: n
         CREATE TEMP TABLE start AS SELECT COALESCE(MAX(id), 0) AS root FROM roots;
         INSERT INTO roots (id, backend_id, state, codec, multihash, content_size, dag_size, created_at, blocks, charge)
         SELECT start.root + i, 0, 'complete', ${RAW}, multihash, 1000, 1000, ${now} - i, 1, 1000 FROM made, start;
-        INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name,
+        INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name, meta,
           size, dag_size, charge, expires_at, created_at)
         SELECT printf('made-%09d', i), '${account}', 'cl0-global', cid_of(multihash), ${RAW}, multihash,
-          start.root + i, 'file', 'pinned', ${now} - i, 'file ' || i, 1000, 1000, 1000,
+          start.root + i, 'file', 'pinned', ${now} - i, 'file ' || i || CASE WHEN i % ${Math.ceil(records / FOUND)} = 1 THEN ' needle' ELSE '' END,
+          CASE WHEN i % ${Math.ceil(records / FOUND)} = 1 THEN '{"found":"yes"}' END, 1000, 1000, 1000,
           CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i
         FROM made, start ORDER BY i DESC;
         INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records

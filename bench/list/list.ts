@@ -42,6 +42,13 @@ const QUESTIONS: ReadonlyArray<{
     atMost: 3,
     ask: ({ engine, account }) => engine.pins.list({ account, hasExpiration: true }),
   },
+  { metric: 'q', atMost: 1.5, ask: ({ engine, account }) => engine.pins.list({ account, q: 'NEEDLE' }) },
+  {
+    metric: 'name',
+    atMost: 1.5,
+    ask: ({ engine, account }) => engine.pins.list({ account, name: 'FILE 500', match: 'iexact' }),
+  },
+  { metric: 'meta', atMost: 1.5, ask: ({ engine, account }) => engine.pins.list({ account, meta: { found: 'yes' } }) },
   {
     metric: 'delete',
     atMost: 1.5,

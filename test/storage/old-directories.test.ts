@@ -80,6 +80,26 @@ describe('a data directory of 0.1.0', () => {
     })
   })
 
+  test('finds its records by name, type and time', async () => {
+    await withOldDirectory(async engine => {
+      for (const [name, account] of Object.entries(old.accounts)) {
+        const named = old.records.filter(record => record.account === name && record.name !== null)
+        for (const { name: called } of named) {
+          const { items } = await engine.pins.list({ account, name: (called ?? '').toUpperCase(), match: 'iexact' })
+          expect(items.map(item => item.name)).toContain(called)
+        }
+        const { items, total } = await engine.pins.list({ account, sort: 'oldest', before: new Date() })
+        expect(total).toBe(old.records.filter(record => record.account === name).length)
+        const times = items.map(({ createdAt }) => createdAt)
+        expect(times).toEqual(times.toSorted((a, b) => a - b))
+        const directories = await engine.pins.list({ account, type: 'directory' })
+        expect(directories.total).toBe(
+          old.records.filter(one => one.account === name && one.type === 'directory').length,
+        )
+      }
+    })
+  })
+
   test('keeps keys, passwords and second factors', async () => {
     await withOldDirectory(async engine => {
       const mine = await callApi(engine, 'GET', '/users/me', { authorization: `Bearer ${old.key}` })

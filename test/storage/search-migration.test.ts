@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { createEngine } from '../../src/index.ts'
+import { migrations } from '../../src/storage/migrations.ts'
+import { searchSchema } from '../../src/storage/schema-search.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+test('records of the schema before are found in the order in which they were created, and so are new ones', async () => {
+  await withTempDir(async dataDir => {
+    const before = migrations.indexOf(searchSchema)
+    const db = new SqliteDatabase(join(dataDir, 'holdfast.db'))
+    for (const sql of migrations.slice(0, before)) db.exec(sql)
+    db.pragma(`user_version = ${before}`)
+    const account = db.prepare(
+      "INSERT INTO accounts (id, email, plan, role, created_at, pins) VALUES (?, ?, 'unlimited', 'user', 0, 3)",
+    )
+    for (const id of ['one', 'two']) account.run(id, `${id}@example.org`)
+    const insert = db.prepare(`
+      INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, type, status, status_at, name, size,
+        dag_size, created_at)
+      VALUES (?, ?, 'cl0-global', 'cid', 85, randomblob(34), 'pin', 'failed', 0, ?, 0, 0, ?)`)
+    for (const [id, owner, name, createdAt] of [
+      ['c', 'one', 'Third needle', 30],
+      ['a', 'one', 'first NEEDLE', 10],
+      ['b', 'one', 'second', 20],
+      ['x', 'two', 'needle of another', 15],
+    ]) {
+      insert.run(id, owner, name, createdAt)
+    }
+    db.close()
+    await using engine = await createEngine({ dataDir })
+    const found = async (query: object): Promise<(string | null)[]> =>
+      (await engine.pins.list({ account: 'one', ...query })).items.map(({ name }) => name)
+    expect(await found({ q: 'needle' })).toEqual(['Third needle', 'first NEEDLE'])
+    expect(await found({ after: 10, sort: 'oldest' })).toEqual(['second', 'Third needle'])
+    await engine.pins.upload('x', { account: 'one', name: 'a new needle' })
+    expect(await found({ q: 'NEEDLE' })).toEqual(['a new needle', 'Third needle', 'first NEEDLE'])
+    expect(await found({ status: 'failed', before: 30 })).toEqual(['second', 'first NEEDLE'])
+  })
+})
