@@ -29,6 +29,7 @@ ${PUBLIC_NOTICE}
   --name NAME      what to call it in lists (default: its own name; for one PATH only)
   --cluster ID     where it is kept (default: the account's)
   --timelock TIME  when it ends, such as 2030-12-31T23:59:59Z
+  --meta KEY=VALUE what is kept with it, and found by; may be given several times
 ${SERVER}`,
 
   import: `Usage: holdfast import FILE.car [flags]
@@ -66,6 +67,8 @@ Lists all uploads, the newest first; with the CID of a directory, all files in i
   holdfast ls --json | jq -r .cid
 
   --cid CID        only uploads of this content
+  --name TEXT      only those with this in their name, in upper or lower case
+  --meta KEY=VALUE only those that keep this; may be given several times
   --expiring       only uploads that will end
 ${SERVER}`,
 

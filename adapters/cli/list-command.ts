@@ -1,13 +1,20 @@
 import { withApi } from './api-command.ts'
+import { metaOf } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
 
 /** `ls`: uploads, or with a CID the files of that directory. */
 export function list(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['cid'], switches: ['expiring'], words: { what: '', min: 0, max: 1 } } as const
-  return withApi(args, env, grammar, async ({ client, flags, switches, words: [directory], json }) => {
-    const wanted = { parentCid: directory, cid: flags.cid, expiring: switches.has('expiring') }
+  const grammar = {
+    values: ['cid', 'name'],
+    lists: ['meta'],
+    switches: ['expiring'],
+    words: { what: '', min: 0, max: 1 },
+  } as const
+  return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: [directory], json }) => {
+    const expiring = switches.has('expiring')
+    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaOf(lists.meta) }
     const columns = terminalColumns()
     let isFirst = true
     for await (const rows of client.pins.pages(wanted)) {

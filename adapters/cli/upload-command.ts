@@ -4,6 +4,7 @@ import { withApi } from './api-command.ts'
 import { type Flags, usageError } from './arguments.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
+import { metaOf } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
@@ -16,7 +17,9 @@ const MOST_NAMES = 10
 /** `upload`: every path is an upload of its own, and one that fails does not keep the others from going. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
-  return withApi(args, env, { values: FLAGS, words }, async ({ client, flags, words: paths, json }) => {
+  const grammar = { values: FLAGS, lists: ['meta'], words } as const
+  return withApi(args, env, grammar, async ({ client, flags, lists, words: paths, json }) => {
+    const meta = metaOf(lists.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name is for one upload, there are several')
     const urlOf = contentUrls(client)
     let failed = 0
@@ -24,7 +27,7 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
       try {
         const content = await readLocalContent(path)
         if (!json) tellLeftOut(path, content.leftOut)
-        const answer = await uploadContent(client, content, flags)
+        const answer = await uploadContent(client, content, { ...flags, meta })
         const url = json || terminalColumns() !== null ? await urlOf(answer) : null
         if (json) printJson({ path, ...answer, url, ...(content.isDirectory && { leftOut: content.leftOut }) })
         else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
@@ -42,13 +45,13 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
 async function uploadContent(
   client: HoldfastClient,
   { name, isDirectory, files }: LocalContent,
-  flags: Flags<(typeof FLAGS)[number]>,
+  flags: Flags<(typeof FLAGS)[number]> & { meta: Record<string, string> | undefined },
 ): Promise<Upload | Directory> {
   const called = flags.name ?? name
   const total = files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
-  const { cluster, timelock } = flags
-  const options = { name: called, cluster, timelock, onProgress: (bytes: number) => bar.update(bytes) }
+  const { cluster, timelock, meta } = flags
+  const options = { name: called, cluster, timelock, meta, onProgress: (bytes: number) => bar.update(bytes) }
   const contents = files.map(file => ({ path: file.path, content: fileSource(file) }))
   const [first] = contents
   return (

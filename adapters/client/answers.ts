@@ -92,6 +92,8 @@ export interface ListedUpload extends Upload {
   uploadedAt: string
   originalName: string | null
   customName: string | null
+  /** What is kept with it. */
+  meta: Record<string, string>
   /** Bytes of all its distinct blocks. */
   dagSize: number
   /** The directory it is listed as a file of. */
@@ -119,6 +121,8 @@ export interface Removed {
 export interface Renamed {
   updated: true
   newName: string
+  /** As it is now, if it was given. */
+  meta?: Record<string, string>
 }
 
 /** A cluster that the account may use. */

@@ -10,6 +10,8 @@ export interface TargetOptions {
   cluster?: string | undefined
   /** When it ends, ISO 8601 or a `Date`; default never. */
   timelock?: string | Date | undefined
+  /** What is kept with the record, and found by. */
+  meta?: Readonly<Record<string, string>> | undefined
 }
 
 /** How bodies are sent. */
@@ -60,13 +62,13 @@ export class Files {
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
     const files = [{ name, content: bodyPart(source) }]
-    const body = formBody({ fields: targetFields(options), field: 'file', files, onProgress: options.onProgress })
+    const body = formBody({ fields: textFields(options), field: 'file', files, onProgress: options.onProgress })
     return this.#send<Upload>('/files', body, options)
   }
 
   /** Uploads files as one directory, streamed. @throws HoldfastError as {@link upload} */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
-    const fields = { dirName: options.name, ...targetFields(options) }
+    const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
     const body = formBody({ fields, field: 'files', files: named, onProgress: options.onProgress })
     return this.#send<Directory>('/files/directory-dag', body, options)
@@ -74,7 +76,9 @@ export class Files {
 
   /** Has the server import a directory of its own disk, below its import roots. */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
-    return this.#connection.json<Directory>('POST', '/files/directory', { json: { dirPath, ...targetFields(options) } })
+    return this.#connection.json<Directory>('POST', '/files/directory', {
+      json: { dirPath, ...targetFields(options), meta: options.meta },
+    })
   }
 
   /** Brings in a CAR, streamed. @throws HoldfastError as {@link upload} */
@@ -82,7 +86,7 @@ export class Files {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }
     const named = { name, originalName, customName, allowPartial: allowPartial === true ? 'true' : undefined }
-    return this.#send<Car>('/files/car', body, options, { ...named, ...targetFields(options) })
+    return this.#send<Car>('/files/car', body, options, { ...named, ...textFields(options) })
   }
 
   #send<Answer extends object>(
@@ -102,6 +106,11 @@ export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' 
   if (!(timelock instanceof Date)) return { cl: cluster, timelock }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
   return { cl: cluster, timelock: timelock.toISOString() }
+}
+
+/** As fields of a form or a query, which are all texts. */
+function textFields(options: TargetOptions): Record<string, string | undefined> {
+  return { ...targetFields(options), meta: options.meta && JSON.stringify(options.meta) }
 }
 
 function nameOf(source: UploadSource): string | undefined {

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { ListedUpload, Pin, Removed, Renamed, Status, UploadPage } from './answers.ts'
+import type { ListedUpload, Pin, Removed, Renamed, Status, Upload, UploadPage } from './answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 import { type TargetOptions, targetFields } from './files.ts'
 
@@ -23,6 +23,21 @@ export interface ListOptions {
   parentCid?: string | undefined
   /** Only what will end. */
   expiring?: boolean | undefined
+  /** Part of the name, in upper or lower case. */
+  q?: string | undefined
+  /** The name, compared as `match` says; default `exact`. */
+  name?: string | undefined
+  match?: 'exact' | 'iexact' | 'partial' | 'ipartial' | undefined
+  /** What is kept with it, each of these. */
+  meta?: Readonly<Record<string, string>> | undefined
+  /** One or more. */
+  type?: Upload['type'] | readonly Upload['type'][] | undefined
+  status?: Upload['status'] | readonly Upload['status'][] | undefined
+  /** Made strictly before or after, ISO 8601 or a `Date`. */
+  before?: string | Date | undefined
+  after?: string | Date | undefined
+  /** Default `newest`. */
+  sort?: 'newest' | 'oldest' | undefined
   /** Rows of a page; the server may hold it to fewer. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
@@ -59,7 +74,7 @@ export class Pins {
   async add(cid: string, options: PinOptions = {}): Promise<Pin> {
     const { name, originalName, origins, background, signal } = options
     const headers: Record<string, string> = background === true ? { prefer: 'respond-async' } : {}
-    const json = { customName: name, originalName, origins, ...targetFields(options) }
+    const json = { customName: name, originalName, origins, ...targetFields(options), meta: options.meta }
     return this.#connection.json<Pin>('POST', `/files/pin/${pathPart(cid, 'the CID')}`, { headers, json, signal })
   }
 
@@ -69,10 +84,14 @@ export class Pins {
     return this.#connection.json<Removed>('DELETE', `/files/remove/${pathPart(cid, 'the CID')}`, { query })
   }
 
-  /** Gives a record another name. @throws HoldfastError `NOT_FOUND` */
-  async rename(uploadId: string, newName: string): Promise<Renamed> {
+  /** Gives a record another name, and other meta in place of all that it had. @throws HoldfastError `NOT_FOUND` */
+  async rename(
+    uploadId: string,
+    newName: string | undefined,
+    { meta }: Pick<TargetOptions, 'meta'> = {},
+  ): Promise<Renamed> {
     const path = `/files/rename/${pathPart(uploadId, 'the upload’s id')}`
-    return this.#connection.json<Renamed>('PUT', path, { json: { newName } })
+    return this.#connection.json<Renamed>('PUT', path, { json: { newName, meta } })
   }
 
   /** How far a pin is. @throws HoldfastError `PIN_NOT_FOUND` */
@@ -108,7 +127,7 @@ export class Pins {
   /** One page of the list, the first is 1. */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
     const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
-    const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined }
+    const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }
     const paging = { page: String(page), limit: String(limit) }
     return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query: { ...query, ...paging }, signal })
   }
@@ -142,4 +161,15 @@ function identity({ uploadId, cid, path, createdAt }: ListedUpload): string {
 function isUnfinished(pin: Pin | Status): boolean {
   if (pin.status === 'failed') return 'nextAttemptAt' in pin && pin.nextAttemptAt !== null
   return pin.status === 'queued' || pin.status === 'pinning'
+}
+
+function searchFields({ q, name, match, meta, type, status, before, after, sort }: ListOptions) {
+  return {
+    ...{ q, name, match, sort },
+    meta: meta && JSON.stringify(meta),
+    type: type && [type].flat().join(','),
+    status: status && [status].flat().join(','),
+    before: before instanceof Date ? before.toISOString() : before,
+    after: after instanceof Date ? after.toISOString() : after,
+  }
 }

@@ -134,6 +134,18 @@ test('a file has a name, a cluster and a time to end; several are uploads of the
   expect(several.stderr).toMatch(/nowhere: it is not there\n.*1 of 3 uploads failed\n$/)
 })
 
+test('uploads are found by their names and by what is kept with them', async () => {
+  const dir = await makeFiles('found', { 'Needle.txt': 'needle', 'hay.txt': 'hay' })
+  const meta = ['--meta', 'album=pets', '--meta', 'rated=a=b']
+  expect((await run('upload', join(dir, 'Needle.txt'), ...meta)).code).toBe(0)
+  expect((await run('upload', join(dir, 'hay.txt'), '--meta', 'album=pets')).code).toBe(0)
+  const names = async (...flags: string[]) => (await json('ls', ...flags)).map(({ name }) => name)
+  expect(await names('--name', 'NEEDLE')).toEqual(['Needle.txt'])
+  expect(await names('--meta', 'album=pets')).toEqual(['hay.txt', 'Needle.txt'])
+  expect(await json('ls', ...meta)).toMatchObject([{ name: 'Needle.txt', meta: { album: 'pets', rated: 'a=b' } }])
+  expect(await run('ls', '--meta', 'nothing')).toMatchObject({ code: 2, stderr: expect.stringContaining('KEY=VALUE') })
+})
+
 test('a refusal comes before a large file has been sent, in the server’s words', async () => {
   const huge = join(directory.path, 'huge')
   await writeFile(huge, '')

@@ -16,7 +16,7 @@ function row(fields: Partial<ListedUpload>): ListedUpload {
       size: 1_500_000,
       dagSize: 1,
     },
-    ...{ createdAt: at, uploadedAt: at, expiresAt: null, originalName: null, customName: null },
+    ...{ createdAt: at, uploadedAt: at, expiresAt: null, originalName: null, customName: null, meta: {} },
     ...{ parentCid: null, path: null, name: 'short.txt' },
     ...fields,
   }

@@ -111,6 +111,11 @@ describe('pins', () => {
     expect(await client.pins.rename(pin.uploadId, 'third')).toEqual({ updated: true, newName: 'third' })
     const rows = await listed({ cid })
     expect(rows.map(({ name }) => name)).toEqual(['third', 'first'])
+    const changed = await client.pins.rename(pin.uploadId, undefined, { meta: { kept: 'with it' } })
+    expect(changed).toEqual({ updated: true, newName: 'third', meta: { kept: 'with it' } })
+    const search = { q: 'THIRD', meta: { kept: 'with it' }, type: ['pin', 'file'], status: 'pinned' } as const
+    expect((await listed({ ...search, before: new Date('2099-01-01') })).map(({ name }) => name)).toEqual(['third'])
+    expect(await listed({ ...search, after: new Date('2099-01-01') })).toEqual([])
     expect(await client.pins.page(1, { cid, limit: 1 })).toMatchObject({ total: 2, pagination: { totalPages: 2 } })
     await client.pins.remove(cid, { cluster: 'cl2-de' })
     await client.pins.remove(cid)

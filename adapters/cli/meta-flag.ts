@@ -1,0 +1,12 @@
+import { usageError } from './arguments.ts'
+
+/** What `--meta KEY=VALUE`, given any number of times, says; undefined without any. @throws HoldfastError `VALIDATION` */
+export function metaOf(given: readonly string[]): Record<string, string> | undefined {
+  if (given.length === 0) return undefined
+  const entries = given.map((text): [string, string] => {
+    const at = text.indexOf('=')
+    if (at < 1) throw usageError(`--meta must be KEY=VALUE, not ${text}`)
+    return [text.slice(0, at), text.slice(at + 1)]
+  })
+  return Object.fromEntries(entries)
+}
