@@ -84,6 +84,8 @@ function address(text: string, field: 'base' | 'gateway'): string {
 
 function readKey(key: string | undefined): string | undefined {
   if (key === undefined) return undefined
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new HoldfastError('VALIDATION', 'the key may have printable ASCII only')
+  // Keys that an owner has chosen may have spaces inside.
+  if (!/^[\x20-\x7e]+$/.test(key) || key.trim() !== key)
+    throw new HoldfastError('VALIDATION', 'the key may have printable ASCII only')
   return key
 }
