@@ -63,7 +63,12 @@ async function start(name: string, args: readonly string[], env: Record<string, 
 }
 
 test('every example is run here', async () => {
-  expect((await readdir(EXAMPLES)).toSorted()).toEqual(['embed-fastify.js', 'embed-node-http.js', 'upload-folder.js'])
+  expect((await readdir(EXAMPLES)).filter(name => name.endsWith('.js')).toSorted()).toEqual([
+    'embed-fastify.js',
+    'embed-node-http.js',
+    'upload-folder.js',
+    'upload-page.js',
+  ])
 })
 
 describe.each([
@@ -130,5 +135,31 @@ describe('upload-folder.js', () => {
     expect((await nothing.ended()).stderr).toMatch(/0 files[\s\S]*(INVALID_PATH|VALIDATION): /)
     const unused = await start('upload-folder.js', [], { HOLDFAST_KEY: '' })
     expect(await unused.ended()).toMatchObject({ code: 2, stderr: expect.stringContaining('usage') })
+  })
+})
+
+describe('upload-page.js', () => {
+  test('gives each visit a token that uploads three times and does nothing else', async () => {
+    const service = await openService()
+    try {
+      const { secret } = await service.customer()
+      const running = await start('upload-page.js', [service.base], { HOLDFAST_KEY: secret, PORT: '0' })
+      const url = await running.said(/listening on (\S+)/)
+      const html = await (await fetch(url)).text()
+      expect(html).not.toContain(secret)
+      const token = JSON.parse(/const token = (".*")/.exec(html)?.[1] ?? '""') as string
+      const send = (content: string) => {
+        const form = new FormData()
+        form.append('file', new Blob([content]), 'note.txt')
+        return fetch(`${service.base}/files`, { method: 'POST', headers: { 'x-api-key': token }, body: form })
+      }
+      for (const content of ['one', 'two', 'three']) expect((await send(content)).status).toBe(201)
+      expect((await send('four')).status).toBe(403)
+      expect((await fetch(`${service.base}/users/me`, { headers: { 'x-api-key': token } })).status).toBe(403)
+      running.child.kill('SIGTERM')
+      expect(await running.ended()).toMatchObject({ code: 0, stderr: '' })
+    } finally {
+      await service.close()
+    }
   })
 })
