@@ -123,6 +123,8 @@ function whatIs(node: AstNode): string | null {
   if (node.type === 'TSModuleDeclaration') return 'namespace'
   if (node.type === 'TSParameterProperty') return 'parameter property'
   if (node.type === 'TSNonNullExpression') return 'non-null assertion'
+  if (node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression')
+    return 'packing'
   const clock = clockOf(node)
   if (clock !== null) return clock
   if (node.type === 'MemberExpression' && isNode(node.object) && node.object.type === 'Identifier') {

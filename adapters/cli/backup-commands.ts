@@ -82,8 +82,11 @@ export async function restore(args: readonly string[], _env: Environment): Promi
   const dataDir = requireFlag(given.flags, 'data-dir')
   const bar = new ProgressBar('restoring', null)
   const restored = await restoreBackup({
-    ...{ backup, dataDir, keys: given.flags.keys },
-    ...{ sameNode: given.switches.has('same-node'), partial: given.switches.has('partial') },
+    backup,
+    dataDir,
+    keys: given.flags.keys,
+    sameNode: given.switches.has('same-node'),
+    partial: given.switches.has('partial'),
     onProgress: ({ bytes }) => bar.update(bytes),
   }).finally(() => bar.end())
   if (given.switches.has('json')) {

@@ -79,7 +79,9 @@ export async function* restoreExport(
         record.status === 'pinned'
           ? await client.files.importCar(sectionSource(file, record, content), {
               ...target,
-              ...{ name, originalName, customName },
+              name,
+              originalName,
+              customName,
             })
           : // It was not whole when it was exported.
             await client.pins.add(cid, { ...target, originalName, name: customName, background: true })

@@ -33,20 +33,12 @@ const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
  * get the same answer after the same work; the lock does not say that it is there.
  */
 export class LoginService {
-  readonly #accounts: AccountStore
-  readonly #sessions: SessionService
-  readonly #secondFactor: SecondFactor
-  readonly #challenges: LoginChallenges
-  readonly #hasher: PasswordHasher
+  readonly #parts: LoginServiceOptions
   readonly #byAddress: AttemptLimits
   readonly #byAccount: AttemptLimits
 
   constructor(options: LoginServiceOptions) {
-    this.#accounts = options.accounts
-    this.#sessions = options.sessions
-    this.#secondFactor = options.secondFactor
-    this.#challenges = options.challenges
-    this.#hasher = options.hasher
+    this.#parts = options
     this.#byAddress = new AttemptLimits(options.clock, ADDRESS_FAILURES)
     this.#byAccount = new AttemptLimits(options.clock, ACCOUNT_FAILURES)
   }
@@ -58,20 +50,20 @@ export class LoginService {
   async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
     const release = this.#takeAddress(remoteAddress)
     const email = input.email.trim()
-    const account = await this.#accounts.findByEmail(email)
-    const stored = account === null ? null : await this.#accounts.passwordHash(account.id)
+    const account = await this.#parts.accounts.findByEmail(email)
+    const stored = account === null ? null : await this.#parts.accounts.passwordHash(account.id)
     const bucket = bucketOf(email)
     const locked = this.#byAccount.take(bucket) !== null
-    const right = await this.#hasher.verify(input.password, stored)
+    const right = await this.#parts.hasher.verify(input.password, stored)
     if (!right || locked || account === null || stored === null) throw wrongLogin()
     this.#byAccount.clear(bucket)
     release()
     checkEnabled(account)
     const passwordHash = await this.#renewed(account.id, input.password, stored)
-    if (await this.#secondFactor.isEnabled(account.id)) {
-      return { temporaryToken: this.#challenges.open(account.id, passwordHash) }
+    if (await this.#parts.secondFactor.isEnabled(account.id)) {
+      return { temporaryToken: this.#parts.challenges.open(account.id, passwordHash) }
     }
-    return this.#sessions.begin(account.id, passwordHash)
+    return this.#parts.sessions.begin(account.id, passwordHash)
   }
 
   /**
@@ -85,19 +77,19 @@ export class LoginService {
     remoteAddress: string | undefined,
   ): Promise<{ account: Account; token: string }> {
     const release = this.#takeAddress(remoteAddress)
-    const challenge = this.#challenges.find(input.temporaryToken)
+    const challenge = this.#parts.challenges.find(input.temporaryToken)
     if (challenge === null) throw staleLogin()
-    await this.#secondFactor.check(challenge.accountId, input.code)
-    if (!this.#challenges.close(input.temporaryToken)) throw staleLogin()
+    await this.#parts.secondFactor.check(challenge.accountId, input.code)
+    if (!this.#parts.challenges.close(input.temporaryToken)) throw staleLogin()
     release()
-    return this.#sessions.begin(challenge.accountId, challenge.passwordHash)
+    return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
   /** The stored hash, made anew if new ones are made otherwise by now. */
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {
-    if (this.#hasher.isCurrent(stored)) return stored
-    const fresh = await this.#hasher.hash(password)
-    return (await this.#accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
+    if (this.#parts.hasher.isCurrent(stored)) return stored
+    const fresh = await this.#parts.hasher.hash(password)
+    return (await this.#parts.accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
   }
 
   /** Counts an attempt of an address. Returns how to take it back. */

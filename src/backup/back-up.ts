@@ -89,10 +89,13 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
       await mkdir(keys, { recursive: true, mode: OWNERS_DIRECTORY })
       await source.copyKeys(keys)
       const manifest: Manifest = {
-        ...{ format: 'holdfast-backup-1', version: VERSION, createdAt: new Date(createdAt).toISOString() },
+        format: 'holdfast-backup-1',
+        version: VERSION,
+        createdAt: new Date(createdAt).toISOString(),
         dataDir: source.dataDir,
         database: { file, ...(await measure(join(directory, file))) },
-        ...{ blocks: { count: copied.blocks, bytes: copied.bytes }, missing: copied.missing },
+        blocks: { count: copied.blocks, bytes: copied.bytes },
+        missing: copied.missing,
       }
       await replaceFile(manifestPath(directory), `${JSON.stringify(manifest, null, 2)}\n`)
       await prune(directory, copy, file)

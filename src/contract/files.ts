@@ -43,7 +43,10 @@ const upload = route({
       try {
         const file = await parts.file()
         const { record, created } = await pins.upload(file.content, {
-          ...{ account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) },
+          account: principal.account.id,
+          signal,
+          expectedBytes,
+          token: tokenOf(principal),
           ...targetOf(target, parts.fields),
           name: present(file.filename),
           // The fields behind the file decide as well as those before it.
@@ -87,7 +90,10 @@ const uploadDirectory = route({
     return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
       const parts = new DirectoryForm({ header: name => request.header(name), body })
       const outcome = await pins.uploadDirectory(parts.entries(), {
-        ...{ account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) },
+        account: principal.account.id,
+        signal,
+        expectedBytes,
+        token: tokenOf(principal),
         cluster: target.cluster(),
         late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
       })
@@ -118,7 +124,8 @@ const importDirectory = route({
     }
     return inUploadSlot(uploadSlots, context, async ({ signal }) => {
       const { record, created } = await pins.importDirectory(body.dirPath, {
-        ...{ account: context.principal.account.id, signal },
+        account: context.principal.account.id,
+        signal,
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
         meta: body.meta,

@@ -110,7 +110,10 @@ const rename = route({
     const { newName, meta } = await body()
     if (newName === undefined && meta === undefined) throw new HoldfastError('VALIDATION', 'newName is missing')
     const record = await pins.rename({
-      ...{ account: principal.account.id, uploadId: param('uploadId'), name: newName, meta },
+      account: principal.account.id,
+      uploadId: param('uploadId'),
+      name: newName,
+      meta,
     })
     return { status: 200, body: { updated: true, newName: nameOf(record), ...(meta && { meta: record.meta }) } }
   },

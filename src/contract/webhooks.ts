@@ -120,9 +120,15 @@ function presentDelivery(row: DeliveryRow): Shown<typeof Delivery> {
   const { uploadId } = JSON.parse(row.record) as { uploadId: string }
   const ended = row.isDelivered ? 'delivered' : 'failed'
   return {
-    ...{ id: String(row.id), event: row.event, uploadId, state: row.dueAt === null ? ended : 'waiting' },
-    ...{ at: iso(row.createdAt), attempts: row.attempts },
+    id: String(row.id),
+    event: row.event,
+    uploadId,
+    state: row.dueAt === null ? ended : 'waiting',
+    at: iso(row.createdAt),
+    attempts: row.attempts,
     nextAttemptAt: row.attempts === 0 ? null : iso(row.dueAt),
-    ...{ lastAttemptAt: iso(row.lastAt), lastStatus: row.lastStatus, lastError: row.lastError },
+    lastAttemptAt: iso(row.lastAt),
+    lastStatus: row.lastStatus,
+    lastError: row.lastError,
   }
 }

@@ -10,34 +10,28 @@ const BATCH = 100
 /** After a look that failed. */
 const RETRY_MS = 10_000
 
+export interface ExpirySweeperParts {
+  records: Records
+  clock: Clock
+  changes: PinChanges
+  /** Called when a record no longer waits for a fetch. */
+  leaveFetch: (fetchId: number) => void
+  logger: Logger
+}
+
 /**
  * Removes records at the instant they expire, sleeping until the next one. Nothing depends on its being on time:
  * every query hides what has expired. It gives back quota and blocks, and tells about it.
  */
 export class ExpirySweeper {
-  readonly #records: Records
-  readonly #clock: Clock
-  readonly #changes: PinChanges
-  readonly #leaveFetch: (fetchId: number) => void
-  readonly #logger: Logger
+  readonly #parts: ExpirySweeperParts
   #cancelTimer: (() => void) | null = null
   #running: Promise<number> | null = null
   #stopped = false
   #wakes = 0
 
-  constructor(parts: {
-    records: Records
-    clock: Clock
-    changes: PinChanges
-    /** Called when a record no longer waits for a fetch. */
-    leaveFetch: (fetchId: number) => void
-    logger: Logger
-  }) {
-    this.#records = parts.records
-    this.#clock = parts.clock
-    this.#changes = parts.changes
-    this.#leaveFetch = parts.leaveFetch
-    this.#logger = parts.logger
+  constructor(parts: ExpirySweeperParts) {
+    this.#parts = parts
   }
 
   start(): void {
@@ -53,13 +47,13 @@ export class ExpirySweeper {
   /** Looks again when the next record expires; to be called when one may expire earlier than known. */
   wake(): void {
     const wake = ++this.#wakes
-    this.#records.nextExpiry().then(
+    this.#parts.records.nextExpiry().then(
       next => {
         // A later wake has newer news.
-        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#clock.now()))
+        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()))
       },
       (error: unknown) => {
-        this.#logger.error({ err: error }, 'looking for the next expiry failed')
+        this.#parts.logger.error({ err: error }, 'looking for the next expiry failed')
         if (wake === this.#wakes) this.#sleep(RETRY_MS)
       },
     )
@@ -76,9 +70,9 @@ export class ExpirySweeper {
   #sleep(ms: number): void {
     this.#cancelTimer?.()
     if (this.#stopped) return
-    this.#cancelTimer = this.#clock.after(ms, () => {
+    this.#cancelTimer = this.#parts.clock.after(ms, () => {
       underName('expiry', () => this.sweep())
-        .catch((error: unknown) => this.#logger.error({ err: error }, 'removing expired records failed'))
+        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'removing expired records failed'))
         .finally(() => this.wake())
     })
   }
@@ -86,12 +80,12 @@ export class ExpirySweeper {
   async #sweep(): Promise<number> {
     let removed = 0
     for (;;) {
-      const rows = await this.#records.expire(this.#clock.now(), BATCH)
+      const rows = await this.#parts.records.expire(this.#parts.clock.now(), BATCH)
       if (rows.length === 0) return removed
       removed += rows.length
-      for (const row of rows) this.#changes.removed(row, 'expired')
+      for (const row of rows) this.#parts.changes.removed(row, 'expired')
       for (const fetchId of new Set(rows.map(row => row.fetchId))) {
-        if (fetchId !== null) this.#leaveFetch(fetchId)
+        if (fetchId !== null) this.#parts.leaveFetch(fetchId)
       }
       if (turnSpent()) await nextTurn()
     }

@@ -18,35 +18,25 @@ export interface NetworkPinTimes {
   waitMs: number
 }
 
+export interface NetworkPinnerParts {
+  scheduler: FetchScheduler
+  fetches: Fetches
+  records: Records
+  clock: Clock
+  changes: PinChanges
+  times: NetworkPinTimes
+  /** Null while networking is off. */
+  fetcher: BlockFetcher | null
+}
+
 /** Pins content that others hold: looks for its root, writes the record, and leaves the rest to the scheduler. */
 export class NetworkPinner {
-  readonly #scheduler: FetchScheduler
-  readonly #fetches: Fetches
-  readonly #records: Records
-  readonly #clock: Clock
-  readonly #changes: PinChanges
-  readonly #times: NetworkPinTimes
-  /** Null while networking is off. */
-  readonly #fetcher: BlockFetcher | null
+  readonly #parts: NetworkPinnerParts
   /** Requests that wait for a record. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  constructor(parts: {
-    scheduler: FetchScheduler
-    fetches: Fetches
-    records: Records
-    clock: Clock
-    changes: PinChanges
-    times: NetworkPinTimes
-    fetcher: BlockFetcher | null
-  }) {
-    this.#scheduler = parts.scheduler
-    this.#fetches = parts.fetches
-    this.#records = parts.records
-    this.#clock = parts.clock
-    this.#changes = parts.changes
-    this.#times = parts.times
-    this.#fetcher = parts.fetcher
+  constructor(parts: NetworkPinnerParts) {
+    this.#parts = parts
     parts.changes.observe({
       changed: record => this.#settled(record),
       removed: record => this.#settled({ ...record, status: 'failed' }),
@@ -61,18 +51,18 @@ export class NetworkPinner {
     const { request, cid, home } = pin
     const origins = request.origins ?? []
     if (request.isAnew === true) return this.#queue(pin)
-    if (this.#fetcher === null || !this.#fetcher.canAsk(origins)) throw notFound(cid)
-    const running = await this.#fetches.find(home.id, identityOf(cid))
-    const isUnderWay = running !== undefined && this.#scheduler.attempt(running.id) !== undefined
+    if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) throw notFound(cid)
+    const running = await this.#parts.fetches.find(home.id, identityOf(cid))
+    const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
     if (request.respondAsync === true || isUnderWay) {
       const { outcome, fetchId } = await this.#record(pin)
-      this.#scheduler.wake()
+      this.#parts.scheduler.wake()
       return request.respondAsync === true ? outcome : this.#outcome(pin, outcome, fetchId)
     }
-    const session = await this.#find(this.#fetcher, pin)
+    const session = await this.#find(this.#parts.fetcher, pin)
     try {
       const { outcome, fetchId } = await this.#record(pin)
-      if (fetchId !== null) await this.#scheduler.begin(fetchId, session)
+      if (fetchId !== null) await this.#parts.scheduler.begin(fetchId, session)
       else session.close()
       return await this.#outcome(pin, outcome, fetchId)
     } catch (error) {
@@ -84,16 +74,16 @@ export class NetworkPinner {
   /** Records it without a look at who has it; of its origins those that may be asked. */
   async #queue(pin: DecidedPin): Promise<PinOutcome> {
     const { origins = [] } = pin.request
-    const usable = this.#fetcher === null ? origins : this.#fetcher.usable(origins)
+    const usable = this.#parts.fetcher === null ? origins : this.#parts.fetcher.usable(origins)
     const { outcome } = await this.#record({ ...pin, request: { ...pin.request, origins: usable } })
-    this.#scheduler.wake()
+    this.#parts.scheduler.wake()
     return outcome
   }
 
   /** A session that has the root. */
   async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
     const late = new AbortController()
-    const cancel = this.#clock.after(this.#times.findMs, () => late.abort(notFound(cid)))
+    const cancel = this.#parts.clock.after(this.#parts.times.findMs, () => late.abort(notFound(cid)))
     const signal = request.signal === undefined ? late.signal : AbortSignal.any([request.signal, late.signal])
     let session: FetchSession | null = null
     try {
@@ -111,15 +101,25 @@ export class NetworkPinner {
   }
 
   async #record({ request, requester, cid, target, home }: DecidedPin) {
-    const now = this.#clock.now()
+    const now = this.#parts.clock.now()
     const record = {
-      ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
-      ...{ cid: request.cid.trim(), ...identityOf(cid), type: 'pin' as const, ...storedNames(request) },
-      ...{ status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null },
-      ...{ size: 0, expiresAt: target.expiresAt, createdAt: now },
+      id: newUploadId(now),
+      accountId: requester.account.id,
+      clusterId: target.clusterId,
+      cid: request.cid.trim(),
+      ...identityOf(cid),
+      type: 'pin' as const,
+      ...storedNames(request),
+      status: 'queued' as const,
+      statusAt: now,
+      statusCode: null,
+      statusReason: null,
+      size: 0,
+      expiresAt: target.expiresAt,
+      createdAt: now,
     }
     const { origins = [], isAnew = false } = request
-    const made = await this.#fetches.request({
+    const made = await this.#parts.fetches.request({
       record,
       backendId: home.id,
       origins,
@@ -128,9 +128,9 @@ export class NetworkPinner {
       isAnew,
     })
     const outcome = { record: presentRecord(made.record), created: made.created }
-    if (made.created) this.#changes.created(made.record)
-    for (const { record: row, from } of made.changes) this.#changes.changed(row, from)
-    if (made.fetchId !== null) await this.#scheduler.attempt(made.fetchId)?.subscribersChanged()
+    if (made.created) this.#parts.changes.created(made.record)
+    for (const { record: row, from } of made.changes) this.#parts.changes.changed(row, from)
+    if (made.fetchId !== null) await this.#parts.scheduler.attempt(made.fetchId)?.subscribersChanged()
     return { outcome, fetchId: made.fetchId }
   }
 
@@ -138,17 +138,17 @@ export class NetworkPinner {
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
-      const unlisten = this.#scheduler
+      const unlisten = this.#parts.scheduler
         .attempt(fetchId)
         ?.onProgress(({ blocks, bytes }) => onProgress({ blocks, bytes }))
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    const row = await this.#records.get(outcome.record.uploadId)
+    const row = await this.#parts.records.get(outcome.record.uploadId)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
-      await this.#records.discard(row.id)
-      if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
+      await this.#parts.records.discard(row.id)
+      if (fetchId !== null) await this.#parts.scheduler.subscribersChanged(fetchId)
       throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
     }
     return { record: presentRecord(row), created: outcome.created }
@@ -164,7 +164,7 @@ export class NetworkPinner {
         if (this.#waiting.get(uploadId)?.size === 0) this.#waiting.delete(uploadId)
         resolve()
       }
-      const cancel = this.#clock.after(this.#times.waitMs, done)
+      const cancel = this.#parts.clock.after(this.#parts.times.waitMs, done)
       signal?.addEventListener('abort', done, { once: true })
       this.#waiting.set(uploadId, (this.#waiting.get(uploadId) ?? new Set()).add(done))
       if (signal?.aborted === true) done()
@@ -173,7 +173,7 @@ export class NetworkPinner {
   }
 
   async #isSettled(uploadId: string): Promise<boolean> {
-    const status = (await this.#records.get(uploadId))?.status
+    const status = (await this.#parts.records.get(uploadId))?.status
     return status !== 'queued' && status !== 'pinning'
   }
 

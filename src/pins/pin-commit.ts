@@ -29,27 +29,21 @@ export interface CommitInput {
   signal?: AbortSignal | undefined
 }
 
+export interface PinCommitParts {
+  clusters: ClusterRegistry
+  records: Records
+  clock: Clock
+  changes: PinChanges
+  /** Called when a record no longer waits for a fetch. */
+  leaveFetch: (fetchId: number) => Promise<void>
+}
+
 /** The last step of every upload and pin: one short transaction for root and record. */
 export class PinCommit {
-  readonly #clusters: ClusterRegistry
-  readonly #records: Records
-  readonly #clock: Clock
-  readonly #changes: PinChanges
-  readonly #leaveFetch: (fetchId: number) => Promise<void>
+  readonly #parts: PinCommitParts
 
-  constructor(parts: {
-    clusters: ClusterRegistry
-    records: Records
-    clock: Clock
-    changes: PinChanges
-    /** Called when a record no longer waits for a fetch. */
-    leaveFetch: (fetchId: number) => Promise<void>
-  }) {
-    this.#clusters = parts.clusters
-    this.#records = parts.records
-    this.#clock = parts.clock
-    this.#changes = parts.changes
-    this.#leaveFetch = parts.leaveFetch
+  constructor(parts: PinCommitParts) {
+    this.#parts = parts
   }
 
   /**
@@ -89,11 +83,11 @@ export class PinCommit {
       for (const one of all) {
         const names = storedNames(one.input.names)
         await one.staged?.settle()
-        const home = this.#clusters.backendOf(one.input.target.clusterId)
+        const home = this.#parts.clusters.backendOf(one.input.target.clusterId)
         if (home !== one.input.backend) one.staged = await handOver(one.input, one.staged, home)
         intents.push(this.#intentOf(one.input, names, one.staged, home.id))
       }
-      return await this.#records.commit([...intents, ...partial], token)
+      return await this.#parts.records.commit([...intents, ...partial], token)
     } catch (error) {
       for (const { staged } of all) await staged?.abandon()
       throw error
@@ -102,7 +96,7 @@ export class PinCommit {
 
   #intentOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): CommitIntent {
     const { requester, target, type, cid, sizes } = input
-    const now = this.#clock.now()
+    const now = this.#parts.clock.now()
     const dag = identityOf(cid)
     return {
       kind: 'whole',
@@ -110,10 +104,20 @@ export class PinCommit {
       stagedRootId: staged?.rootId ?? null,
       dag: { ...dag, ...sizes },
       record: {
-        ...{ id: newUploadId(now), accountId: requester.account.id, clusterId: target.clusterId },
-        ...{ cid: input.cidText, ...dag, type, ...names },
-        ...{ status: 'pinned' as const, statusAt: now, statusCode: null, statusReason: null },
-        ...{ size: sizes.contentSize, expiresAt: target.expiresAt, createdAt: now },
+        id: newUploadId(now),
+        accountId: requester.account.id,
+        clusterId: target.clusterId,
+        cid: input.cidText,
+        ...dag,
+        type,
+        ...names,
+        status: 'pinned' as const,
+        statusAt: now,
+        statusCode: null,
+        statusReason: null,
+        size: sizes.contentSize,
+        expiresAt: target.expiresAt,
+        createdAt: now,
       },
       limits: requester.plan,
       now,
@@ -121,13 +125,13 @@ export class PinCommit {
   }
 
   async #tell({ record: row, created, waited }: Committed): Promise<PinOutcome> {
-    if (created) this.#changes.created(row)
+    if (created) this.#parts.changes.created(row)
     if (waited !== null) {
       if (waited.status === 'failed')
-        this.#changes.changed({ ...waited, status: 'queued', statusCode: null, statusReason: null }, 'failed')
+        this.#parts.changes.changed({ ...waited, status: 'queued', statusCode: null, statusReason: null }, 'failed')
       const from = waited.status === 'failed' ? 'queued' : waited.status
-      if (row.status !== from) this.#changes.changed(row, from)
-      if (waited.fetchId !== null) await this.#leaveFetch(waited.fetchId)
+      if (row.status !== from) this.#parts.changes.changed(row, from)
+      if (waited.fetchId !== null) await this.#parts.leaveFetch(waited.fetchId)
     }
     return { record: presentRecord(row), created }
   }

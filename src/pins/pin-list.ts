@@ -88,7 +88,10 @@ export class PinList {
       throw new HoldfastError('VALIDATION', 'parentCid goes with cid and hasExpiration only')
     }
     const parent = await this.#records.newestOf({
-      ...{ accountId, dag, hasExpiration: query.hasExpiration === true, now: this.#now() },
+      accountId,
+      dag,
+      hasExpiration: query.hasExpiration === true,
+      now: this.#now(),
     })
     if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
     const { rootId } = parent

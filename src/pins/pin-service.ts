@@ -19,86 +19,64 @@ import { presentRecord } from './record-view.ts'
 import type * as types from './types.ts'
 import type { Uploader } from './uploader.ts'
 
+export interface PinServiceParts {
+  uploader: Uploader
+  carImporter: CarImporter
+  pinner: Pinner
+  lists: PinList
+  targets: PinTargets
+  sweeper: ExpirySweeper
+  scheduler: FetchScheduler
+  statuses: PinStatusView
+  records: Records
+  activity: Activity
+  clock: Clock
+  changes: PinChanges
+  /** Whose requests are that name no account; undefined where each has to. */
+  ownAccount: () => Promise<string | undefined>
+}
+
 /** What an account does with its content. `PinService` of the public surface says what each method promises. */
 export class PinService {
-  readonly #uploader: Uploader
-  readonly #carImporter: CarImporter
-  readonly #pinner: Pinner
-  readonly #lists: PinList
-  readonly #targets: PinTargets
-  readonly #sweeper: ExpirySweeper
-  readonly #scheduler: FetchScheduler
-  readonly #statuses: PinStatusView
-  readonly #records: Records
-  readonly #activity: Activity
-  readonly #clock: Clock
-  readonly #changes: PinChanges
-  readonly #ownAccount: () => Promise<string | undefined>
+  readonly #parts: PinServiceParts
 
-  constructor(parts: {
-    uploader: Uploader
-    carImporter: CarImporter
-    pinner: Pinner
-    lists: PinList
-    targets: PinTargets
-    sweeper: ExpirySweeper
-    scheduler: FetchScheduler
-    statuses: PinStatusView
-    records: Records
-    activity: Activity
-    clock: Clock
-    changes: PinChanges
-    /** Whose requests are that name no account; undefined where each has to. */
-    ownAccount: () => Promise<string | undefined>
-  }) {
-    this.#uploader = parts.uploader
-    this.#carImporter = parts.carImporter
-    this.#pinner = parts.pinner
-    this.#lists = parts.lists
-    this.#targets = parts.targets
-    this.#sweeper = parts.sweeper
-    this.#scheduler = parts.scheduler
-    this.#statuses = parts.statuses
-    this.#records = parts.records
-    this.#activity = parts.activity
-    this.#clock = parts.clock
-    this.#changes = parts.changes
-    this.#ownAccount = parts.ownAccount
+  constructor(parts: PinServiceParts) {
+    this.#parts = parts
   }
 
   upload(content: types.ByteSource, options: types.UploadOptions = {}): Promise<types.PinOutcome> {
-    return this.#making(options, own => this.#uploader.upload(content, own))
+    return this.#making(options, own => this.#parts.uploader.upload(content, own))
   }
 
   uploadDirectory(entries: types.DirectoryEntries, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
-    return this.#making(options, own => this.#uploader.uploadDirectory(entries, own))
+    return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own))
   }
 
   importDirectory(dirPath: string, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
-    return this.#making(options, own => this.#uploader.importDirectory(dirPath, own))
+    return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 
   importCar(source: types.ByteSource, options: types.CarImportOptions = {}): Promise<types.CarOutcome> {
-    return this.#making(options, own => this.#carImporter.import(source, own))
+    return this.#making(options, own => this.#parts.carImporter.import(source, own))
   }
 
   pin(request: types.PinRequest): Promise<types.PinOutcome> {
-    return this.#making(request, own => this.#pinner.pin(own))
+    return this.#making(request, own => this.#parts.pinner.pin(own))
   }
 
   async remove(request: types.CidRequest): Promise<types.PinRecord[]> {
     const accountId = await this.#accountOf(request)
     const dag = dagOf(request.cid)
     const clusterId = request.cluster?.trim() || null
-    const now = this.#clock.now()
-    const rows = dag === null ? [] : await this.#records.remove({ accountId, dag, clusterId, now })
+    const now = this.#parts.clock.now()
+    const rows = dag === null ? [] : await this.#parts.records.remove({ accountId, dag, clusterId, now })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
     for (const fetchId of new Set(rows.map(row => row.fetchId))) {
-      if (fetchId !== null) await this.#scheduler.subscribersChanged(fetchId)
+      if (fetchId !== null) await this.#parts.scheduler.subscribersChanged(fetchId)
     }
     const removed: types.PinRecord[] = []
     for (const row of rows) {
-      removed.push(this.#changes.removed(row, 'deleted'))
+      removed.push(this.#parts.changes.removed(row, 'deleted'))
       if (turnSpent()) await nextTurn()
     }
     return removed
@@ -106,8 +84,8 @@ export class PinService {
 
   async get(request: types.RecordRequest): Promise<types.PinRecord> {
     const accountId = await this.#accountOf(request)
-    const row = typeof request.uploadId === 'string' ? await this.#records.get(request.uploadId) : undefined
-    const isOver = row?.expiresAt != null && row.expiresAt <= this.#clock.now()
+    const row = typeof request.uploadId === 'string' ? await this.#parts.records.get(request.uploadId) : undefined
+    const isOver = row?.expiresAt != null && row.expiresAt <= this.#parts.clock.now()
     if (row === undefined || row.accountId !== accountId || isOver) throw noUpload()
     return presentRecord(row)
   }
@@ -115,26 +93,26 @@ export class PinService {
   /** Removes one record. @throws HoldfastError `NOT_FOUND` */
   async discard(request: types.RecordRequest): Promise<types.PinRecord> {
     const { uploadId } = await this.get(request)
-    const row = await this.#records.get(uploadId)
-    if (row === undefined || !(await this.#records.discard(uploadId))) throw noUpload()
-    if (row.fetchId !== null) await this.#scheduler.subscribersChanged(row.fetchId)
-    return this.#changes.removed(row, 'deleted')
+    const row = await this.#parts.records.get(uploadId)
+    if (row === undefined || !(await this.#parts.records.discard(uploadId))) throw noUpload()
+    if (row.fetchId !== null) await this.#parts.scheduler.subscribersChanged(row.fetchId)
+    return this.#parts.changes.removed(row, 'deleted')
   }
 
   async list(query: types.ListQuery = {}): Promise<types.ListPage> {
-    return this.#lists.list(await this.#owned(query))
+    return this.#parts.lists.list(await this.#owned(query))
   }
 
   async *all(query: types.WholeListQuery = {}): AsyncGenerator<types.ListItem, void, undefined> {
-    yield* this.#lists.all(await this.#owned(query))
+    yield* this.#parts.lists.all(await this.#owned(query))
   }
 
   async status(request: types.CidRequest): Promise<types.PinProgress[]> {
-    return this.#statuses.status(await this.#accountOf(request), request.cid, request.cluster?.trim() || null)
+    return this.#parts.statuses.status(await this.#accountOf(request), request.cid, request.cluster?.trim() || null)
   }
 
   async dag(request: types.CidRequest): Promise<types.DirectoryOutcome> {
-    return this.#statuses.dag(await this.#accountOf(request), request.cid)
+    return this.#parts.statuses.dag(await this.#accountOf(request), request.cid)
   }
 
   async rename(request: types.RenameRequest): Promise<types.PinRecord> {
@@ -143,17 +121,20 @@ export class PinService {
     const name = request.name === undefined ? undefined : checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
     const told = { name, meta: meta === undefined ? undefined : storedMeta(meta) }
-    if (!(await this.#records.rename({ accountId, id, ...told, now: this.#clock.now() }))) throw noUpload()
+    if (!(await this.#parts.records.rename({ accountId, id, ...told, now: this.#parts.clock.now() }))) throw noUpload()
     return this.get(request)
   }
 
   async usage(account?: string): Promise<types.Usage> {
-    const { pins, storedBytes } = await this.#records.usage(await this.#accountOf({ account }), this.#clock.now())
+    const { pins, storedBytes } = await this.#parts.records.usage(
+      await this.#accountOf({ account }),
+      this.#parts.clock.now(),
+    )
     return { pins, storedBytes }
   }
 
   async checkTarget(account: string, target: types.PinTarget): Promise<void> {
-    this.#targets.decide(await this.#targets.requester(account), target)
+    this.#parts.targets.decide(await this.#parts.targets.requester(account), target)
   }
 
   /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */
@@ -161,18 +142,18 @@ export class PinService {
     request: R,
     make: (request: R) => Promise<T>,
   ): Promise<T> {
-    const outcome = await this.#activity
+    const outcome = await this.#parts.activity
       .run(request.signal, async signal => make({ ...(await this.#owned(request)), signal }))
       .catch((error: unknown) => {
         if (!isDiskFull(error)) throw error
         throw new HoldfastError('STORAGE_FULL', 'there is no room left on the disk', { cause: error })
       })
-    if (outcome.created && outcome.record.expiresAt !== null) this.#sweeper.wake()
+    if (outcome.created && outcome.record.expiresAt !== null) this.#parts.sweeper.wake()
     return outcome
   }
 
   async #owned<R extends Requesting>(request: R): Promise<R> {
-    return request.account === undefined ? { ...request, account: await this.#ownAccount() } : request
+    return request.account === undefined ? { ...request, account: await this.#parts.ownAccount() } : request
   }
 
   /** @throws HoldfastError `VALIDATION` if the request has to name an account and does not */

@@ -12,7 +12,19 @@ export function presentRecord(row: RecordRow): PinRecord {
   const meta: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
   const { size, dagSize, expiresAt, createdAt } = row
   return {
-    ...{ uploadId: id, accountId, clusterId, cid, type, status, name, originalName, customName },
-    ...{ meta, size, dagSize, expiresAt, createdAt },
+    uploadId: id,
+    accountId,
+    clusterId,
+    cid,
+    type,
+    status,
+    name,
+    originalName,
+    customName,
+    meta,
+    size,
+    dagSize,
+    expiresAt,
+    createdAt,
   }
 }

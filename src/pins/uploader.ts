@@ -97,8 +97,15 @@ export class Uploader {
     options.signal?.throwIfAborted()
     await staged.settle()
     const input = {
-      ...{ requester, target, type, staged, cid: node.cid, cidText: node.cid.toString(), names: settings },
-      ...{ backend: this.#clusters.defaultBackend, signal: options.signal },
+      requester,
+      target,
+      type,
+      staged,
+      cid: node.cid,
+      cidText: node.cid.toString(),
+      names: settings,
+      backend: this.#clusters.defaultBackend,
+      signal: options.signal,
       sizes: staged.sizes(node.size),
     }
     return this.#commit.commit(input, options.token?.id)

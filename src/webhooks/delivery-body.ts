@@ -15,7 +15,10 @@ export function deliveryBody({ id, event, from, createdAt, record }: DeliveryRow
     createdAt: number
   }
   return JSON.stringify({
-    ...{ id: String(id), event, at: iso(createdAt), from },
+    id: String(id),
+    event,
+    at: iso(createdAt),
+    from,
     record: { ...rest, expiresAt: iso(expiresAt), createdAt: iso(since) },
   })
 }

@@ -152,7 +152,8 @@ export class HoldfastBackend implements ClusterBackend {
   ): Promise<string> {
     const { url, key, mark, send } = this.#options
     const headers = {
-      ...{ authorization: `Bearer ${key}`, [NODE_HEADER]: mark },
+      authorization: `Bearer ${key}`,
+      [NODE_HEADER]: mark,
       ...(type !== undefined && { 'content-type': type }),
     }
     const answer = await send({ method, url: `${url}${path}`, headers, signal, ...(body !== undefined && { body }) })

@@ -98,8 +98,10 @@ class ShardedDirectory {
       links.push(linkOf([own.length === 1 ? prefix + name : prefix, entry]))
     }
     const shard = new UnixFS({
-      ...{ type: 'hamt-sharded-directory', data: bitField(slots.map(([slot]) => slot)) },
-      ...{ fanout: BigInt(FANOUT), hashType: HASH_TYPE },
+      type: 'hamt-sharded-directory',
+      data: bitField(slots.map(([slot]) => slot)),
+      fanout: BigInt(FANOUT),
+      hashType: HASH_TYPE,
     })
     return storeNode(this.#staged, shard.marshal(), links)
   }

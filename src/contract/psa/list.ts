@@ -15,7 +15,9 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
   const cids = present(query.get('cid'))?.split(',')
   const status = present(query.get('status'))?.split(',') ?? ['pinned']
   const given = {
-    ...{ limit, cids, status },
+    limit,
+    cids,
+    status,
     name: query.get('name') || undefined,
     match: present(query.get('match')),
     meta: metaOf(query.get('meta')),

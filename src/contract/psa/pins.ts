@@ -149,8 +149,13 @@ async function pinAnew(
   { cid: text, name, origins, meta }: { cid: string; name?: string; origins?: string[]; meta?: Record<string, string> },
 ) {
   const { record } = await pins.pin({
-    ...{ account: principal.account.id, cid: text.trim(), customName: present(name), origins, meta },
-    ...{ isAnew: true, signal: request.signal },
+    account: principal.account.id,
+    cid: text.trim(),
+    customName: present(name),
+    origins,
+    meta,
+    isAnew: true,
+    signal: request.signal,
   })
   return record
 }
