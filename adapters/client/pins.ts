@@ -165,7 +165,10 @@ function isUnfinished(pin: Pin | Status): boolean {
 
 function searchFields({ q, name, match, meta, type, status, before, after, sort }: ListOptions) {
   return {
-    ...{ q, name, match, sort },
+    q,
+    name,
+    match,
+    sort,
     meta: meta && JSON.stringify(meta),
     type: type && [type].flat().join(','),
     status: status && [status].flat().join(','),
