@@ -4,7 +4,7 @@ export type { Accounts, NewAccount } from './access/accounts.ts'
 export type { ApiKey } from './access/api-key.ts'
 export type { KeyInput } from './access/key-input.ts'
 export type { Keys, NewKey } from './access/keys.ts'
-export type { Account, Credential, Principal, Scope } from './access/principal.ts'
+export type { Account, Credential, Principal, Scope, UploadGrant } from './access/principal.ts'
 export { SCOPES } from './access/principal.ts'
 export type { RateDecision, RateWindow } from './access/rate-limiter.ts'
 export { RateLimiter } from './access/rate-limiter.ts'
@@ -96,6 +96,7 @@ export type {
   RecordRequest,
   RenameRequest,
   UploadOptions,
+  UploadToken,
   Usage,
   WholeListQuery,
 } from './pins/types.ts'
