@@ -1,0 +1,63 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { needsPosix } from '../../support/needs.ts'
+import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
+
+/** Several processes, one after the other. */
+const LONG_MS = 90_000
+
+let directory: ReturnType<typeof temporaryDirectory>
+let dataDir: string
+let cache: string
+
+beforeEach(() => {
+  directory = temporaryDirectory()
+  dataDir = join(directory.path, 'data')
+  cache = join(dataDir, 'cache')
+  mkdirSync(dataDir)
+})
+afterEach(() => directory.remove())
+
+/** What is compiled is kept before the configuration is read, which ends these. */
+async function run(command: string): Promise<void> {
+  const env = { NODE_COMPILE_CACHE: '', HOLDFAST_DATA_DIR: dataDir }
+  const { code } = await runHoldfast([command, '--config', '/nowhere/config.json'], env)
+  expect(code).toBe(2)
+}
+
+test(
+  'what is compiled is kept for the server alone, in a data directory that is there',
+  async () => {
+    await run('serve')
+    expect(existsSync(cache)).toBe(false)
+    writeFileSync(join(dataDir, 'holdfast.db'), '')
+    await run('stats')
+    expect(existsSync(cache)).toBe(false)
+    await run('serve')
+    if (process.platform !== 'win32') expect(statSync(cache).mode & 0o777).toBe(0o700)
+    expect(readdirSync(cache)).not.toEqual([])
+  },
+  LONG_MS,
+)
+
+test('nothing is run from where others could have put it', { ...needsPosix, timeout: LONG_MS }, async () => {
+  writeFileSync(join(dataDir, 'holdfast.db'), '')
+  mkdirSync(cache)
+  chmodSync(cache, 0o777)
+  await run('serve')
+  expect(readdirSync(cache)).toEqual([])
+  chmodSync(cache, 0o700)
+  await run('serve')
+  expect(readdirSync(cache)).not.toEqual([])
+
+  const elsewhere = join(directory.path, 'elsewhere')
+  const linked = join(directory.path, 'linked')
+  mkdirSync(elsewhere, { mode: 0o700 })
+  mkdirSync(linked)
+  writeFileSync(join(linked, 'holdfast.db'), '')
+  symlinkSync(elsewhere, join(linked, 'cache'))
+  dataDir = linked
+  await run('serve')
+  expect(readdirSync(elsewhere)).toEqual([])
+})
