@@ -16,7 +16,8 @@ export default defineConfig({
     hookTimeout: 30_000,
     projects: [
       { extends: true, test: { name: 'unit', include: unit } },
-      { extends: true, test: { name: 'system', include: system } },
+      // Processes of their own start slowly where others are at work as well.
+      { extends: true, test: { name: 'system', include: system, testTimeout: 90_000, hookTimeout: 90_000 } },
     ],
   },
 })

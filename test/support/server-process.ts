@@ -8,7 +8,7 @@ const MAIN = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
 /** Where Node keeps what it has compiled, so that the many processes of the tests start sooner. */
 const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/compiled')
 /** A process that hangs is ended, so that its test fails by name. */
-const LONGEST_MS = 20_000
+const LONGEST_MS = 80_000
 
 export type Env = Record<string, string>
 
