@@ -13,14 +13,18 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
   const limit = positiveInteger(query, 'limit') ?? LIMIT
   if (limit > MOST) throw new HoldfastError('VALIDATION', `limit must be at most ${MOST}`)
   const cids = present(query.get('cid'))?.split(',')
-  const status = present(query.get('status'))?.split(',') ?? ['pinned']
+  const name = query.get('name') || undefined
+  const meta = metaOf(query.get('meta'))
+  // "When no filter is provided, only successful pins are returned": what is asked for by name is found in any state.
+  // `before` and `after` are how a list is paged, so they change nothing of what is in it.
+  const unfiltered = cids === undefined && name === undefined && meta === undefined ? ['pinned'] : undefined
   const given = {
     limit,
     cids,
-    status,
-    name: query.get('name') || undefined,
+    name,
+    meta,
+    status: present(query.get('status'))?.split(',') ?? unfiltered,
     match: present(query.get('match')),
-    meta: metaOf(query.get('meta')),
     before: present(query.get('before')),
     after: present(query.get('after')),
   }

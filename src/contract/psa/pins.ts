@@ -36,12 +36,15 @@ const list = route({
   path: '/pins',
   access: 'files:read',
   summary: 'List pins',
-  details: 'Those that are `pinned`, the newest first, unless the query says otherwise.',
+  details: 'The newest first; only those that are `pinned` unless `status`, `cid`, `name` or `meta` says which.',
   query: {
     cid: { description: 'Up to 10, with commas between.', schema: cid },
     name: { description: 'Compared as `match` says.', schema: text },
     match: { description: '`exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
-    status: { description: 'One or more, with commas between; `pinned` by default.', schema: state },
+    status: {
+      description: 'One or more, with commas between. Absent: `pinned`, or any with `cid`, `name` or `meta`.',
+      schema: state,
+    },
     before: { description: 'Only what was created before.', schema: instant },
     after: { description: 'Only what was created after.', schema: instant },
     limit: { description: '10 by default, at most 1,000 and what the plan says.', schema: count },
