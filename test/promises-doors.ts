@@ -114,4 +114,18 @@ export const doorPromises: readonly KeptPromise[] = [
     replace: '      else await this.#take(block)\n',
     test: { file: hostile, name: 'those behind the first that is none of the wanted' },
   },
+  {
+    promise: 'no page of the pinning service API ends between pins of the same time',
+    file: 'src/contract/psa/list.ts',
+    find: 'createdAt }) => createdAt > next)',
+    replace: 'createdAt }) => createdAt >= next)',
+    test: { file: 'test/contract/psa.test.ts', name: 'without a gap where pins were made at the same time' },
+  },
+  {
+    promise: 'without a filter the pinning service API lists what is pinned',
+    file: 'src/contract/psa/list.ts',
+    find: "? ['pinned'] : undefined",
+    replace: '? undefined : undefined',
+    test: { file: 'test/contract/psa.test.ts', name: 'MUST list what is pinned where no filter is given' },
+  },
 ]
