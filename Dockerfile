@@ -19,8 +19,8 @@ ENV NODE_ENV=production HOLDFAST_HOST=0.0.0.0 HOLDFAST_PORT=4100 HOLDFAST_DATA_D
 WORKDIR /srv/holdfast
 COPY --from=modules /srv/holdfast ./
 COPY --from=build /src/dist dist
-RUN ln -s /srv/holdfast/dist/adapters/cli/main.js /usr/local/bin/holdfast \
-  && chmod +x dist/adapters/cli/main.js \
+RUN ln -s /srv/holdfast/dist/cli/main.js /usr/local/bin/holdfast \
+  && chmod +x dist/cli/main.js \
   && install --directory --owner=node --group=node --mode=0700 /data
 USER node
 VOLUME /data

@@ -110,6 +110,13 @@ function makeCertificate(): void {
 
 const hasOpenssl = has('openssl', 'version')
 
+test('the image links the command to where the build puts it', () => {
+  const root = join(DEPLOY, '../..')
+  const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { holdfast: string } }
+  const linked = readFileSync(join(root, 'Dockerfile'), 'utf8').match(/ln -s \/srv\/holdfast\/(\S+)/)?.[1]
+  expect(`./${linked}`).toBe(bin.holdfast)
+})
+
 test('the service works behind nginx as configured', {
   timeout: 60_000,
   ...needs(hasOpenssl && has('nginx', '-v'), 'there is no nginx, or no openssl'),
