@@ -50,7 +50,7 @@ ${SERVER}`,
 
   export: `Usage: holdfast export CID|--all [flags]
 
-Writes what is kept under a CID, or everything, to a CAR file: the content, and the names and timelocks of the pins.
+Writes what is kept under a CID, or everything, to a CAR file: the content, and the names, meta and timelocks of the pins.
 "holdfast import" makes the same pins of it, on this server or another; other programs read it as any CAR. The file is
 there only once it is whole.
 

@@ -10,7 +10,7 @@ import type { Environment } from './settings.ts'
 import { countOf, formatBytes } from './text.ts'
 import { writeWhole } from './whole-file.ts'
 
-/** `export`: writes pins, with their content, names and timelocks, to a CAR that `import` takes back. */
+/** `export`: writes pins, with their content, names, meta and timelocks, to a CAR that `import` takes back. */
 export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['out'],
@@ -38,8 +38,10 @@ async function recordsOf(client: HoldfastClient, cid: string | undefined): Promi
 /** What has no name is called by its CID in lists. */
 function recordOf(row: ListedUpload): ExportedRecord {
   const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
+  // A server of the contract alone lists none.
+  const { meta = {} }: Partial<ListedUpload> = row
   const ownName = name === cid ? null : name
-  return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt }
+  return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt, meta }
 }
 
 /** The export piece by piece; content is in it once, before the first record of it. */

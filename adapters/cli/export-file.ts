@@ -15,6 +15,8 @@ export interface ExportedRecord {
   customName: string | null
   expiresAt: string | null
   createdAt: string
+  /** What was kept with it; absent in exports of servers that keep none. */
+  meta?: Readonly<Record<string, string>> | undefined
 }
 
 /**

@@ -65,12 +65,16 @@ export async function* restoreExport(
   cluster: string | undefined,
 ): AsyncGenerator<RestoredRecord, void> {
   for (const { record, content } of sections) {
-    const { cid, expiresAt } = record
+    const { cid, expiresAt, meta = {} } = record
     if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) {
       yield { cid, status: 'expired', reason: `it ended at ${expiresAt}` }
       continue
     }
-    const target = { cluster: cluster ?? record.clusterId, timelock: expiresAt ?? undefined }
+    const target = {
+      cluster: cluster ?? record.clusterId,
+      timelock: expiresAt ?? undefined,
+      meta: Object.keys(meta).length === 0 ? undefined : meta,
+    }
     try {
       const [name, originalName, customName] = [record.name, record.originalName, record.customName].map(
         given => given ?? undefined,

@@ -12,6 +12,7 @@ interface Listed {
   originalName: string | null
   customName: string | null
   expiresAt: string | null
+  meta: Record<string, string>
 }
 
 async function run(server: ServedEngine, ...args: string[]) {
@@ -22,8 +23,8 @@ async function run(server: ServedEngine, ...args: string[]) {
 
 async function listOf(server: ServedEngine): Promise<Listed[]> {
   const { lines } = await run(server, 'ls')
-  return lines.map(({ cid, name, originalName, customName, expiresAt }: Listed) => {
-    return { cid, name, originalName, customName, expiresAt }
+  return lines.map(({ cid, name, originalName, customName, expiresAt, meta }: Listed) => {
+    return { cid, name, originalName, customName, expiresAt, meta }
   })
 }
 
@@ -35,14 +36,15 @@ function withServers(use: (from: ServedEngine, to: ServedEngine, dir: string) =>
     await writeFile(join(dir, 'large.bin'), pseudoRandom(3_000_000, 'export'))
     await writeFile(join(dir, 'small.txt'), 'small\n')
     await run(from, 'upload', join(dir, 'large.bin'))
-    const [{ cid }] = (await run(from, 'upload', join(dir, 'small.txt'), '--name', 'called so')).lines
+    const [{ cid }] = (await run(from, 'upload', join(dir, 'small.txt'), '--name', 'called so', '--meta', 'of=me'))
+      .lines
     await run(from, 'upload', join(dir, 'small.txt'), '--timelock', '2099-01-01T00:00:00Z')
     await run(from, 'pin', cid, '--name', 'mine')
     await use(from, to, dir)
   })
 }
 
-test('an account goes to another server with its content, names and timelocks', async () => {
+test('an account goes to another server with its content, names, meta and timelocks', async () => {
   await withServers(async (from, to, dir) => {
     const file = join(dir, 'all.car')
     expect(await run(from, 'export', '--all', '--out', file)).toMatchObject({ code: 0, lines: [{ records: 4 }] })
@@ -51,6 +53,9 @@ test('an account goes to another server with its content, names and timelocks', 
     expect(restored.lines.map(({ status }) => status)).toEqual(['pinned', 'pinned', 'pinned', 'pinned'])
     const listed = await listOf(to)
     expect(listed).toEqual(await listOf(from))
+    expect(listed.flatMap(({ name, meta }) => (Object.keys(meta).length === 0 ? [] : [[name, meta]]))).toEqual([
+      ['called so', { of: 'me' }],
+    ])
     const large = listed.find(({ name }) => name === 'large.bin')
     const answer = await fetch(`${to.url}/ipfs/${large?.cid}`)
     expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(join(dir, 'large.bin')))).toBe(true)
