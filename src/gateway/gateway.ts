@@ -79,11 +79,10 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       failure = error
       response = request.signal.aborted ? NOBODY : failureResponse(request, error, requestId)
     }
-    const answered = finished(request, response)
-    tellOf(accessLog, {
+    return tellOf(accessLog, {
       surface: 'gateway',
       request,
-      response: answered,
+      response: finished(request, response),
       requestId,
       failure,
       account: null,
@@ -93,7 +92,6 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       bytesIn: 0,
       ms: clock.now() - started,
     })
-    return answered
   }
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {

@@ -3,6 +3,7 @@ import type { Logger } from '../domain/logger.ts'
 import type { Metrics, RequestObservation } from '../domain/metrics.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
+import { StreamBody } from './stream-body.ts'
 import type { ApiRequest, ApiResponse } from './types.ts'
 
 /** A request that has been answered. */
@@ -26,41 +27,44 @@ export interface AccessLog {
 }
 
 /**
- * Writes the one line that a request has in the log, and has it counted. Of what the client has sent the line has
- * method and path, never query, headers or body, where secrets may be.
+ * Has a request counted, and writes its one line in the log once the answer is over: a body that is made while it is
+ * sent tells then what went out of it, whole or not. Of what the client has sent the line has method and path, never
+ * query, headers or body, where secrets may be.
+ *
+ * @returns the answer that is to be sent
  */
-export function tellOf({ logger, metrics }: AccessLog, answered: Answered): void {
+export function tellOf({ logger, metrics }: AccessLog, answered: Answered): ApiResponse {
   const { surface, request, response, failure, credential, route, source, bytesIn, ms } = answered
   const { method, path } = request
-  const { status } = response
+  const { status, body } = response
   const code = failure === undefined || status === CLIENT_GONE ? null : publicError(failure).code
   metrics.request({ surface, method, route, status, code, source, bytesIn, ms })
-  const fields = {
-    surface,
-    requestId: answered.requestId,
-    client: request.remoteAddress ?? null,
-    account: answered.account,
-    key: credential?.kind === 'key' ? credential.id : null,
-    source,
-    method,
-    route,
-    path,
-    ...(answered.cid !== undefined && { cid: answered.cid }),
-    status,
-    ...(code !== null && { code }),
-    bytesIn,
-    bytes: bytesOf(response),
-    ms,
+  const write = (bytes: number): void => {
+    const fields = {
+      surface,
+      requestId: answered.requestId,
+      client: request.remoteAddress ?? null,
+      account: answered.account,
+      key: credential?.kind === 'key' ? credential.id : null,
+      source,
+      method,
+      route,
+      path,
+      ...(answered.cid !== undefined && { cid: answered.cid }),
+      status,
+      ...(code !== null && { code }),
+      bytesIn,
+      bytes,
+      ms,
+    }
+    if (status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
+    else logger.info(fields, 'request')
   }
-  if (status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
-  else logger.info(fields, 'request')
-}
-
-/** Of the answer's body; null where that shows only when it is sent. */
-function bytesOf({ headers, body }: ApiResponse): number | null {
-  if (body === null) return 0
-  if (typeof body === 'string') return Buffer.byteLength(body)
-  if (body instanceof Uint8Array) return body.byteLength
-  const length = headers['content-length']
-  return length === undefined ? null : Number(length)
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
+    write(body === null ? 0 : Buffer.byteLength(body))
+    return response
+  }
+  const stream = body instanceof StreamBody ? body : StreamBody.of(body)
+  stream.onEnd(write)
+  return { ...response, body: stream }
 }

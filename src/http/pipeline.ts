@@ -66,11 +66,10 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       failure = error
       response = request.signal.aborted ? nobody : errorResponse(error, exchange.id)
     }
-    const answer = finish(request, exchange, response)
-    tellOf(accessLog, {
+    return tellOf(accessLog, {
       surface: 'api',
       request,
-      response: answer,
+      response: finish(request, exchange, response),
       requestId: exchange.id,
       failure,
       account: exchange.principal?.account.id ?? null,
@@ -81,7 +80,6 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       bytesIn: exchange.body.bytes,
       ms: clock.now() - started,
     })
-    return answer
   }
 
   async function respond(request: ApiRequest, exchange: Exchange): Promise<ApiResponse> {

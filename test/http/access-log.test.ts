@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { toFetch } from '../../adapters/fetch/index.ts'
 import { createServer, PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -93,6 +94,47 @@ test('reads are told of alike, pages with their bytes', async () => {
   expect(about(`/ipfs/${dagCid}/d/a.txt`)).toMatchObject({ status: 200, bytes: 5 })
   await ask(`/ipfs/${dagCid}/d/a.txt`, { method: 'HEAD' })
   expect(lines.findLast(line => line.method === 'HEAD')).toMatchObject({ status: 200, bytes: 0 })
+})
+
+test('archives are told of once they have gone out, with what went out of them', async () => {
+  const headers = { 'x-api-key': key.secret }
+  const made = await ask('/api/v3/files/directory-dag', { method: 'POST', body: form('hello', 'd/a.txt'), headers })
+  const { dagCid } = (await made.json()) as { dagCid: string }
+  for (const format of ['car', 'tar']) {
+    lines.length = 0
+    const answer = await ask(`/ipfs/${dagCid}?format=${format}`)
+    const { byteLength } = await answer.arrayBuffer()
+    expect(byteLength).toBeGreaterThan(100)
+    await vi.waitFor(() => expect(about(`/ipfs/${dagCid}`)).toMatchObject({ status: 200, bytes: byteLength }))
+  }
+})
+
+test('so is what the API makes while it is sent', async () => {
+  const boss = await engine.accounts.create({ email: 'boss@example.org', plan: 'unlimited', role: 'owner' })
+  const { secret } = await engine.keys.create(boss.id, { name: 'owner', scopes: SCOPES })
+  const headers = { 'x-api-key': secret, accept: 'application/x-ndjson' }
+  const answer = await ask('/admin/v1/verify', { method: 'POST', headers })
+  const text = await answer.text()
+  expect(text).toContain('"done":true')
+  await vi.waitFor(() => expect(about('/admin/v1/verify')).toMatchObject({ status: 200, bytes: text.length }))
+})
+
+test('of an answer that its client leaves, on any host, what it took is told', async () => {
+  const file = Buffer.alloc(3 * 1024 * 1024, 'x')
+  const { record } = await engine.pins.upload(file, { account })
+  const path = `/ipfs/${record.cid}`
+  const answer = await toFetch(engine)(new Request(`http://localhost${path}`))
+  const reader = answer.body?.getReader()
+  const taken = (await reader?.read())?.value?.byteLength ?? 0
+  expect(taken).toBeGreaterThan(0)
+  expect(about(path)).toBeUndefined()
+  await reader?.cancel()
+  expect(about(path)).toMatchObject({ status: 200, bytes: taken })
+
+  lines.length = 0
+  const unread = await toFetch(engine)(new Request(`http://localhost${path}`))
+  await unread.body?.cancel()
+  expect(about(path)).toMatchObject({ status: 200, bytes: 0 })
 })
 
 test('refusals are told of and counted by their code, failed logins by themselves', async () => {

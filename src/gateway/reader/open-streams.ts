@@ -1,7 +1,7 @@
 import type { Activity } from '../../domain/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import { StreamBody } from '../http/held-response.ts'
+import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content.ts'
 
 /** How long a stream may be left alone: what it reads cannot be collected meanwhile. */
