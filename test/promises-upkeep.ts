@@ -84,9 +84,9 @@ export const upkeepPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the quarantine is bounded',
-    file: 'src/content/block-files.ts',
-    find: '(await this.fileSystem.list(aside)).length >= MOST_QUARANTINED',
-    replace: '(await this.fileSystem.list(aside)).length < 0',
+    file: 'src/content/quarantine.ts',
+    find: '(await this.#files.list(this.#dir)).length >= MOST_QUARANTINED',
+    replace: '(await this.#files.list(this.#dir)).length < 0',
     test: { file: verification, name: 'keeps damaged rows aside' },
   },
   {

@@ -44,7 +44,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the names of block files are on the disk before the ledger calls them durable',
-    file: 'src/content/durability.ts',
+    file: 'src/content/block-files.ts',
     find: '      await syncDirectories(this.#files, new Set(group.map(block => block.dir)))\n',
     replace: '',
     test: { file: order, name: 'an upload of whole chunks' },

@@ -54,9 +54,10 @@ export class BlockAudit {
   async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
     const isSound = async (bytes: Uint8Array): Promise<boolean> =>
       bytes.length === size && (await matches(multihash, bytes))
-    if (inline === 0) return this.#files.get(backendId)?.quarantine(multihash, size, isSound)
+    const files = this.#files.get(backendId)
+    if (inline === 0) return files?.quarantine.takeFile(files.pathOf(multihash), size, isSound)
     const bytes = this.#blocks.bytes(id)
-    if (bytes !== undefined && !(await isSound(bytes))) await this.#files.get(backendId)?.quarantineBytes(bytes)
+    if (bytes !== undefined && !(await isSound(bytes))) await files?.quarantine.takeBytes(bytes)
   }
 
   async #isWhole({ backendId, size, multihash }: StoredBlock): Promise<boolean> {

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import * as Digest from 'multiformats/hashes/digest'
-import { QUARANTINE } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
-import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
+import { Semaphore } from '../domain/concurrency/semaphore.ts'
+import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-system.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
-import { syncDirectories } from './durability.ts'
+import { Quarantine } from './quarantine.ts'
 
 /** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
@@ -15,8 +16,6 @@ const SHARD_LENGTH = 2
 const EXTENSION = '.data'
 /** What {@link BlockFiles} itself calls a file that is being written. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** As many damaged blocks as are kept. */
-const MOST_QUARANTINED = 100
 /** A rename over something that is no file. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
@@ -31,6 +30,7 @@ export class BlockFiles {
   readonly #threads: BlockThreads | null
   readonly fileSystem: FileSystem
   readonly dataDir: string
+  readonly quarantine: Quarantine
 
   /**
    * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
@@ -40,6 +40,7 @@ export class BlockFiles {
     this.#threads = threads
     this.fileSystem = fileSystem
     this.dataDir = dataDir
+    this.quarantine = new Quarantine(dataDir, fileSystem)
     this.#dir = join(dataDir, 'blocks')
     this.#tempDir = join(dataDir, 'tmp')
   }
@@ -47,11 +48,11 @@ export class BlockFiles {
   /** Creates the directories, and removes what writes that a crash cut short have left, as far as it can. */
   async open(): Promise<void> {
     const files = this.fileSystem
-    const made = [await this.#ensure(this.#tempDir), await this.#ensure(this.#dir)]
+    const made = [await madeDirectory(files, this.#tempDir), await madeDirectory(files, this.#dir)]
     if (made.includes(true)) await files.syncDirectory(this.dataDir)
     const there = new Set(await files.list(this.#dir))
     const missing = SHARDS.filter(shard => !there.has(shard))
-    for (const shard of missing) await this.#ensure(join(this.#dir, shard))
+    for (const shard of missing) await madeDirectory(files, join(this.#dir, shard))
     if (missing.length > 0) await files.syncDirectory(this.#dir)
     for (const name of await files.list(this.#tempDir)) {
       if (TEMPORARY.test(name)) await files.unlink(join(this.#tempDir, name)).catch(() => undefined)
@@ -188,10 +189,10 @@ export class BlockFiles {
       await fileSystem.rename(temp, path)
     } catch (error) {
       if (isInTheWay(error)) {
-        await this.#setAside(path)
+        await this.quarantine.setAside(path)
       } else if (fileErrorCode(error) === 'ENOENT') {
         // A multihash of another length than the usual one ends in a shard that is made when first needed.
-        await this.#ensure(dirname(path))
+        await madeDirectory(fileSystem, dirname(path))
         await fileSystem.syncDirectory(this.#dir)
       } else {
         throw error
@@ -199,61 +200,74 @@ export class BlockFiles {
       await fileSystem.rename(temp, path)
     }
   }
+}
 
-  /**
-   * Moves a block's file beside `blocks/`, unless there are too many already: then it is left, to be written over.
-   *
-   * @param size of the block, in bytes
-   * @param isSound tells of bytes that somebody has put right in the meantime: they go back
-   */
-  async quarantine(
-    multihash: Uint8Array,
-    size: number,
-    isSound: (bytes: Uint8Array) => Promise<boolean>,
-  ): Promise<void> {
-    const path = this.pathOf(multihash)
-    const isThere = (await this.size(multihash).catch(() => 0)) !== null
-    if (!isThere || (await this.#isQuarantineFull())) return
-    const moved = await this.#setAside(path)
-    const bytes = await this.fileSystem.read(moved, size).catch(() => null)
-    if (bytes === null || !(await isSound(bytes))) return
-    await this.fileSystem.rename(moved, path)
-    await this.fileSystem.syncDirectory(dirname(path))
+interface Renamed {
+  blockId: number
+  dir: string
+  resolve: () => void
+  reject: (error: unknown) => void
+}
+
+/** Without anyone asking, blocks become durable in groups of this many. */
+const GROUP = 256
+/** Directory syncs at a time: enough for the file system to merge them, few enough to leave threads for writes. */
+const SYNCS_AT_ONCE = 4
+
+/**
+ * The last step of a block written to a file: its directory is synced, then the ledger says `durable`. Both are
+ * shared by all blocks that are waiting, and done when somebody needs it done or many are waiting.
+ */
+export class Durability {
+  readonly #ledger: Ledger
+  readonly #files: Pick<FileSystem, 'syncDirectory'>
+  #waiting: Renamed[] = []
+  #flushing: Promise<void> | null = null
+
+  constructor(ledger: Ledger, files: Pick<FileSystem, 'syncDirectory'>) {
+    this.#ledger = ledger
+    this.#files = files
   }
 
-  /** As {@link quarantine}, for bytes that are no file. */
-  async quarantineBytes(bytes: Uint8Array): Promise<void> {
-    if (await this.#isQuarantineFull()) return
-    const file = await this.fileSystem.create(join(this.dataDir, QUARANTINE, randomUUID()))
-    await file.write(bytes).finally(() => file.close())
+  /** Resolves when the block under `dir` is durable, which may need a {@link flush}. */
+  add(blockId: number, dir: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ blockId, dir, resolve, reject })
+      if (this.#waiting.length >= GROUP) void this.flush()
+    })
   }
 
-  async #isQuarantineFull(): Promise<boolean> {
-    const aside = join(this.dataDir, QUARANTINE)
-    await this.#ensure(aside)
-    return (await this.fileSystem.list(aside)).length >= MOST_QUARANTINED
+  /** Makes durable all that has been added so far. Never throws: each block's own promise tells. */
+  async flush(): Promise<void> {
+    // A flush under way may have started before the newest block was added; it is followed by another.
+    while (this.#flushing !== null) await this.#flushing
+    if (this.#waiting.length === 0) return
+    this.#flushing = this.#flushGroup(this.#waiting.splice(0)).finally(() => {
+      this.#flushing = null
+    })
+    await this.#flushing
   }
 
-  /** What has a block's name and is no file is none of ours to remove: it goes beside `blocks/`. Returns where. */
-  async #setAside(path: string): Promise<string> {
-    const aside = join(this.dataDir, QUARANTINE)
-    await this.#ensure(aside)
-    const moved = join(aside, randomUUID())
-    await this.fileSystem.rename(path, moved)
-    await this.fileSystem.syncDirectory(aside)
-    return moved
-  }
-
-  /** Returns whether the directory had to be made. */
-  async #ensure(path: string): Promise<boolean> {
+  async #flushGroup(group: Renamed[]): Promise<void> {
     try {
-      await this.fileSystem.makeDirectory(path)
-      return true
+      await syncDirectories(this.#files, new Set(group.map(block => block.dir)))
+      for (let start = 0; start < group.length; start += GROUP) {
+        await this.#ledger.markDurable(group.slice(start, start + GROUP).map(block => block.blockId))
+      }
+      for (const block of group) block.resolve()
     } catch (error) {
-      if (fileErrorCode(error) !== 'EEXIST') throw error
-      return false
+      for (const block of group) block.reject(error)
     }
   }
+}
+
+/** Syncs directories, a few at a time. */
+export async function syncDirectories(
+  files: Pick<FileSystem, 'syncDirectory'>,
+  dirs: ReadonlySet<string>,
+): Promise<void> {
+  const syncs = new Semaphore(SYNCS_AT_ONCE)
+  await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }
 
 /** Null if the name is not that of a block's file. */

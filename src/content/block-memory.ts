@@ -1,4 +1,4 @@
-import { CHUNK_BYTES, type ChunkPool, chunkPool } from './chunks.ts'
+import { CHUNK_BYTES, type ChunkPool, chunkPool } from './block-threads.ts'
 
 /** Below this a block is not worth a chunk of the pool, which it would keep whole. */
 const POOLED_BYTES = 128 * 1024

@@ -9,11 +9,10 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { BlockFiles } from './block-files.ts'
+import { type BlockFiles, Durability } from './block-files.ts'
 import type { BlockSource } from './block-source.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { Durability } from './durability.ts'
 
 export interface BlockStoreOptions {
   backendId: number

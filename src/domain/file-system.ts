@@ -41,3 +41,14 @@ export interface FileSystem {
 export function fileErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
+
+/** Returns whether the directory had to be made. */
+export async function madeDirectory(files: Pick<FileSystem, 'makeDirectory'>, path: string): Promise<boolean> {
+  try {
+    await files.makeDirectory(path)
+    return true
+  } catch (error) {
+    if (fileErrorCode(error) !== 'EEXIST') throw error
+    return false
+  }
+}

@@ -6,7 +6,7 @@ import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { type ByteSource, bytesOf } from '../../domain/sources.ts'
 import { BlockMemory } from '../block-memory.ts'
-import { memoryOf } from '../chunks.ts'
+import { memoryOf } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type CarBlock, readCarInto } from './reader.ts'
 

@@ -5,7 +5,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
-import { memoryOf } from '../chunks.ts'
+import { memoryOf } from '../block-threads.ts'
 
 /** Bytes that one staged DAG may have on their way to the disk. */
 const WINDOW_BYTES = 8 * 1024 ** 2

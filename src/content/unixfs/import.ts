@@ -1,13 +1,11 @@
-import { unixfs } from '@helia/unixfs'
 import * as dagPb from '@ipld/dag-pb'
-import type { ImportResult } from 'ipfs-unixfs-importer'
 import { varint } from 'multiformats'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { CODEC } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { type ByteSource, bytesOf, readAhead } from '../../domain/sources.ts'
-import { CHUNK_BYTES, Chunker } from '../chunks.ts'
+import { CHUNK_BYTES, type ChunkPool, chunkPool } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
 /** A file or directory that has been stored. */
@@ -21,12 +19,6 @@ export interface ImportedNode {
 
 /** Chunks of one file that are read, and being hashed, before they are waited for. */
 const CHUNKS_AHEAD = 8
-
-/**
- * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting
- * directories is another (IPIP-499).
- */
-const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
 export interface ImportFileOptions {
   /** What messages call the content. Default: `content`. */
@@ -64,14 +56,6 @@ export async function importFile(
   for await (const { stored } of readAhead(withFirst(first, leaves), CHUNKS_AHEAD)) await tree.add(await stored)
   const { cid, tsize } = await tree.root()
   return { cid, size, tsize }
-}
-
-/** Stores a symbolic link; it is never followed. */
-export async function importSymlink(staged: StagedDag, target: string): Promise<ImportedNode> {
-  const link = await only(
-    unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
-  )
-  return { cid: link.cid, size: 0, tsize: Number(link.size) }
 }
 
 /** A raw block that is being hashed, and handed to the staged DAG. */
@@ -124,22 +108,78 @@ async function* counted(
   }
 }
 
-/** The last of what an import yields is its root. */
-async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult> {
-  let last: ImportResult | undefined
-  for await (const result of results) last = result
-  if (last === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the import made no root')
-  return last
-}
+/**
+ * Cuts one file into chunks of exactly {@link CHUNK_BYTES} and a shorter last one. The source may reuse its buffers
+ * as soon as the next piece is asked for. Whole chunks come from the pool, and whoever takes one gives it back by
+ * {@link release} once its bytes are no longer needed; where the pool is exhausted the file waits its turn.
+ */
+export class Chunker {
+  readonly #pool: ChunkPool
+  readonly #signal: AbortSignal | undefined
+  /** What a chunk is gathered in while the pool has none to spare. */
+  #own: Buffer | null = null
 
-function blockstoreOf(staged: StagedDag): Parameters<typeof unixfs>[0]['blockstore'] {
-  return {
-    put: (cid: CIDType, bytes: Uint8Array) => staged.put(cid, bytes),
-    has: (cid: CIDType) => staged.store.has(cid),
-    get: async function* (cid: CIDType) {
-      yield await staged.store.get(cid)
-    },
-  } as Parameters<typeof unixfs>[0]['blockstore']
+  /** @param signal ends a wait for the pool */
+  constructor(signal?: AbortSignal, pool: ChunkPool = chunkPool) {
+    this.#signal = signal
+    this.#pool = pool
+  }
+
+  async *chunks(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let chunk: Buffer = Buffer.alloc(0)
+    let filled = 0
+    let isEmpty = true
+    try {
+      for await (const bytes of source) {
+        // A small file that comes in one piece is copied once, into a buffer of its own size.
+        if (filled === 0 && bytes.length < CHUNK_BYTES) {
+          chunk = Buffer.from(bytes)
+          filled = bytes.length
+          continue
+        }
+        for (let taken = 0; taken < bytes.length; ) {
+          if (chunk.length < CHUNK_BYTES) chunk = this.#grown(chunk, filled)
+          const length = Math.min(bytes.length - taken, CHUNK_BYTES - filled)
+          chunk.set(length === bytes.length ? bytes : bytes.subarray(taken, taken + length), filled)
+          taken += length
+          filled += length
+          if (filled < CHUNK_BYTES) continue
+          const whole = chunk === this.#own ? await this.#pool.move(chunk, this.#signal) : chunk
+          chunk = Buffer.alloc(0)
+          filled = 0
+          isEmpty = false
+          yield whole
+        }
+      }
+      // A file of no bytes is one chunk of none, or it would have no block at all.
+      if (filled === 0 && !isEmpty) return
+      // The last chunk may wait for the disk among thousands of others, so it does not keep a whole buffer alive.
+      if (filled < chunk.length) {
+        const last = Buffer.from(chunk.subarray(0, filled))
+        this.#pool.release(chunk)
+        chunk = last
+      }
+      yield chunk
+    } finally {
+      // Of a source that failed, or whose reader left. What has been yielded is the reader's.
+      if (filled > 0) this.#pool.release(chunk)
+    }
+  }
+
+  /** Gives a chunk back; nothing may read it afterwards. */
+  release(chunk: Uint8Array): void {
+    this.#pool.release(chunk)
+  }
+
+  #grown(chunk: Buffer, filled: number): Buffer {
+    let whole = this.#pool.spare()
+    if (whole === null) {
+      this.#own ??= Buffer.allocUnsafeSlow(CHUNK_BYTES)
+      whole = this.#own
+    }
+    whole.set(chunk.subarray(0, filled))
+    return whole
+  }
 }
 
 /** A part of a file that has been stored: a chunk, or a node above others. */
