@@ -27,10 +27,12 @@ export interface BlockFetcher {
    *
    * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) gateway URLs: tried first
    * @param options.owner sessions of different owners take turns where there is more to fetch than goes at once
+   * @param options.lingerMs how long nobody is given up for, since providers may still connect: clients of the
+   * pinning service API do so once their request is answered; 0 if absent
    * @throws HoldfastError `VALIDATION` naming `origins` for one that is malformed or forbidden.
    */
   open(
     root: CID,
-    options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined },
+    options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined; lingerMs?: number },
   ): Promise<FetchSession>
 }

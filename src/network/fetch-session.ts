@@ -15,6 +15,8 @@ export interface SessionParts {
   providers: readonly BlockProvider[]
   /** Tells of the peers that are connected, whoever they are, now and later; until the returned function is called. */
   strangers: (onPeer: (provider: BlockProvider) => void) => () => void
+  /** How long from now more may connect by themselves, so that nobody is given up for. */
+  lingerMs: number
   /** Looks for others who have the root; null where there is no router. */
   discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
   host: HostBlocks
@@ -34,12 +36,16 @@ export class ProviderSession implements FetchSession {
   readonly #races = new Set<BlockRace>()
   readonly #end = new AbortController()
   readonly #forgetStrangers: () => void
+  readonly #endLingering: () => void
+  #isLingering: boolean
   #strangers = 0
   #discovery: 'not begun' | 'running' | 'done'
 
   constructor(parts: SessionParts) {
     this.#parts = parts
     this.#discovery = parts.discover === null ? 'done' : 'not begun'
+    this.#isLingering = parts.lingerMs > 0
+    this.#endLingering = this.#isLingering ? parts.clock.after(parts.lingerMs, () => this.#lingered()) : () => undefined
     for (const provider of parts.providers) this.#add(provider)
     this.#forgetStrangers = parts.strangers(provider => {
       if (this.#strangers < MOST_STRANGERS && this.#add(provider)) this.#strangers++
@@ -88,6 +94,7 @@ export class ProviderSession implements FetchSession {
     const reason = new HoldfastError('ABORTED', 'the session was closed')
     this.#end.abort(reason)
     this.#forgetStrangers()
+    this.#endLingering()
     for (const race of this.#races) race.cancel(reason)
     this.#parts.onClose()
   }
@@ -104,13 +111,18 @@ export class ProviderSession implements FetchSession {
     for (const race of this.#races) race.sourcesChanged()
   }
 
+  #lingered(): void {
+    this.#isLingering = false
+    this.#sourcesChanged()
+  }
+
   #discover(): boolean {
     const { discover } = this.#parts
     if (this.#discovery === 'not begun' && discover !== null) {
       this.#discovery = 'running'
       void this.#find(discover)
     }
-    return this.#discovery === 'running'
+    return this.#discovery === 'running' || this.#isLingering
   }
 
   async #find(discover: NonNullable<SessionParts['discover']>): Promise<void> {

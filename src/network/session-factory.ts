@@ -68,13 +68,15 @@ export class SessionFactory implements BlockFetcher {
 
   async open(
     root: CID,
-    { origins, owner }: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined },
+    options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined; lingerMs?: number },
   ): Promise<FetchSession> {
+    const { origins, owner, lingerMs } = options
     if (origins.length > MOST_ORIGINS) throw invalid(`has more than ${MOST_ORIGINS} entries`)
     return this.#session(
       root,
       origins.map(origin => this.#origin(origin)),
       owner,
+      lingerMs,
     )
   }
 
@@ -92,12 +94,13 @@ export class SessionFactory implements BlockFetcher {
     for (const session of this.#sessions) session.close()
   }
 
-  #session(root: CID, origins: readonly BlockProvider[], owner: string | undefined): FetchSession {
+  #session(root: CID, origins: readonly BlockProvider[], owner: string | undefined, lingerMs = 0): FetchSession {
     const { exchange, settings, libp2p, host, clock } = this.#parts
     const session = new ProviderSession({
       owner: owner ?? `session ${this.#unnamed++}`,
       providers: [...origins, ...this.#configured],
       strangers: onPeer => exchange.onPeer(id => onPeer(this.#stranger({ id, addresses: [] }, TIER.stranger))),
+      lingerMs,
       discover: settings.dht === 'off' ? null : signal => this.#find(libp2p, root, signal),
       host,
       gate: this.#gate,

@@ -1,5 +1,4 @@
 import type { LookupFunction } from 'node:net'
-import { Agent, request } from 'undici'
 import { HoldfastError } from '../domain/errors.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
@@ -34,17 +33,25 @@ export function openWebhookSender({
   allowPrivate: boolean
   lookup?: LookupFunction
 }): WebhookSender {
-  const dispatcher = new Agent({
-    connections: CONNECTIONS_EACH,
-    headersTimeout: TIMEOUT_MS,
-    bodyTimeout: TIMEOUT_MS,
-    keepAliveTimeout: 4_000,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(!allowPrivate && { lookup }) },
-  })
+  // Loaded with the first delivery: most engines have no webhooks.
+  const load = async () => {
+    const { Agent, request } = await import('undici')
+    const dispatcher = new Agent({
+      connections: CONNECTIONS_EACH,
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+      keepAliveTimeout: 4_000,
+      connect: { timeout: CONNECT_TIMEOUT_MS, ...(!allowPrivate && { lookup }) },
+    })
+    return { dispatcher, request }
+  }
+  let loaded: ReturnType<typeof load> | null = null
   return {
     send: async ({ url, ...rest }) => {
       try {
         if (!allowPrivate && namesPrivateHost(new URL(url))) throw new PrivateAddressError()
+        loaded ??= load()
+        const { dispatcher, request } = await loaded
         const { statusCode, body } = await request(url, { ...rest, method: 'POST', dispatcher })
         body.on('error', () => undefined)
         body.destroy()
@@ -54,7 +61,9 @@ export function openWebhookSender({
         throw new HoldfastError('UNAVAILABLE', `the address ${reasonOf(cause)}`, { cause })
       }
     },
-    close: () => dispatcher.destroy(),
+    close: async () => {
+      await (await loaded)?.dispatcher.destroy()
+    },
   }
 }
 

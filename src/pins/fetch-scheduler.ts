@@ -16,6 +16,8 @@ const MOST_ATTEMPTS = 1_024
 /** Accounts that one look for what is due passes, and fetches of each. */
 const ACCOUNTS_AT_ONCE = 64
 const FETCHES_EACH = 16
+/** At its first attempt those who have it may still be on their way here. */
+const LINGER_MS = 5_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
@@ -113,9 +115,10 @@ export class FetchScheduler {
     }
   }
 
-  #open({ origins, accountId: owner }: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {
+  #open(fetch: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {
     if (this.#fetcher === null) throw new HoldfastError('UNAVAILABLE', 'networking is off')
-    return this.#fetcher.open(root, { origins, owner, signal })
+    const { origins, accountId: owner, attempts } = fetch
+    return this.#fetcher.open(root, { origins, owner, signal, lingerMs: attempts === 0 ? LINGER_MS : 0 })
   }
 
   #isFull(running: readonly FetchAttempt[]): boolean {

@@ -52,6 +52,7 @@ function sessionOn(providers: BlockProvider[], parts: Partial<SessionParts> = {}
     host: { mayHave: () => false, get: async () => null },
     gate: new FairGate(10),
     clock,
+    lingerMs: 0,
     onClose: () => undefined,
     ...parts,
   })
@@ -199,6 +200,23 @@ describe('the way to a block', () => {
     clock.advance(250)
     meet(new ScriptedSource('new', [given], { tier: 3 }))
     expect(await fetching).toBe(block.bytes)
+  })
+
+  test('gives nobody up while one who has it may still connect', async () => {
+    let meet: (source: BlockProvider) => void = () => undefined
+    const strangers = (onPeer: typeof meet) => {
+      meet = onPeer
+      return () => undefined
+    }
+    const late = sessionOn([], { strangers, lingerMs: 5_000 })
+    const fetching = late.session.get(block.cid, { signal: never })
+    late.clock.advance(4_900)
+    meet(new ScriptedSource('late', [given], { tier: 3 }))
+    expect(await fetching).toBe(block.bytes)
+    const lonely = sessionOn([new ScriptedSource('without', [{ kind: 'missing' }])], { lingerMs: 5_000 })
+    const failing = expect(lonely.session.get(block.cid, { signal: never })).rejects.toThrow('nobody who was asked')
+    lonely.clock.advance(5_000)
+    await failing
   })
 
   test('begins with what the host program has itself, if that is what it says', async () => {
