@@ -42,9 +42,8 @@ export class Content {
       .content(path, { headers: { accept: '*/*', ...wanted }, signal })
       .catch((error: unknown) => {
         if (!isHoldfastError(error) || error.details.status !== 301) throw error
-        throw new HoldfastError('VALIDATION', `${place} is a directory: name a file in it, or read it as an archive`, {
-          cause: error,
-        })
+        const instead = 'name a file in it, or read it as an archive (on the command line: get --tar)'
+        throw new HoldfastError('VALIDATION', `${place} is a directory: ${instead}`, { cause: error })
       })
     const { headers, status } = answer.response
     if (range !== undefined && status !== 206) {

@@ -120,6 +120,10 @@ async function headerBlock(scanner: ByteScanner, index: number, maxBytes: number
   return Buffer.concat(chunks).toString('latin1')
 }
 
+/** What clients have to write that put names in without looking at them. */
+const READABLE =
+  'it has to be form-data with a name, a quote in a name written as %22, and filename* percent-encoded UTF-8'
+
 function readHeaders(block: string, index: number): Pick<FormPart, 'name' | 'filename' | 'isFile'> {
   const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
   if (padding?.trim() !== '') throw malformed(`the delimiter of part ${index} of the form is malformed`)
@@ -132,7 +136,8 @@ function readHeaders(block: string, index: number): Pick<FormPart, 'name' | 'fil
     headers.set(key.toLowerCase(), value.trim())
   }
   const disposition = parseDisposition(headers.get('content-disposition') ?? '')
-  if (disposition === null) throw malformed(`part ${index} of the form has no readable Content-Disposition`)
+  if (disposition === null)
+    throw malformed(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
   if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
     throw malformed(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)

@@ -160,6 +160,13 @@ describe('malformed forms are refused and never hang', () => {
     expect(await refusal(form(body, TYPE))).toMatch(/^VALIDATION: /)
   })
 
+  test('names with raw quotes, as some clients send them, are told how quotes are written', async () => {
+    const quoted = part('name="file"; filename="a "b" c.txt"', 'x')
+    expect(await refusal(form(`${quoted}--b--`, TYPE))).toContain('a quote in a name written as %22')
+    const written = part('name="file"; filename="a %22b%22 c.txt"', 'x')
+    expect(await refusal(form(`${written}--b--`, TYPE))).toBe('accepted')
+  })
+
   test('limits on parts, headers and padding', async () => {
     const limits = { maxParts: 2, maxHeaderBytes: 200, maxPaddingBytes: 100 }
     const field = part('name="a"', 'x')
