@@ -28,8 +28,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a lost block is written anew when it comes again',
-    file: 'src/ledger/ledger.ts',
-    find: "          this.#blocks.setState(id, 'writing')\n",
+    file: 'src/ledger/claims.ts',
+    find: "          this.setState(id, 'writing')\n",
     replace: '',
     test: { file: reconcile, name: 'comes back from the network' },
   },
@@ -43,7 +43,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a block whose file only has something after it is not lost',
     file: 'src/content/block-audit.ts',
-    find: '    if (whole.length > 0) await this.#ledger.markDurable(whole)\n',
+    find: '    if (whole.length > 0) await this.#ledger.claims.markDurable(whole)\n',
     replace: '',
     test: { file: reconcile, name: 'cuts off what stands after a block' },
   },

@@ -44,10 +44,10 @@ export class BlockAudit {
    * something after them, which is cut off.
    */
   async lose(blocks: readonly StoredBlock[]): Promise<void> {
-    await this.#ledger.lose(blocks.map(({ id }) => id))
+    await this.#ledger.claims.lose(blocks.map(({ id }) => id))
     const whole: number[] = []
     for (const block of blocks) if (block.inline === 0 && (await this.#isWhole(block))) whole.push(block.id)
-    if (whole.length > 0) await this.#ledger.markDurable(whole)
+    if (whole.length > 0) await this.#ledger.claims.markDurable(whole)
   }
 
   /** Moves what is left of a block beside the store, unless it is whole, or enough has been put there already. */

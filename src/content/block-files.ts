@@ -5,7 +5,7 @@ import * as Digest from 'multiformats/hashes/digest'
 import { nodeFileSystem } from '../disk/file-system.ts'
 import { Semaphore } from '../domain/concurrency/semaphore.ts'
 import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-system.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Claims } from '../ledger/claims.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { Quarantine } from './quarantine.ts'
 
@@ -219,13 +219,13 @@ const SYNCS_AT_ONCE = 4
  * shared by all blocks that are waiting, and done when somebody needs it done or many are waiting.
  */
 export class Durability {
-  readonly #ledger: Ledger
+  readonly #claims: Claims
   readonly #files: Pick<FileSystem, 'syncDirectory'>
   #waiting: Renamed[] = []
   #flushing: Promise<void> | null = null
 
-  constructor(ledger: Ledger, files: Pick<FileSystem, 'syncDirectory'>) {
-    this.#ledger = ledger
+  constructor(claims: Claims, files: Pick<FileSystem, 'syncDirectory'>) {
+    this.#claims = claims
     this.#files = files
   }
 
@@ -252,7 +252,7 @@ export class Durability {
     try {
       await syncDirectories(this.#files, new Set(group.map(block => block.dir)))
       for (let start = 0; start < group.length; start += GROUP) {
-        await this.#ledger.markDurable(group.slice(start, start + GROUP).map(block => block.blockId))
+        await this.#claims.markDurable(group.slice(start, start + GROUP).map(block => block.blockId))
       }
       for (const block of group) block.resolve()
     } catch (error) {

@@ -73,7 +73,7 @@ export class BlockStore implements BlockSource {
     this.#ledger = ledger
     this.#blocks = blocks
     this.#options = options
-    this.#durability = new Durability(ledger, options.files.fileSystem)
+    this.#durability = new Durability(ledger.claims, options.files.fileSystem)
   }
 
   get backendId(): number {
@@ -94,7 +94,7 @@ export class BlockStore implements BlockSource {
     const admitted = this.#options.reserve.admit(bytes.length)
     if (admitted !== null) await admitted
     for (;;) {
-      const claim = await this.#ledger.claim(rootId, this.backendId, multihash, bytes.length, inline)
+      const claim = await this.#ledger.claims.claim(rootId, this.backendId, multihash, bytes.length, inline)
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
@@ -143,7 +143,7 @@ export class BlockStore implements BlockSource {
   /** Notes that a root needs a block which is here already. Null if it is not. */
   async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
     const { bytes: multihash } = cid.multihash
-    const adopted = await this.#ledger.adopt(rootId, this.backendId, multihash)
+    const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash)
     if (adopted !== null) await this.#options.files.bring(multihash, adopted.size)
     return adopted
   }
@@ -214,7 +214,7 @@ export class BlockStore implements BlockSource {
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
     const strays = await this.straysIn(directory)
-    return strays.length === 0 ? [] : this.#ledger.claimStrays(this.backendId, strays)
+    return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
 
   /** The multihashes of files in one directory that are of blocks which the ledger does not know. */

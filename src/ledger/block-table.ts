@@ -1,7 +1,10 @@
 import type { Database, Statement } from '../storage/database.ts'
-import type { BlockRow, BlockState, Blocks, HeldBlock, StoredBlock } from './blocks.ts'
+import type { BlockRow, Blocks, HeldBlock, StoredBlock } from './blocks.ts'
 
 const COLUMNS = 'b.id, b.size, b.state, b.inline'
+
+/** A block of a backend, by its multihash and the backend's id. */
+export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
 
 /** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
 export class BlockTable implements Blocks {
@@ -11,12 +14,8 @@ export class BlockTable implements Blocks {
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #idsOf: Statement<[Uint8Array], { id: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
-  readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
-  readonly #putBytes: Statement<[number, Uint8Array], unknown>
-  readonly #setState: Statement<[BlockState, number], unknown>
   readonly #delete: Statement<[number], unknown>
   readonly #deleteBytes: Statement<[number], unknown>
-  readonly #need: Statement<[number, number], unknown>
   readonly #isNeeded: Statement<[number], unknown>
   readonly #isNeededBy: Statement<[number, number], unknown>
   readonly #neededBy: Statement<[number, number], { blockId: number }>
@@ -31,7 +30,7 @@ export class BlockTable implements Blocks {
   readonly #isLostFrom: Statement<[number], unknown>
 
   constructor(db: Database) {
-    this.#find = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`)
+    this.#find = db.prepare(FIND_BLOCK)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
     this.#findLive = db.prepare(`
       SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil
@@ -41,12 +40,8 @@ export class BlockTable implements Blocks {
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
     this.#bytes = db.prepare('SELECT bytes FROM small_blocks WHERE block_id = ?')
-    this.#insert = db.prepare('INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)')
-    this.#putBytes = db.prepare('INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)')
-    this.#setState = db.prepare('UPDATE blocks SET state = ? WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM blocks WHERE id = ?')
     this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
-    this.#need = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)')
     this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
     this.#isNeededBy = db.prepare('SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?')
     this.#neededBy = db.prepare('SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?')
@@ -109,27 +104,9 @@ export class BlockTable implements Blocks {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }
 
-  /** Returns the new block's id. */
-  insert(backendId: number, multihash: Uint8Array, size: number, state: BlockState, inline: 0 | 1): number {
-    return Number(this.#insert.run(backendId, multihash, size, state, inline).lastInsertRowid)
-  }
-
-  putBytes(blockId: number, bytes: Uint8Array): void {
-    this.#putBytes.run(blockId, bytes)
-  }
-
-  setState(blockId: number, state: BlockState): void {
-    this.#setState.run(state, blockId)
-  }
-
   delete(blockId: number): void {
     this.#deleteBytes.run(blockId)
     this.#delete.run(blockId)
-  }
-
-  /** Notes that a root needs a block. False if that was known. */
-  need(rootId: number, blockId: number): boolean {
-    return this.#need.run(rootId, blockId).changes === 1
   }
 
   isNeeded(blockId: number): boolean {
@@ -179,11 +156,6 @@ export class BlockTable implements Blocks {
   /** Whether a complete root lacks a block that was found lost. */
   isLostFrom(rootId: number): boolean {
     return this.#isLostFrom.get(rootId) !== undefined
-  }
-
-  /** Forgets the bytes of an inline block. */
-  dropBytes(blockId: number): void {
-    this.#deleteBytes.run(blockId)
   }
 
   completeRootsOf(

@@ -5,6 +5,7 @@ import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
 import { DiskReserve } from '../content/disk-reserve.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { Claims } from '../ledger/claims.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -38,7 +39,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     catalogue,
     census: new CensusTable(database),
     blocks,
-    ledger: new Ledger(blocks, roots, holds, writes),
+    ledger: new Ledger({ claims: new Claims(database, blocks, writes), blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
     verification: new VerificationTable(database, writes),
     /** Of the disks of the backends, by backend id. */

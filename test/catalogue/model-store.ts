@@ -4,6 +4,7 @@ import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import type { StoredBlock } from '../../src/ledger/blocks.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
@@ -58,7 +59,8 @@ export class ModelStore {
     this.blocks = new BlockTable(this.db)
     this.roots = new RootTable(this.db)
     const holds = new Holds(this.db, this.roots)
-    this.ledger = new Ledger(this.blocks, this.roots, holds, this.#queue)
+    const claims = new Claims(this.db, this.blocks, this.#queue)
+    this.ledger = new Ledger({ claims, blocks: this.blocks, roots: this.roots, holds, queue: this.#queue })
     this.records = sqliteContent(this.db, this.#queue, {
       roots: this.roots,
       holds,
@@ -117,14 +119,14 @@ export class ModelStore {
 
   async #put(rootId: number, block: ModelBlock): Promise<void> {
     const { multihash, size, isInline } = block
-    const claim = await this.ledger.claim(rootId, BACKEND, multihash, size, isInline ? Buffer.alloc(size) : null)
+    const claim = await this.ledger.claims.claim(rootId, BACKEND, multihash, size, isInline ? Buffer.alloc(size) : null)
     if (claim.outcome === 'deleting') {
       await this.#unlink(this.ledger.deleting())
       return this.#put(rootId, block)
     }
     if (claim.outcome !== 'absent') return
     this.files.add(fileOf(multihash))
-    await this.ledger.markDurable([claim.blockId])
+    await this.ledger.claims.markDurable([claim.blockId])
   }
 
   async #unlink(blocks: readonly StoredBlock[]): Promise<void> {

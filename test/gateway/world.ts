@@ -24,6 +24,7 @@ import type { GatewayConfig } from '../../src/domain/options.ts'
 import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
@@ -65,7 +66,13 @@ export class GatewayWorld {
     this.#queue = new WriteQueue(this.#db)
     const blocks = new BlockTable(this.#db)
     this.#roots = new RootTable(this.#db)
-    this.#ledger = new Ledger(blocks, this.#roots, new Holds(this.#db, this.#roots), this.#queue)
+    this.#ledger = new Ledger({
+      claims: new Claims(this.#db, blocks, this.#queue),
+      blocks,
+      roots: this.#roots,
+      holds: new Holds(this.#db, this.#roots),
+      queue: this.#queue,
+    })
     this.#store = new BlockStore(this.#ledger, blocks, {
       backendId: 0,
       files,

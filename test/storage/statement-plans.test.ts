@@ -13,6 +13,7 @@ import {
   updateBackend,
 } from '../../src/ledger/backend-table.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
@@ -55,7 +56,9 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
     try {
       const roots = new RootTable(db)
       new CensusTable(db)
-      sqliteContent(db, new WriteQueue(db), { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) })
+      const blocks = new BlockTable(db)
+      new Claims(db, blocks, new WriteQueue(db))
+      sqliteContent(db, new WriteQueue(db), { roots, holds: new Holds(db, roots), blocks })
       sqliteAccess(db, new WriteQueue(db))
       useBackends(db)
       run(new Map([...db.heard].map(sql => [sql, db.planOf(sql)])))

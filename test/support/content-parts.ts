@@ -10,6 +10,7 @@ import { Leases } from '../../src/content/leases.ts'
 import { Semaphore } from '../../src/domain/concurrency/semaphore.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
@@ -80,7 +81,8 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   await files.open()
   const blocks = new BlockTable(db)
   const roots = new RootTable(db)
-  const ledger = new Ledger(blocks, roots, new Holds(db, roots), queue)
+  const claims = new Claims(db, blocks, queue)
+  const ledger = new Ledger({ claims, blocks, roots, holds: new Holds(db, roots), queue })
   const healed: string[] = []
   const damaged: string[] = []
   const store = new BlockStore(ledger, blocks, {

@@ -23,7 +23,7 @@ describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than are told of', async () => {
     const { upload } = await walks
     expect(upload).toEqual(named('A byte from the socket to the disk'))
-    expect(upload.length).toBeLessThanOrEqual(19)
+    expect(upload.length).toBeLessThanOrEqual(18)
   })
 
   test('from a CID at the gateway back: no more than are told of', async () => {
