@@ -2,11 +2,8 @@ import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { Accounts } from './access/accounts.ts'
 import type { Keys } from './access/keys.ts'
-import type { Account } from './access/principal.ts'
-import type { SecondFactorSetup } from './access/second-factor.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
-import type { Session } from './catalogue/sessions.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
 import type { Cluster } from './clusters/cluster-registry.ts'
 import type { Collected } from './content/collector.ts'
@@ -42,7 +39,6 @@ import type {
   Usage,
   WholeListQuery,
 } from './pins/types.ts'
-
 import type { Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
 
 /**
@@ -97,7 +93,11 @@ export interface PinService {
   get(request: RecordRequest): Promise<PinRecord>
   /** Removes one record by its id. Returns it. @throws HoldfastError `NOT_FOUND` */
   discard(request: RecordRequest): Promise<PinRecord>
-  /** @throws HoldfastError `VALIDATION` for page or limit, `INVALID_CID` for a filter. */
+  /**
+   * One page of an account's records, newest first unless the query says otherwise.
+   *
+   * @throws HoldfastError `VALIDATION` naming the field, `INVALID_CID` for a filter
+   */
   list(query?: ListQuery): Promise<ListPage>
   /** A list to its end, newest first: records that come or go meanwhile neither repeat nor hide another. */
   all(query?: WholeListQuery): AsyncIterable<ListItem>
@@ -158,8 +158,9 @@ export interface TakedownList {
  * package may use it as its `HeliaWithLibp2p`.
  */
 export interface HeliaNode {
+  /** What is pinned, and what the host program has put in. */
   readonly blockstore: Blockstore
-  /** Of the host program's own, too. */
+  /** That of the engine, in which Helia and the host program have keys of their own. */
   readonly datastore: Datastore
 }
 
@@ -179,8 +180,11 @@ export interface Border {
 export interface EngineOptions extends EngineConfig {
   /** Directory of all stores; created if missing, owned by one engine at a time. */
   dataDir: string
+  /** Default: one that says nothing. */
   logger?: Logger
+  /** Told of requests and collections as they end. Default: nobody. */
   metrics?: Metrics
+  /** Default: the system's. */
   clock?: Clock
   /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
   environment?: Readonly<Record<string, string | undefined>>
@@ -206,12 +210,16 @@ export interface EngineOptions extends EngineConfig {
 
 /** A started engine. Everything below it is its own: two engines in one process do not see each other. */
 export interface Engine extends Border, AsyncDisposable {
+  /** What accounts do with their content. */
   readonly pins: PinService
+  /** What is stored, read in the process. */
   readonly content: Content
   readonly clusters: ClusterRegistry
   readonly accounts: Accounts
+  /** The API keys of all accounts. */
   readonly keys: Keys
   readonly events: Events
+  /** What the gateway and peers do not get. */
   readonly takedowns: TakedownList
   /** Absolute. */
   readonly dataDir: string
@@ -220,75 +228,44 @@ export interface Engine extends Border, AsyncDisposable {
   /** Tells where clients reach the node, where that is known only once it listens. */
   setPublicUrl(url: string): Promise<void>
   /**
-   * Frees what no record needs any more, now. `graceSeconds` 0 also frees what was let go just before; the
-   * default is the configured grace.
+   * Frees what no record needs any more, now, and returns what that was. `graceSeconds` 0 also frees what was let go
+   * just before; the default is the configured grace.
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
-  /** @throws HoldfastError `UNAVAILABLE` while networking is off. */
+  /** The Helia node of this engine, which ends with it. @throws HoldfastError `UNAVAILABLE` while networking is off */
   helia(): Promise<HeliaNode>
   /** Multiaddrs by which other nodes reach this one; none while networking is off. */
   addresses(): Promise<string[]>
-  /** Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. */
+  /**
+   * Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. The
+   * signal ends it early, with what has been found by then.
+   *
+   * @throws HoldfastError `UNAVAILABLE` once the engine stops
+   */
   verify(options?: VerifyOptions): Promise<Verified>
   /**
    * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
    * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
+   *
+   * @throws HoldfastError `CONFLICT` while another is being made; `VALIDATION` for a directory inside the data
+   * directory, or one that holds anything else; `BACKUP_UNUSABLE` for one whose manifest cannot be read; `UNAVAILABLE`
+   * once the engine stops
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
    * Compares records, holds, roots, blocks and files both ways and puts right what does not fit together, while
    * everything else goes on: pins whose content is lost are `pinning` until it is fetched again.
    *
-   * @throws HoldfastError `CONFLICT` if more than one in a hundred holds would be released, unless `force` is set
+   * @throws HoldfastError `CONFLICT` while another one runs, and if more than one in a hundred holds or roots would be
+   * released, unless `force` is set; `UNAVAILABLE` once the engine stops
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
-  /** How much it holds. Cheap enough to be asked every few seconds. */
+  /**
+   * How much it holds. Cheap enough to be asked every few seconds.
+   *
+   * @throws HoldfastError `UNAVAILABLE` once the engine stops
+   */
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
-}
-
-/** The sessions that accounts have, to be looked at and ended. */
-export interface Sessions {
-  /** Those of an account that have not ended, oldest first. */
-  list(account: string, request: PageRequest): Promise<Page<Session>>
-  /** Ends one at once. @throws HoldfastError `NOT_FOUND` unless the account has it. */
-  end(account: string, id: string): Promise<void>
-  /** Ends all of an account, but the one with the id `keep`, at once. Returns how many. */
-  endAll(account: string, keep?: string | null): Promise<number>
-}
-
-/** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
-export interface SecondFactors {
-  isEnabled(account: string): Promise<boolean>
-  /** Makes a secret, which counts once {@link SecondFactors.enable} has seen a code of it. @throws HoldfastError `CONFLICT` */
-  begin(account: Account): Promise<SecondFactorSetup>
-  /**
-   * Asks for a code at every login from now on. Returns the recovery codes, which are never to be had again.
-   *
-   * @throws HoldfastError `CONFLICT` unless it is being set up, `2fa_required`, `2fa_invalid`, or `RATE_LIMIT`.
-   */
-  enable(account: string, code: string | undefined): Promise<string[]>
-  /** Asks for no code any more. Returns whether one was asked for. */
-  disable(account: string): Promise<boolean>
-}
-
-/** Which accounts to open. */
-export interface AccountsOptions {
-  /** The data directory of an engine, which may be running; created if missing. */
-  dataDir: string
-  /** That of the engine: it says which plans there are. */
-  config?: EngineConfig
-  /** Default: the system's. */
-  clock?: Clock
-}
-
-/** The accounts, keys, sessions and second factors of a data directory, without its engine. */
-export interface AccountsHandle {
-  accounts: Accounts
-  keys: Keys
-  secondFactor: SecondFactors
-  sessions: Sessions
-  /** To be called once everything asked for is done. */
-  close(): void
 }

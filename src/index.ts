@@ -1,6 +1,7 @@
 /** Everything that Holdfast offers to other programs. */
 
 export type { Accounts, NewAccount } from './access/accounts.ts'
+export type { AccountsHandle, AccountsOptions, SecondFactors, Sessions } from './access/accounts-handle.ts'
 export type { ApiKey } from './access/api-key.ts'
 export type { KeyInput } from './access/key-input.ts'
 export type { Keys, NewKey } from './access/keys.ts'
@@ -12,16 +13,12 @@ export type { ScopeDecision } from './access/scope-policy.ts'
 export { ScopePolicy } from './access/scope-policy.ts'
 export type { SecondFactorSetup } from './access/second-factor.ts'
 export type {
-  AccountsHandle,
-  AccountsOptions,
   Border,
   ClusterRegistry,
   Engine,
   EngineOptions,
   HeliaNode,
   PinService,
-  SecondFactors,
-  Sessions,
   TakedownList,
 } from './api.ts'
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'

@@ -10,11 +10,12 @@ export class Account {
     this.#connection = connection
   }
 
+  /** Who asks, with plan and usage. @throws HoldfastError `INVALID_API_KEY` */
   show(): Promise<User> {
     return this.#connection.json<User>('GET', '/users/me')
   }
 
-  /** Those that the plan allows. */
+  /** Those that the plan allows. @throws HoldfastError `missing_scope` without `cluster:read` */
   clusters(): Promise<Cluster[]> {
     return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
   }
@@ -22,11 +23,13 @@ export class Account {
 
 /** What a new key may do, and until when. */
 export interface NewKeyOptions {
+  /** 1 to 64 printable characters, none of `/ \ ? # %`; unique within the account. */
   name: string
   /** Default `files:read`, `files:write` and `cluster:read`; at most those of who asks. */
   scopes?: readonly string[] | undefined
+  /** A note of the holder's own. */
   label?: string | undefined
-  /** Default never. */
+  /** Whole days. Default never. */
   expiresInDays?: number | undefined
   /** Networks that it may be used from, such as `192.0.2.0/24`; default all. */
   ipAllowlist?: readonly string[] | undefined
@@ -45,8 +48,9 @@ export interface UploadTokenOptions {
   cl?: string | undefined
   /** When its uploads expire, an RFC 3339 date-time; default never. */
   timelock?: string | undefined
-  /** 1 to 604,800; default 3,600. */
+  /** How long it can be used: 1 to 604,800, seven days; default 3,600. */
   expiresInSeconds?: number | undefined
+  /** Networks that it may be used from; default all. */
   ipAllowlist?: readonly string[] | undefined
 }
 

@@ -5,6 +5,7 @@ export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
 
 /** A record: what an account keeps of a content in a cluster. */
 export interface Upload {
+  /** As it was sent, or as the upload made it. */
   cid: string
   clusterId: string
   /** When it ends; null for never. */
@@ -27,6 +28,7 @@ export interface DagFile {
   filename: string
   /** Bytes. */
   size: number
+  /** Names below the root, `/` between them. */
   path: string
 }
 
@@ -38,6 +40,7 @@ export interface Directory extends Upload {
   filename: string
   /** The first thousand. */
   files: DagFile[]
+  /** How many there are. */
   total_files: number
   /** Bytes. */
   total_size: number
@@ -56,6 +59,7 @@ export interface Car extends Upload {
 
 /** A record that was asked for by its CID. */
 export interface Pin extends Upload {
+  /** Whether `status` is `pinned`. */
   pinned: boolean
   originalName: string | null
   customName: string | null
@@ -74,15 +78,19 @@ export interface Allocation {
 export interface Status extends Pin {
   /** Since when it is in this state. */
   statusAt: string
+  /** Why it is in this state, if there is a reason. */
   reason: string | null
-  /** Stored so far. */
+  /** Distinct blocks stored so far. */
   blocks: number
-  /** Stored so far. */
+  /** Of these blocks. */
   bytes: number
+  /** How often it has been tried to get the rest. */
   attempts: number
   nextAttemptAt: string | null
   lastError: string | null
+  /** When the network was last told who has it; null for never. */
   lastAnnounced: string | null
+  /** Ids of the clusters in which the account has it. */
   peers: string[]
   allocations: Allocation[]
 }
@@ -138,7 +146,9 @@ export interface Cluster {
 
 /** What an account keeps. */
 export interface Usage {
+  /** Live records. */
   pins: number
+  /** What counts against the quota: each distinct DAG once. */
   storedBytes: number
 }
 

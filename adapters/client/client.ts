@@ -30,10 +30,15 @@ const BASE_PATH = '/api/v3'
  * server's own `code` and message, and its `status` in the details; `UNAVAILABLE` is no answer, or one that broke off.
  */
 export class HoldfastClient {
+  /** Uploads. */
   readonly files: Files
+  /** What the account keeps. */
   readonly pins: Pins
+  /** Content by its CID, from the gateway. */
   readonly content: Content
+  /** Who asks. */
   readonly account: Account
+  /** The API keys and upload tokens of the account. */
   readonly keys: Keys
   readonly #connection: Connection
 

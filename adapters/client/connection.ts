@@ -9,6 +9,7 @@ export type { JsonObject } from './refusal.ts'
 export interface RequestOptions {
   /** Undefined ones are left out. */
   query?: Readonly<Record<string, string | undefined>>
+  /** Besides those of the client, or in place of them. */
   headers?: Readonly<Record<string, string>>
   /** A body of JSON, from which fields that are undefined are left out. */
   json?: object | undefined

@@ -6,6 +6,7 @@ import type { Answer } from './exchange.ts'
 export interface ReadOptions {
   /** Bytes from `start` up to and without `end`; default all. */
   range?: { start: number; end?: number }
+  /** Its abort ends the reading, of the stream as well, with `ABORTED`. */
   signal?: AbortSignal
 }
 

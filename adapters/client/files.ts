@@ -10,7 +10,7 @@ export interface TargetOptions {
   cluster?: string | undefined
   /** When it ends, ISO 8601 or a `Date`; default never. */
   timelock?: string | Date | undefined
-  /** What is kept with the record, and found by. */
+  /** What is kept with the record, and found by: at most 64 keys, 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
@@ -18,6 +18,7 @@ export interface TargetOptions {
 export interface SendOptions {
   /** Told the bytes of the request sent so far; in Node only, browsers do not tell. */
   onProgress?: ((bytes: number) => void) | undefined
+  /** Its abort ends the request with `ABORTED`; how far it got is not known. */
   signal?: AbortSignal | undefined
 }
 
@@ -36,7 +37,9 @@ export interface DirectoryFile {
 
 /** How a CAR is brought in. */
 export interface CarOptions extends UploadOptions {
+  /** What it was called where it comes from. */
   originalName?: string | undefined
+  /** What lists call it, before any other name. */
   customName?: string | undefined
   /** Keeps roots that are not whole as well, never as pinned. */
   allowPartial?: boolean | undefined
@@ -74,7 +77,11 @@ export class Files {
     return this.#send<Directory>('/files/directory-dag', body, options)
   }
 
-  /** Has the server import a directory of its own disk, below its import roots. */
+  /**
+   * Has the server import a directory of its own disk, below its import roots.
+   *
+   * @throws HoldfastError `NOT_OFFERED` where server or plan do not, `INVALID_PATH`, and with the server's own code
+   */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
     return this.#connection.json<Directory>('POST', '/files/directory', {
       json: { dirPath, ...targetFields(options), meta: options.meta },

@@ -7,6 +7,7 @@ import { type TargetOptions, targetFields } from './files.ts'
 export interface PinOptions extends TargetOptions {
   /** What lists call it. */
   name?: string | undefined
+  /** What it was called where it comes from. */
   originalName?: string | undefined
   /** Who has it: multiaddrs ending in `/p2p/…`, or URLs of gateways. */
   origins?: readonly string[] | undefined
@@ -32,6 +33,7 @@ export interface ListOptions {
   meta?: Readonly<Record<string, string>> | undefined
   /** One or more. */
   type?: Upload['type'] | readonly Upload['type'][] | undefined
+  /** One or more. */
   status?: Upload['status'] | readonly Upload['status'][] | undefined
   /** Made strictly before or after, ISO 8601 or a `Date`. */
   before?: string | Date | undefined
@@ -124,7 +126,7 @@ export class Pins {
     throw new HoldfastError('UNAVAILABLE', `${pin.cid} is ${latest.status}${reason === null ? '' : `: ${reason}`}`)
   }
 
-  /** One page of the list, the first is 1. */
+  /** One page of the list, the first is 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
     const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
     const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }

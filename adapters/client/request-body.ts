@@ -4,6 +4,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 export interface SizedSource {
   /** Bytes. */
   readonly size: number
+  /** From the beginning each time. */
   stream(): AsyncIterable<Uint8Array>
 }
 

@@ -3,7 +3,9 @@ import type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from '../../src/
 
 /** The two faces of an engine that this adapter serves. */
 export interface FetchServedEngine {
+  /** The v3 contract. */
   readonly api: ApiHandler
+  /** `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
 }
 

@@ -11,6 +11,7 @@ export interface Sample {
 
 /** A metric with its numbers as they are now, in the shape that `prom-client` gives and takes, too. */
 export interface MetricFamily {
+  /** With its unit at the end, such as `_seconds`. */
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram' | 'summary'

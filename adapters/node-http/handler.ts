@@ -7,7 +7,9 @@ import { sendResponse } from './response.ts'
 
 /** The two faces of an engine that this adapter serves. */
 export interface ServedEngine extends MeasuredEngine {
+  /** The v3 contract. */
   readonly api: ApiHandler
+  /** `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
 }
 

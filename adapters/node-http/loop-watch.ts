@@ -3,7 +3,9 @@ import { currentWork, type Logger } from '../../src/index.ts'
 
 /** A time for which the event loop was not given back, and the route or job that held it if that could be told. */
 export interface Stall {
+  /** Milliseconds. */
   ms: number
+  /** The route or job; null if that could not be told. */
   work: string | null
 }
 

@@ -2,8 +2,11 @@ import type { Account } from './principal.ts'
 
 /** An account to be made. */
 export interface NewAccount {
+  /** Unique on the node, upper and lower case being the same. */
   email: string
+  /** Name of a plan, a built-in or a configured one. */
   plan: string
+  /** Display name. Default none. */
   name?: string | null
   /** Without one there is no signing in, only keys. */
   password?: string
@@ -14,13 +17,15 @@ export interface NewAccount {
 /** Accounts: who may sign in and have keys, and on which plan. Every change is durable when its promise resolves. */
 export interface Accounts {
   /**
+   * Makes an account.
+   *
    * @throws HoldfastError `VALIDATION` for an unknown plan, which names the known ones, or a malformed email, name or
    * password; `CONFLICT` if the email is taken, upper and lower case being the same.
    */
   create(input: NewAccount): Promise<Account>
   /** The first owner: the one who runs the node. Created on the plan `unlimited` if there is none yet. */
   ensureOwner(): Promise<{ account: Account; created: boolean }>
-  /** @throws HoldfastError `NOT_FOUND` */
+  /** An account by its id. @throws HoldfastError `NOT_FOUND` */
   get(id: string): Promise<Account>
   /** By id, or by email in upper or lower case. Undefined if there is none. */
   find(idOrEmail: string): Promise<Account | undefined>
@@ -30,7 +35,7 @@ export interface Accounts {
   pages(): AsyncIterable<Account[]>
   /** Some of the list, from the `offset`th on, and how many accounts there are. */
   page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }>
-  /** @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown id. */
+  /** Puts an account on a plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown id */
   setPlan(id: string, plan: string): Promise<Account>
   /**
    * Sets where requests go that name no cluster; null for the engine's default.

@@ -19,6 +19,7 @@ export interface KeyInput {
   expiresInDays?: number | null | undefined
   /** IP addresses and networks in CIDR notation. Empty and the default: anywhere. */
   ipAllowlist?: readonly string[] | null | undefined
+  /** A note of the holder's own, at most 255 characters. */
   label?: string | null | undefined
   /** Makes it an upload token: how many uploads it is for, 1 to 10,000. Its only scope is `files:write`. */
   maxUses?: number | null | undefined

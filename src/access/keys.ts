@@ -4,6 +4,7 @@ import type { Principal } from './principal.ts'
 
 /** A new key together with its secret, which is never to be had again. */
 export interface NewKey {
+  /** To be shown this once: of it only a hash is stored. */
   secret: string
   key: ApiKey
 }

@@ -40,13 +40,18 @@ export interface BackupOptions {
 
 /** What has been backed up. */
 export interface BackupOutcome {
+  /** Where it is, absolute. */
   directory: string
+  /** Where its keys are, absolute. */
   keys: string
+  /** RFC 3339, UTC: all that was acknowledged before is in it. */
   createdAt: string
+  /** Of the copied database, small blocks included. */
   databaseBytes: number
   /** In the backup, and of those the ones that it did not have before. */
   blocks: number
   newBlocks: number
+  /** Of all blocks in the backup. */
   bytes: number
   /** CIDs of blocks that the store itself has lost, at most a thousand. */
   missing: string[]

@@ -46,9 +46,11 @@ export interface RestoreBackupOptions extends RestoreOptions {
 
 /** What has been restored. */
 export interface RestoreOutcome {
+  /** Absolute. */
   dataDir: string
-  /** Of the backup. */
+  /** When the backup was made: RFC 3339, UTC. */
   createdAt: string
+  /** Blocks that were restored, and their bytes. */
   blocks: number
   bytes: number
   /** CIDs of blocks that the backup does not have whole. */

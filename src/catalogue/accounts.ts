@@ -6,11 +6,13 @@ export interface Account {
   email: string
   /** Display name; null if none was given. */
   name: string | null
+  /** Name of a plan. Where it is no longer configured, the account is held to `free`. */
   plan: string
   /** The owner runs the node. */
   role: 'owner' | 'user'
   /** The cluster of requests that name none; null for the engine's default. */
   defaultCluster: string | null
+  /** Keeps its content; its keys and sessions are refused. */
   disabled: boolean
   /** Milliseconds since the epoch. */
   createdAt: number

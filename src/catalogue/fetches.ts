@@ -3,7 +3,7 @@ import type { PinStatus, StatusReason } from '../domain/pin-status.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 
-/** A DAG that is to be fetched; see the schema for what each field means. */
+/** A DAG that is to be fetched, for all records of it on a backend. Times are milliseconds since the epoch. */
 export interface FetchRow extends Brought {
   id: number
   /** Whose turn it is. */
@@ -11,7 +11,9 @@ export interface FetchRow extends Brought {
   backendId: number
   codec: number
   multihash: Uint8Array
+  /** The staging root that has what has come so far. */
   rootId: number
+  /** Where to ask first: multiaddrs and URLs of gateways. */
   origins: string[]
   attempts: number
   nextAttemptAt: number | null
@@ -33,6 +35,7 @@ export interface FetchRequest {
   backendId: number
   origins: readonly string[]
   limits: PinLimits
+  /** Milliseconds since the epoch. */
   now: number
   /** Writes a record of its own even if an identical one is there. Default false. */
   isAnew?: boolean

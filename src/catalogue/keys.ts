@@ -8,7 +8,7 @@ export interface UploadGrant {
   maxBytes: number | null
   /** Where they go; null for the default cluster of the account. */
   cluster: string | null
-  /** When they expire; null for never. */
+  /** When they expire, in milliseconds since the epoch; null for never. */
   timelock: number | null
 }
 

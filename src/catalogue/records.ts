@@ -110,7 +110,9 @@ export interface RecordSearch {
 /** What a record is to be called from now on. */
 export interface RenameRequest {
   accountId: string
+  /** Of the record. */
   id: string
+  /** Undefined: it stays. */
   name: string | undefined
   /** As in {@link RecordRow}. */
   meta: string | null | undefined

@@ -6,6 +6,7 @@ export interface WebhookRow {
   accountId: string
   /** The key that made it, with which it goes; null if a session did. */
   keyId: string | null
+  /** `http` or `https`. */
   url: string
   /** What deliveries are signed with, sealed: the store cannot read it. */
   secret: Uint8Array
@@ -40,8 +41,11 @@ export interface DeliveryRow {
 
 /** How an attempt at a delivery has ended. */
 export interface DeliveryOutcome {
+  /** Of HTTP; null if there was no answer. */
   status: number | null
+  /** Why there was none; null if there was. */
   error: string | null
+  /** Milliseconds since the epoch. */
   at: number
 }
 
@@ -81,5 +85,6 @@ export interface WebhookStore {
   begin(id: number, now: number): Promise<{ delivery: DeliveryRow; webhook: WebhookRow } | undefined>
   /** It is over; of those that are, {@link ENDED_DELIVERIES_KEPT} are kept. */
   end(id: number, outcome: DeliveryOutcome & { isDelivered: boolean }): Promise<void>
+  /** Another attempt is due at `dueAt`, in milliseconds since the epoch. */
   retry(id: number, outcome: DeliveryOutcome & { dueAt: number }): Promise<void>
 }

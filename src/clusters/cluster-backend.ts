@@ -20,12 +20,13 @@ export interface PinJob {
   /** When it may let go by itself, in milliseconds since the epoch; null for never. */
   ends: number | null
   signal?: AbortSignal | undefined
-  /** Called with what has been taken in so far. */
+  /** Called with the distinct blocks that have been taken in so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
 /** How far a DAG is on a backend, and where it lies there. */
 export interface BackendStatus {
+  /** `unpinned`: it does not have it. `pinned`: it has all of it, durably. */
   state: 'unpinned' | 'queued' | 'pinning' | 'pinned' | 'failed'
   /** A peer of the backend each; one that has no peers to tell of has none. */
   allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
@@ -54,6 +55,7 @@ export interface ClusterBackend {
    * not sent at all: then the signal is aborted.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
+  /** How far a DAG is there, under whichever holds. @throws why it cannot be told */
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /** Null if what it keeps cannot be read through it. */
   readonly reader: BlockSource | null

@@ -10,6 +10,7 @@ import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 export interface Gateway {
   /** Base address, ending with `/ipfs/`. */
   publicUrl: string
+  /** What the node itself would use; `publicUrl` unless the configuration says otherwise. */
   url: string
   label: string
   /** From 0. */
@@ -19,9 +20,13 @@ export interface Gateway {
 /** A cluster, as those see it who may use it. */
 export interface Cluster {
   id: string
+  /** For people. */
   label: string
+  /** Shown, and nothing else. */
   region: string
+  /** Such as `DE`; shown, and nothing else. */
   country: string | null
+  /** In the order in which they are to be tried. */
   gateways: Gateway[]
 }
 

@@ -9,7 +9,9 @@ import { StrayFiles } from './stray-files.ts'
 
 /** What a collection freed. */
 export interface Collected {
+  /** DAGs that nothing needed any more. */
   roots: number
+  /** Blocks that were deleted, and their bytes. */
   blocks: number
   bytes: number
 }

@@ -10,6 +10,7 @@ import type { BlockStore } from './block-store.ts'
 export interface DamagedBlock {
   /** The block as a raw CID; its real codec is not known to the ledger. */
   cid: string
+  /** What is wrong with it, for people. */
   reason: string
   /** Complete roots that need it, at most 100. */
   roots: string[]
@@ -17,6 +18,7 @@ export interface DamagedBlock {
 
 /** What has been read, and what of it is damaged. */
 export interface Verified {
+  /** Blocks that were read, and their bytes as the ledger has them. */
   blocks: number
   bytes: number
   /** The damaged blocks, of more than 1,000 the first. */
@@ -27,6 +29,7 @@ export interface Verified {
 
 /** How blocks are verified. */
 export interface VerifyOptions {
+  /** Its abort ends the verification with what has been found by then. */
   signal?: AbortSignal
   /** Called with what has been read so far, and how many damaged blocks were among it. */
   onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void

@@ -19,7 +19,9 @@ export const HASH = { identity: 0x00, sha2_256: 0x12, sha2_512: 0x13 } as const
 
 /** A DAG is known by its codec and multihash: `Qm…` and its version 1 form are the same content. */
 export interface DagIdentity {
+  /** Multicodec code. */
   codec: number
+  /** Code, length and digest. */
   multihash: Uint8Array
 }
 

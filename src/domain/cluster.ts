@@ -25,7 +25,9 @@ export interface HoldfastBackendDefinition {
 
 /** A cluster as it is configured. */
 export interface ClusterDefinition {
+  /** By which requests and plans name it. */
   id: string
+  /** For people, as region and country, which are shown and do nothing. */
   label: string
   region: string
   country: string | null

@@ -4,6 +4,7 @@ import type { Logger } from './logger.ts'
 
 /** How long to listen. */
 export interface ListenOptions {
+  /** Listening ends with its abort. */
   signal?: AbortSignal | undefined
 }
 

@@ -63,7 +63,9 @@ export interface HoldfastErrorOptions {
 /** The one error class. `message` is always safe to show to the caller; what is not goes into `cause`. */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
+  /** Stable. */
   readonly code: ErrorCode
+  /** What else is told to the client, such as `required` of `missing_scope`. */
   readonly details: Readonly<Record<string, string | number>>
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {

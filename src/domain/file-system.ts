@@ -4,6 +4,7 @@ export interface NewFile {
   write(bytes: Uint8Array): Promise<void>
   /** Makes the bytes, but not the file's name, survive a power cut. */
   datasync(): Promise<void>
+  /** Without it, the file stays open. */
   close(): Promise<void>
 }
 
@@ -23,10 +24,11 @@ export interface FileSystem {
   create(path: string): Promise<NewFile>
   /** The first `size` bytes of a file, fewer if it is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
-  /** Of a file, in bytes. */
+  /** How long a file is, in bytes. */
   size(path: string): Promise<number>
   /** Gives a file another name on the same file system, in place of what has that name. */
   rename(from: string, to: string): Promise<void>
+  /** Deletes a file. */
   unlink(path: string): Promise<void>
   /** Creates one directory, for the user who runs the node alone. */
   makeDirectory(path: string): Promise<void>
@@ -34,6 +36,7 @@ export interface FileSystem {
   list(path: string): Promise<string[]>
   /** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
   syncDirectory(path: string): Promise<void>
+  /** How much room there is where a directory is. */
   space(path: string): Promise<DiskSpace>
 }
 

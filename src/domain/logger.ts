@@ -1,5 +1,6 @@
 /** What the core asks of a logger; pino's own shape, so a pino instance can be passed as it is. */
 export interface Logger {
+  /** `fields` are what the line is about; an error among them is `err`. */
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -6,6 +6,7 @@ export interface RequestObservation {
   method: string
   /** As the route table writes it; null if no route matched. */
   route: string | null
+  /** Of HTTP. */
   status: number
   /** Why it was refused; null if it was not. */
   code: ErrorCode | null
@@ -13,12 +14,13 @@ export interface RequestObservation {
   source: 'WEB' | 'JWT' | 'API_KEY' | null
   /** Body bytes that were read of the request. */
   bytesIn: number
-  /** Until the answer began. */
+  /** Milliseconds until the answer began. */
   ms: number
 }
 
 /** What the core tells of its work as it happens. Must return at once and never throw. */
 export interface Metrics {
+  /** A request has been answered; its body may still be going out. */
   request(observation: RequestObservation): void
   /** A collection has ended, by itself or because it was asked for. */
   collected(freed: { roots: number; blocks: number; bytes: number }): void

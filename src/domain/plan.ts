@@ -17,6 +17,7 @@ export interface Plan {
   maxFileBytes: number | null
   /** Content bytes of all files of one directory upload. */
   maxDirectoryBytes: number | null
+  /** Files of one directory upload. */
   maxDirectoryFiles: number | null
   /** Bytes of the blocks of all distinct roots of an account, each block counted as at least 512, each root once. */
   maxStorageBytes: number | null
@@ -26,6 +27,7 @@ export interface Plan {
   maxKeys: number | null
   /** Pin requests of an account that wait for their content. */
   maxQueuedPins: number | null
+  /** Rows per page of a list: where a request does not say, and at most. */
   pageLimit: { default: number; max: number }
   /** Per API key or session. */
   rateLimit: RateLimit | null

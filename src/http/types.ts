@@ -26,6 +26,7 @@ export interface ApiRequest {
 
 /** An answer, for whatever serves HTTP to send. */
 export interface ApiResponse {
+  /** Of HTTP. */
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>

@@ -24,19 +24,23 @@ export interface PinRecord {
   name: string | null
   originalName: string | null
   customName: string | null
+  /** What else is kept with it; empty if nothing is. */
   meta: Readonly<Record<string, string>>
   /** Content bytes. */
   size: number
   /** Bytes of all distinct blocks; what counts against the quota. */
   dagSize: number
+  /** From this instant on it is over; null for never. */
   expiresAt: number | null
   createdAt: number
 }
 
 /** A file below a directory root. `cid` is in its canonical version 1 form. */
 export interface DagFile {
+  /** Names below the root, `/` between them. */
   path: string
   cid: string
+  /** Content bytes. */
   size: number
 }
 
@@ -77,6 +81,7 @@ export interface UploadOptions extends PinTarget, PinNames {
   late?: (() => Promise<PinTarget & PinNames>) | undefined
   /** Content bytes still to come if known (`Content-Length`), so that a quota is refused before reading. */
   expectedBytes?: number | undefined
+  /** Its abort ends the upload with `ABORTED`; nothing of it stays. */
   signal?: AbortSignal | undefined
   /** The upload token by which the upload is made: it is one use of it, and held to what it fixes. */
   token?: UploadToken | undefined
@@ -111,6 +116,7 @@ export const LISTED_FILES = 1_000
 export interface DirectoryOutcome extends PinOutcome {
   /** The first files, at most 1,000. */
   files: DagFile[]
+  /** How many there are. */
   totalFiles: number
 }
 
@@ -183,6 +189,7 @@ export interface PinProgress {
   /** Distinct blocks and their bytes that are here. */
   blocks: number
   bytes: number
+  /** How often it has been tried to get the rest, when it is tried again, and why it last did not come. */
   attempts: number
   nextAttemptAt: number | null
   lastError: string | null
@@ -211,7 +218,9 @@ export interface ListQuery {
   /** The stored name, compared as `match` says; default `exact`. */
   name?: string | undefined
   match?: NameMatch | undefined
+  /** Only records that have each of these. */
   meta?: Readonly<Record<string, string>> | undefined
+  /** One or more, as with `status`. */
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
   /** Created strictly before or after an instant: a `Date`, an RFC 3339 date-time, or milliseconds since the epoch. */
@@ -247,7 +256,7 @@ export interface RenameRequest extends RecordRequest {
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** A row of a list: a record, or a file below one (`path` and `parentCid` set). */
+/** A row of a list: a record, or a file below one (`path` and `parentCid` set, null otherwise). */
 export interface ListItem extends PinRecord {
   parentCid: string | null
   path: string | null
@@ -255,6 +264,7 @@ export interface ListItem extends PinRecord {
 
 /** One page of a list. */
 export interface ListPage {
+  /** In the order that was asked for. */
   items: ListItem[]
   /** Exactly what paging through all pages delivers. */
   total: number
@@ -266,18 +276,23 @@ export interface ListPage {
 
 /** What an account has. */
 export interface Usage {
+  /** Live records. */
   pins: number
-  /** DAG bytes of each distinct root, counted once. */
+  /** DAG bytes of each distinct root, counted once; each block counts as at least 512. */
   storedBytes: number
 }
 
 /** What an engine tells its embedder, in `engine.events`. */
 export interface EngineEvents {
+  /** A record was written, in whatever status. */
   'pin:created': { record: PinRecord }
   /** Each change of a record's status but its first. */
   'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
+  /** A record is gone, by a call or by its timelock. */
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
+  /** A block that was read, or verified, is not what it was stored as; and it is again. */
   'block:damaged': { cid: CID; reason: string }
   'block:healed': { cid: CID }
+  /** A collection has ended. */
   collected: { roots: number; blocks: number; bytes: number }
 }

@@ -31,6 +31,7 @@ export interface Finding {
   kind: FindingKind
   /** A record's, hold's or account's id, or the CID of a root or block. */
   what: string
+  /** More of it, for people. */
   detail: string | null
 }
 
@@ -47,7 +48,9 @@ export interface ReconcileOptions {
 
 /** What was looked at, found and mended. */
 export interface Reconciled {
+  /** Whether it only told. */
   dryRun: boolean
+  /** How many of each were looked at. */
   seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files', number>
   /** How many there are of each kind; kinds of which there is none are left out. */
   found: Partial<Record<FindingKind, number>>

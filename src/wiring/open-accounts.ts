@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import type { AccountsHandle, AccountsOptions } from '../api.ts'
+import type { AccountsHandle, AccountsOptions } from '../access/accounts-handle.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/file-system.ts'

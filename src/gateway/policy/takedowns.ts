@@ -25,7 +25,9 @@ export interface Takedown {
 export interface TakedownRequest {
   /** Of either version, in any multibase. */
   cid: string
+  /** Below the CID, percent-encoding resolved. Default: the block itself, and so all below it. */
   path?: string | undefined
+  /** What it is for, 1 to 1,000 printable characters. */
   reason: string
   /** Default 410. */
   status?: BlockedStatus | undefined

@@ -8,6 +8,7 @@ export interface ContentAddress {
    * Only what this account has pinned, roots and what is below them. Without: whatever the gateway shows to everybody.
    */
   account?: string | undefined
+  /** Its abort ends the reading, a stream that is under way included, with `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
@@ -43,7 +44,9 @@ export interface ReadContent {
 
 /** What a path leads to. A symbolic link is not followed if it is the last name. */
 export interface ContentStat {
+  /** In version 1 or as it is linked. */
   cid: string
+  /** `other`: a block that is not UnixFS. */
   type: 'file' | 'directory' | 'symlink' | 'other'
   /** Content bytes of a file, bytes of a link's target or another block; of a directory the bytes that its links claim. */
   size: number
