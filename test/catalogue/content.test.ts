@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
+import type { NewRecord, PinLimits, RecordSearch } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Holds } from '../../src/ledger/holds.ts'
@@ -188,6 +188,63 @@ describe('pages of records', () => {
         expect(total).toBe(1_500)
         expect(rows.map(row => row.id)).toEqual(live.slice(1_300, 1_305).map(record => record.id))
       }
+    })
+  })
+})
+
+describe('a search', () => {
+  const ANY: RecordSearch = {
+    ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
+  }
+  const QUESTIONS: ReadonlyArray<Partial<RecordSearch>> = [
+    { names: [{ text: 'NEEDLE', match: 'ipartial' }] },
+    { names: [{ text: 'needle', match: 'partial' }], statuses: ['pinned'] },
+    { meta: { found: 'yes' } },
+    { meta: { found: 'yes' }, types: ['file', 'pin'] },
+  ]
+
+  test('for what few of very many records have is a few statements, in any order and page', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const skip = world.db.prepare<[number]>('UPDATE search_lists SET last = last + ?')
+      const needles: string[] = []
+      // As if there had been so many others in between.
+      for (let i = 0; i < 4; i++) {
+        const more = i === 3 ? { createdAt: i, expiresAt: 5 } : { createdAt: i }
+        const common = Array.from({ length: 70 }, (_, n) => recordOf(dagOf('a'), { ...more, name: `a file ${i} ${n}` }))
+        const found = recordOf(dagOf('b'), { ...more, name: `a needle ${i}`, meta: '{"found":"yes"}' })
+        await commit(world, content, [...common, found])
+        needles.unshift(found.id)
+        skip.run(900_000)
+      }
+      for (const question of QUESTIONS) {
+        for (const oldestFirst of [false, true]) {
+          for (const now of [1, 9]) {
+            const search = { ...ANY, ...question, oldestFirst }
+            const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search }
+            const live = now === 9 ? needles.slice(1) : needles
+            const wanted = oldestFirst ? live.toReversed() : live
+            world.db.reset()
+            const { rows, total } = await content.records.page(filter, 1, 2)
+            expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(1, 3)])
+            // Three that all questions need, two for each of four parts of the list, and one for each record.
+            expect(world.db.statements).toBeLessThanOrEqual(3 + 4 * 2 + 2)
+            const walked: string[] = []
+            for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
+              const { rows, next } = await content.records.walk(filter, { after, limit: 2 })
+              walked.push(...rows.map(({ id }) => id))
+              after = next
+            }
+            expect(walked).toEqual(wanted)
+          }
+        }
+      }
+      const all = {
+        ...ANY,
+        names: [{ text: 'A FILE', match: 'ipartial' as const }],
+      }
+      const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: all }
+      expect((await content.records.page(filter, 0, 3)).total).toBe(280)
     })
   })
 })

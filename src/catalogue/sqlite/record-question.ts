@@ -16,12 +16,17 @@ import type { RecordFilter, RecordSearch } from '../records.ts'
 export interface LookedAt {
   name: string | null
   createdAt: number
+  expiresAt: number | null
 }
 
 /** What the index is asked. */
 export interface RecordQuestion {
   /** In the language of the index. */
   words: string
+  /** Words that all of what is asked for has, of which one may be rare. */
+  telling: readonly string[]
+  /** In the language of the index: what has such a word, and what else {@link RecordQuestion.accepts} does not tell. */
+  with: (word: string) => string
   /** Whether every record with these words is wanted; else {@link RecordQuestion.accepts} tells. */
   isWhole: boolean
   accepts: (record: LookedAt) => boolean
@@ -31,32 +36,46 @@ export interface RecordQuestion {
 export function questionOf(list: number, filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
   const { search, multihash, hasExpiration } = filter
   const parts: string[][] = []
+  const telling: string[] = []
+  /** Said by the checks once more. */
+  const checked: string[] = []
   const checks: Array<(name: string) => boolean> = []
   for (const { text, match } of search.names) {
-    if (match === 'exact') parts.push([nameWord(list, text)])
-    else if (match === 'iexact') parts.push([foldedNameWord(list, text)])
+    if (match === 'exact') telling.push(nameWord(list, text))
+    else if (match === 'iexact') telling.push(foldedNameWord(list, text))
     else {
       const { words, isAll } = partWords(list, text)
-      parts.push(...words.map(word => [word]))
+      if (match === 'ipartial' && isAll) telling.push(...words)
+      else checked.push(...words)
       if (match === 'partial') checks.push(name => name.includes(text))
       else if (!isAll) checks.push(includesFolded(text))
     }
   }
-  for (const [key, value] of Object.entries(search.meta)) parts.push([metaWord(list, key, value)])
+  for (const [key, value] of Object.entries(search.meta)) telling.push(metaWord(list, key, value))
   if (search.types.length > 0) parts.push(search.types.map(type => typeWord(list, type)))
   if (search.statuses.length > 0) parts.push(search.statuses.map(status => statusWord(list, status)))
-  if (search.multihashes.length > 0) parts.push(search.multihashes.map(content => contentWord(list, content)))
-  if (multihash !== null) parts.push([contentWord(list, multihash)])
+  if (search.multihashes.length > 1) parts.push(search.multihashes.map(content => contentWord(list, content)))
+  else telling.push(...search.multihashes.map(content => contentWord(list, content)))
+  if (multihash !== null) telling.push(contentWord(list, multihash))
   if (hasExpiration) parts.push([expiringWord(list)])
-  if (parts.length === 0) parts.push([listWord(list)])
+  const all = [...telling, ...checked]
+  if (all.length === 0 && parts.length === 0) parts.push([listWord(list)])
   return {
-    words: parts.map(words => (words.length === 1 ? words[0] : `(${words.join(' OR ')})`)).join(' AND '),
+    words: inWords(all, parts),
+    telling: all,
+    with: word => inWords([...new Set([word, ...telling])], parts),
     isWhole: checks.length === 0,
-    accepts: ({ name, createdAt }) =>
+    accepts: ({ name, createdAt, expiresAt }) =>
+      (expiresAt === null || expiresAt > filter.now) &&
       (search.before === null || createdAt < search.before) &&
       (search.after === null || createdAt > search.after) &&
       checks.every(check => check(name ?? '')),
   }
+}
+
+function inWords(words: readonly string[], parts: readonly string[][]): string {
+  const either = parts.map(part => (part.length === 1 ? part[0] : `(${part.join(' OR ')})`))
+  return [...words, ...either].join(' AND ')
 }
 
 function includesFolded(text: string): (name: string) => boolean {

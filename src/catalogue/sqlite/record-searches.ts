@@ -3,7 +3,7 @@ import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { RecordFilter, RecordRow, RecordSearch } from '../records.ts'
 import { type LookedAt, questionOf, type RecordQuestion } from './record-question.ts'
-import { LIVE, RECORD_COLUMNS, type RecordTable } from './record-table.ts'
+import { RECORD_COLUMNS, type RecordTable } from './record-table.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
@@ -14,6 +14,12 @@ const WIDEST_WINDOW = 256 * 1024
 const MUCH = 8 * 1024
 /** Records that one statement reads to look at their names. */
 const LOOKED_AT = 2_000
+/** Numbers of a list in which one statement looks for a word that is rare. */
+const PROBED = 1024 * 1024
+/** Records that a word is rare with: they are read at once. */
+const FEW = 64
+/** Words of a question that are looked for in the hope that they are rare. */
+const MOST_PROBED = 8
 /** Where the numbers of a list begin. */
 const LIST_RECORDS = 2 ** 32
 
@@ -23,6 +29,12 @@ interface Span {
   last: number
 }
 
+/** What a part of a list has of what is asked for: so many, of which some are read. */
+interface Found {
+  count: number
+  rows: (limit: number, from: number) => RecordRow[]
+}
+
 /** Records by what they are called, and what else they are found by; in the order in which they were recorded. */
 export class RecordSearches {
   readonly #records: RecordTable
@@ -30,6 +42,7 @@ export class RecordSearches {
   readonly #lastBefore: Statement<[string, number], { id: number }>
   readonly #firstAfter: Statement<[string, number], { id: number }>
   readonly #count: Statement<[string, number, number], { count: number }>
+  readonly #probe: Statement<[string, number, number, number], { id: number }>
   readonly #newest: FoundStatements
   readonly #oldest: FoundStatements
 
@@ -45,6 +58,9 @@ export class RecordSearches {
     this.#count = db.prepare(
       'SELECT COUNT(*) AS count FROM record_search WHERE record_search MATCH ? AND rowid BETWEEN ? AND ?',
     )
+    this.#probe = db.prepare(
+      'SELECT rowid AS id FROM record_search WHERE record_search MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?',
+    )
     this.#newest = prepare(db, 'DESC')
     this.#oldest = prepare(db, 'ASC')
   }
@@ -55,8 +71,7 @@ export class RecordSearches {
     const rows: RecordRow[] = []
     let total = 0
     if (question !== null) {
-      for (const windows = new Windows(question.span, filter.search.oldestFirst); windows.isMore; ) {
-        const found = this.#look(question, filter, windows)
+      for (const found of this.#look(question, filter, question.span)) {
         const from = Math.max(0, offset - total)
         if (from < found.count && rows.length < limit) rows.push(...found.rows(limit - rows.length, from))
         total += found.count
@@ -73,9 +88,9 @@ export class RecordSearches {
     if (question === null) return { rows: found, next: null }
     const { oldestFirst } = filter.search
     const span = after === null ? question.span : spanFrom(question.span, Number(after), oldestFirst)
-    const windows = new Windows(span, oldestFirst)
-    while (windows.isMore && found.length <= limit) {
-      found.push(...this.#look(question, filter, windows).rows(limit + 1 - found.length, 0))
+    for (const { rows } of this.#look(question, filter, span)) {
+      found.push(...rows(limit + 1 - found.length, 0))
+      if (found.length > limit) break
       if (turnSpent()) await nextTurn()
     }
     const rows = found.slice(0, limit)
@@ -107,26 +122,73 @@ export class RecordSearches {
     return first === undefined || last === undefined || first > last ? null : { first, last }
   }
 
+  /** What there is in a part of a list, piece by piece. */
+  *#look(question: RecordQuestion, filter: Searching, span: Span): Generator<Found> {
+    const { oldestFirst } = filter.search
+    for (const part of partsOf(span, oldestFirst)) {
+      const few = this.#few(question, filter, part)
+      if (few !== null) {
+        yield few
+        continue
+      }
+      for (const windows = new Windows(part, oldestFirst); windows.isMore; ) yield this.#next(question, filter, windows)
+    }
+  }
+
+  /** All that there is, if what is asked for has a word that few records have; else null, as for what is one window. */
+  #few(question: RecordQuestion, { search }: Searching, { first, last }: Span): Found | null {
+    if (last - first < WINDOW) return null
+    const statements = search.oldestFirst ? this.#oldest : this.#newest
+    const { isWhole, accepts } = question
+    for (const word of question.telling.slice(0, MOST_PROBED)) {
+      const words = question.with(word)
+      if (words !== word && this.#probe.all(word, first, last, FEW + 1).length > FEW) continue
+      if (isWhole) {
+        const rows = statements.rows.all(words, first, last, FEW + 1, 0)
+        if (rows.length <= FEW) return foundOf(rows)
+      } else {
+        const looked = statements.names.all(words, first, last, FEW + 1)
+        if (looked.length <= FEW) return this.#named(looked.filter(accepts))
+      }
+    }
+    return null
+  }
+
   /** What one window has. */
-  #look(question: RecordQuestion, { now, search }: Searching, windows: Windows) {
+  #next(question: RecordQuestion, { search }: Searching, windows: Windows): Found {
     const statements = search.oldestFirst ? this.#oldest : this.#newest
     const { words, isWhole, accepts } = question
     if (isWhole) {
       const { first, last } = windows.next()
       const count = this.#count.get(words, first, last)?.count ?? 0
       windows.found(count)
-      const rows = (limit: number, from: number) => statements.rows.all(words, first, last, limit, from)
-      return { count, rows }
+      return { count, rows: (limit, from) => statements.rows.all(words, first, last, limit, from) }
     }
     const { first, last } = windows.next()
-    const looked = statements.names.all(words, first, last, now, LOOKED_AT)
+    const looked = statements.names.all(words, first, last, LOOKED_AT)
     const end = looked.at(-1)
     if (looked.length === LOOKED_AT && end !== undefined) windows.endAt(end.searchId)
     windows.found(looked.length)
-    const ids = looked.filter(row => accepts(row)).map(({ id }) => id)
+    return this.#named(looked.filter(accepts))
+  }
+
+  #named(looked: readonly { id: string }[]): Found {
     const rows = (limit: number, from: number): RecordRow[] =>
-      ids.slice(from, from + limit).flatMap(id => this.#records.get(id) ?? [])
-    return { count: ids.length, rows }
+      looked.slice(from, from + limit).flatMap(({ id }) => this.#records.get(id) ?? [])
+    return { count: looked.length, rows }
+  }
+}
+
+function foundOf(rows: readonly RecordRow[]): Found {
+  return { count: rows.length, rows: (limit, from) => rows.slice(from, from + limit) }
+}
+
+/** The parts of a span in each of which a rare word is looked for at once. */
+function* partsOf({ first, last }: Span, oldestFirst: boolean): Generator<Span> {
+  const parts = Math.ceil((last - first + 1) / PROBED)
+  for (let i = 0; i < parts; i++) {
+    if (oldestFirst) yield { first: first + i * PROBED, last: Math.min(last, first + (i + 1) * PROBED - 1) }
+    else yield { first: Math.max(first, last - (i + 1) * PROBED + 1), last: last - i * PROBED }
   }
 }
 
@@ -189,7 +251,7 @@ function prepare(db: Database, order: 'ASC' | 'DESC'): FoundStatements {
         SELECT rowid AS found FROM record_search WHERE ${found} ${inOrder} OFFSET ?
       ) ON search_id = found ORDER BY found ${order}`),
     names: db.prepare(`
-      SELECT records.id, search_id AS searchId, name, created_at AS createdAt FROM ${joined}
-      WHERE ${found} AND ${LIVE} ${inOrder}`),
+      SELECT records.id, search_id AS searchId, name, created_at AS createdAt, expires_at AS expiresAt FROM ${joined}
+      WHERE ${found} ${inOrder}`),
   }
 }
