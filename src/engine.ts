@@ -30,10 +30,14 @@ function engineOf({ dataDir, events, activity }: Setup, modules: Modules): Engin
   const stop = async (): Promise<void> => {
     await activity.stop()
     await modules.stop()
+    events.close()
   }
+  const stopped = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the node is stopping')
   const whileRunning = (handler: ApiHandler): ApiHandler => {
-    const stopped = new HoldfastError('UNAVAILABLE', 'the node is stopping')
-    return async request => (stopping === null ? handler(request) : errorResponse(stopped, ''))
+    return async request => (stopping === null ? handler(request) : errorResponse(stopped(), ''))
+  }
+  const running = (): void => {
+    if (stopping !== null) throw stopped()
   }
   const engine: Engine = {
     pins: modules.get(M.pins).service,
@@ -43,24 +47,40 @@ function engineOf({ dataDir, events, activity }: Setup, modules: Modules): Engin
     keys: access.keys,
     events,
     takedowns: {
-      page: async request => takedowns.page(request),
-      add: request => takedowns.add(request),
-      remove: target => takedowns.remove(target),
+      page: async request => {
+        running()
+        return takedowns.page(request)
+      },
+      add: async request => {
+        running()
+        return takedowns.add(request)
+      },
+      remove: async target => {
+        running()
+        return takedowns.remove(target)
+      },
     },
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),
     dataDir,
     importRoots: modules.get(M.storage).importRoots,
-    setPublicUrl: async url => clusters.registry.setPublicUrl(url),
+    setPublicUrl: async url => {
+      running()
+      clusters.registry.setPublicUrl(url)
+    },
     collect: async ({ graceSeconds } = {}) => {
       return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
     },
     helia: async () => {
+      running()
       if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
       return node.helia
     },
-    addresses: async () => node?.addresses() ?? [],
+    addresses: async () => {
+      running()
+      return node?.addresses() ?? []
+    },
     stats: () => statistics.read(),
     verify: options => verifier.verify(options),
     backup: (directory, options) => backups.run(directory, options),

@@ -32,6 +32,15 @@ const QUESTIONS: Readonly<Record<string, (engine: Engine, account: string) => un
   'keys.create': ({ keys }, account) => keys.create(account, { name: 'late', scopes: ['files:read'] }),
   'keys.list': ({ keys }, account) => keys.list(account),
   'keys.revokeByName': ({ keys }, account) => keys.revokeByName(account, 'late'),
+  'takedowns.page': ({ takedowns }) => takedowns.page({ limit: 1, after: null }),
+  'takedowns.add': ({ takedowns }) => takedowns.add({ cid: CID, reason: 'late' }),
+  'takedowns.remove': ({ takedowns }) => takedowns.remove({ cid: CID }),
+  'events.once': ({ events }) => events.once('pin:created'),
+  setPublicUrl: engine => engine.setPublicUrl('https://pins.example.org'),
+  helia: engine => engine.helia(),
+  addresses: engine => engine.addresses(),
+  backup: engine => engine.backup(`${engine.dataDir}-late`),
+  reconcile: engine => engine.reconcile(),
   collect: engine => engine.collect(),
   verify: engine => engine.verify(),
   stats: engine => engine.stats(),
@@ -41,7 +50,9 @@ test('an engine that has stopped answers everything with UNAVAILABLE', async () 
   await withTempDir(async dataDir => {
     const engine = await createEngine({ dataDir })
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+    const waiting = expect(engine.events.once('pin:created')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await engine.stop()
+    await waiting
     const wrong: string[] = []
     for (const [name, ask] of Object.entries(QUESTIONS)) {
       const outcome = await (async () => ask(engine, id))().then(

@@ -12,6 +12,7 @@ export interface ListenOptions {
 export class Emitter<Events extends { [K in keyof Events]: object }> {
   readonly #emitter = new EventEmitter()
   readonly #logger: Logger
+  readonly #closing = new AbortController()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -41,22 +42,37 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     return off
   }
 
-  /** The next event of that name. @throws HoldfastError `ABORTED` if the signal aborts first. */
+  /**
+   * The next event of that name.
+   *
+   * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if no more events come.
+   */
   async once<Name extends keyof Events & string>(name: Name, { signal }: ListenOptions = {}): Promise<Events[Name]> {
     const next = Promise.withResolvers<Events[Name]>()
     const abort = (): void =>
       next.reject(
         new HoldfastError('ABORTED', `waiting for ${name} was ended by its signal`, { cause: signal?.reason }),
       )
+    const close = (): void =>
+      next.reject(new HoldfastError('UNAVAILABLE', `there is no more ${name}: the node has stopped`))
+    const closing = this.#closing.signal
     const off = this.on(name, next.resolve)
     signal?.addEventListener('abort', abort, { once: true })
+    closing.addEventListener('abort', close, { once: true })
     if (signal?.aborted === true) abort()
+    else if (closing.aborted) close()
     try {
       return await next.promise
     } finally {
       off()
       signal?.removeEventListener('abort', abort)
+      closing.removeEventListener('abort', close)
     }
+  }
+
+  /** No more events come: whoever waits for one is told. */
+  close(): void {
+    this.#closing.abort()
   }
 
   emit<Name extends keyof Events & string>(name: Name, event: Events[Name]): void {

@@ -9,6 +9,10 @@ export interface Events {
     listener: (event: EngineEvents[Name]) => void,
     options?: ListenOptions,
   ): () => void
-  /** The next event of that name. @throws HoldfastError `ABORTED` if the signal aborts first. */
+  /**
+   * The next event of that name.
+   *
+   * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if the engine stops before.
+   */
   once<Name extends keyof EngineEvents>(name: Name, options?: ListenOptions): Promise<EngineEvents[Name]>
 }
