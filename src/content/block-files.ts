@@ -262,10 +262,7 @@ export class Durability {
 }
 
 /** Syncs directories, a few at a time. */
-export async function syncDirectories(
-  files: Pick<FileSystem, 'syncDirectory'>,
-  dirs: ReadonlySet<string>,
-): Promise<void> {
+async function syncDirectories(files: Pick<FileSystem, 'syncDirectory'>, dirs: ReadonlySet<string>): Promise<void> {
   const syncs = new Semaphore(SYNCS_AT_ONCE)
   await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }
