@@ -22,6 +22,16 @@ export const borderPromises: readonly KeptPromise[] = [
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
   },
   {
+    promise: 'the log tells what went out of an answer, not what it began with',
+    file: 'src/http/access-log.ts',
+    find: '  stream.onEnd(write)\n',
+    replace: '  write(0)\n',
+    test: {
+      file: 'test/http/access-log.test.ts',
+      name: 'archives are told of once they have gone out, with what went out of them',
+    },
+  },
+  {
     promise: 'uploads of one account are bounded',
     file: 'src/domain/concurrency/slots.ts',
     find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
