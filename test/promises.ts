@@ -130,8 +130,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'what is being read is not collected',
     file: 'src/content/collector.ts',
-    find: 'this.#ledger.droppedRoots(this.#leases.held(), lastRoot)',
-    replace: 'this.#ledger.droppedRoots(new Set(), lastRoot)',
+    find: 'this.#parts.ledger.droppedRoots(this.#parts.leases.held(), lastRoot)',
+    replace: 'this.#parts.ledger.droppedRoots(new Set(), lastRoot)',
     test: { file: blocks, name: 'what is being read is not collected until that is over' },
   },
   {

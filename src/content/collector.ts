@@ -16,7 +16,14 @@ export interface Collected {
   bytes: number
 }
 
-export interface CollectorOptions {
+export interface CollectorParts {
+  ledger: Ledger
+  /** By backend id. */
+  stores: ReadonlyMap<number, BlockStore>
+  leases: Leases
+  clock: Clock
+  logger: Logger
+  /** For how long garbage stays before it is deleted, unless a collection is told otherwise. */
   graceMs: number
   intervalMs: number
   /** Gives some free pages of the database back to the disk. Returns how many are left. */
@@ -30,13 +37,8 @@ export interface CollectorOptions {
  * grace period. Works in small batches while everything else goes on; its cost is what it frees.
  */
 export class Collector {
-  readonly #ledger: Ledger
-  readonly #stores: ReadonlyMap<number, BlockStore>
+  readonly #parts: CollectorParts
   readonly #strays: StrayFiles
-  readonly #leases: Leases
-  readonly #clock: Clock
-  readonly #logger: Logger
-  readonly #options: CollectorOptions
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
@@ -44,27 +46,18 @@ export class Collector {
   #holds = 0
   #released = Promise.withResolvers<void>()
 
-  constructor(
-    ledger: Ledger,
-    stores: ReadonlyMap<number, BlockStore>,
-    leases: Leases,
-    clock: Clock,
-    logger: Logger,
-    options: CollectorOptions,
-  ) {
-    this.#ledger = ledger
-    this.#stores = stores
-    this.#strays = new StrayFiles(stores)
-    this.#leases = leases
-    this.#clock = clock
-    this.#logger = logger
-    this.#options = options
+  constructor(parts: CollectorParts) {
+    this.#parts = parts
+    this.#strays = new StrayFiles(parts.stores)
   }
 
   /** Finishes deletions that an earlier process began, then collects by itself from time to time. */
   async start(): Promise<void> {
-    await this.#deleteFiles(await this.#ledger.recover()).catch((error: unknown) =>
-      this.#logger.error({ err: error }, 'deletions that were cut short could not be finished; they are tried again'),
+    await this.#deleteFiles(await this.#parts.ledger.recover()).catch((error: unknown) =>
+      this.#parts.logger.error(
+        { err: error },
+        'deletions that were cut short could not be finished; they are tried again',
+      ),
     )
     this.#schedule()
   }
@@ -87,7 +80,7 @@ export class Collector {
   }
 
   /** Collects until nothing is left that has been garbage for `graceMs`. */
-  async collect(graceMs: number = this.#options.graceMs): Promise<Collected> {
+  async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
     // One collection at a time; whoever asks meanwhile wants what is garbage now to go.
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
@@ -106,19 +99,20 @@ export class Collector {
   async #collect(graceMs: number): Promise<Collected> {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
     // Deletions that failed before.
-    await this.#deleteFiles(this.#ledger.deleting())
+    await this.#deleteFiles(this.#parts.ledger.deleting())
     // Roots that are dropped from here on are the next collection's, or this one might never end.
-    const lastRoot = this.#ledger.lastRoot()
-    const nextRoots = (): number[] => (this.#ends ? [] : this.#ledger.droppedRoots(this.#leases.held(), lastRoot))
+    const lastRoot = this.#parts.ledger.lastRoot()
+    const nextRoots = (): number[] =>
+      this.#ends ? [] : this.#parts.ledger.droppedRoots(this.#parts.leases.held(), lastRoot)
     for (let roots = nextRoots(); roots.length > 0; roots = nextRoots()) {
       for (const rootId of roots) {
-        while (!this.#ends && !(await this.#ledger.releaseBatch(rootId, this.#clock.now()))) {}
+        while (!this.#ends && !(await this.#parts.ledger.releaseBatch(rootId, this.#parts.clock.now()))) {}
         collected.roots++
       }
     }
     for (let more = true; more && !this.#ends; ) {
-      const now = this.#clock.now()
-      const batch = await this.#ledger.takeGarbage(now - graceMs, now)
+      const now = this.#parts.clock.now()
+      const batch = await this.#parts.ledger.takeGarbage(now - graceMs, now)
       const kept = await this.#deleteFiles(batch.files)
       collected.blocks += batch.blocks - kept.length
       collected.bytes += kept.reduce((bytes, block) => bytes - block.size, batch.bytes)
@@ -126,14 +120,14 @@ export class Collector {
     }
     if (!this.#ends) await this.#removeStrays()
     await this.#giveBackPages()
-    this.#options.onCollected?.(collected)
+    this.#parts.onCollected?.(collected)
     return collected
   }
 
   /** As long as there are fewer each time. */
   async #giveBackPages(): Promise<void> {
     for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
-      const now = await this.#options.giveBackPages()
+      const now = await this.#parts.giveBackPages()
       more = now > 0 && now < left
       left = now
     }
@@ -141,11 +135,11 @@ export class Collector {
 
   async #removeStrays(): Promise<void> {
     const strays = await this.#strays.next().catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'block files without a row could not be looked for')
+      this.#parts.logger.warn({ err: error }, 'block files without a row could not be looked for')
       return []
     })
     if (strays.length === 0) return
-    this.#logger.warn({ files: strays.length }, 'block files that the ledger does not know are removed')
+    this.#parts.logger.warn({ files: strays.length }, 'block files that the ledger does not know are removed')
     await this.#deleteFiles(strays)
   }
 
@@ -154,21 +148,26 @@ export class Collector {
     const byBackend = [...Map.groupBy(blocks, block => block.backendId)]
     // All begin at once: a block that the ledger calls `deleting` is then known to its store as such.
     const deletions = await Promise.all(
-      byBackend.map(([backendId, group]) => this.#stores.get(backendId)?.delete(group) ?? group.map(notConfigured)),
+      byBackend.map(
+        ([backendId, group]) => this.#parts.stores.get(backendId)?.delete(group) ?? group.map(notConfigured),
+      ),
     )
     const failed = new Map(deletions.flat().map(({ id, error }) => [id, error]))
     if (failed.size > 0) {
       const [error] = failed.values()
-      this.#logger.warn({ err: error, files: failed.size }, 'block files could not be removed; they are tried again')
+      this.#parts.logger.warn(
+        { err: error, files: failed.size },
+        'block files could not be removed; they are tried again',
+      )
     }
     return blocks.filter(block => failed.has(block.id))
   }
 
   #schedule(): void {
     if (this.#stopped) return
-    this.#cancelTimer = this.#clock.after(this.#options.intervalMs, () => {
+    this.#cancelTimer = this.#parts.clock.after(this.#parts.intervalMs, () => {
       underName('collection', () => this.collect())
-        .catch((error: unknown) => this.#logger.error({ err: error }, 'collection failed; it is tried again'))
+        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'collection failed; it is tried again'))
         .finally(() => this.#schedule())
     })
   }

@@ -16,23 +16,23 @@ interface Slice {
   total: number
 }
 
+export interface PinListParts {
+  targets: PinTargets
+  catalogue: { records: Records; files: Files }
+  now: () => number
+}
+
 /** Pages through an account's records, or through the files below one of its directories. */
 export class PinList {
-  readonly #targets: PinTargets
-  readonly #records: Records
-  readonly #files: Files
-  readonly #now: () => number
+  readonly #parts: PinListParts
 
-  constructor(targets: PinTargets, catalogue: { records: Records; files: Files }, now: () => number) {
-    this.#targets = targets
-    this.#records = catalogue.records
-    this.#files = catalogue.files
-    this.#now = now
+  constructor(parts: PinListParts) {
+    this.#parts = parts
   }
 
   /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
   async list(query: ListQuery): Promise<ListPage> {
-    const { account, plan } = await this.#targets.requester(query.account)
+    const { account, plan } = await this.#parts.targets.requester(query.account)
     const page = positive('page', query.page ?? 1)
     const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
     const offset = (page - 1) * limit
@@ -53,10 +53,10 @@ export class PinList {
       }
       return
     }
-    const { account } = await this.#targets.requester(query.account)
+    const { account } = await this.#parts.targets.requester(query.account)
     let after: string | null = null
     do {
-      const page: Page<RecordRow> = await this.#records.walk(this.#filterOf(account.id, query), {
+      const page: Page<RecordRow> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
         after,
         limit: AT_ONCE,
       })
@@ -68,11 +68,11 @@ export class PinList {
   #filterOf(accountId: string, query: ListQuery): RecordFilter {
     const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
     const search = searchOf(query)
-    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#now(), search }
+    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#parts.now(), search }
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
-    const { rows, total } = await this.#records.page(this.#filterOf(accountId, query), offset, limit)
+    const { rows, total } = await this.#parts.catalogue.records.page(this.#filterOf(accountId, query), offset, limit)
     return { items: rows.map(itemOf), total }
   }
 
@@ -87,21 +87,21 @@ export class PinList {
     if (searchOf(query) !== undefined) {
       throw new HoldfastError('VALIDATION', 'parentCid goes with cid and hasExpiration only')
     }
-    const parent = await this.#records.newestOf({
+    const parent = await this.#parts.catalogue.records.newestOf({
       accountId,
       dag,
       hasExpiration: query.hasExpiration === true,
-      now: this.#now(),
+      now: this.#parts.now(),
     })
     if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
     const { rootId } = parent
     if (query.cid === undefined) {
-      const total = (await this.#files.content(rootId))?.fileCount ?? 0
-      const files = offset < total ? await this.#files.page(rootId, offset, limit) : []
+      const total = (await this.#parts.catalogue.files.content(rootId))?.fileCount ?? 0
+      const files = offset < total ? await this.#parts.catalogue.files.page(rootId, offset, limit) : []
       return { items: files.map(file => fileItem(parent, parentCid, file)), total }
     }
     const multihash = parseCid(query.cid).multihash.bytes
-    const { files, total } = await this.#files.pageOf(rootId, multihash, offset, limit)
+    const { files, total } = await this.#parts.catalogue.files.pageOf(rootId, multihash, offset, limit)
     return { items: files.map(file => fileItem(parent, parentCid, file)), total }
   }
 }

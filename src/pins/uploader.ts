@@ -29,22 +29,24 @@ type StoredEntry =
   | { kind: 'directory'; names: string[] }
   | { kind: 'symlink'; names: string[]; target: string }
 
+export interface UploaderParts {
+  clusters: ClusterRegistry
+  commit: PinCommit
+  staging: UploadStaging
+  /** Directories that uploads by server path may read. */
+  importRoots: readonly string[]
+}
+
 /** Takes content in: stages it while it streams, and has it committed when it is whole and everything is decided. */
 export class Uploader {
-  readonly #clusters: ClusterRegistry
-  readonly #commit: PinCommit
-  readonly #staging: UploadStaging
-  readonly #importRoots: readonly string[]
+  readonly #parts: UploaderParts
 
-  constructor(clusters: ClusterRegistry, commit: PinCommit, staging: UploadStaging, importRoots: readonly string[]) {
-    this.#clusters = clusters
-    this.#commit = commit
-    this.#staging = staging
-    this.#importRoots = importRoots
+  constructor(parts: UploaderParts) {
+    this.#parts = parts
   }
 
   upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
-    return this.#staging.run(options, 'file', async ({ staged, budget, requester }) => {
+    return this.#parts.staging.run(options, 'file', async ({ staged, budget, requester }) => {
       budget.startFile()
       const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
       return this.#finish(staged, requester, options, { type: 'file', node: file })
@@ -52,7 +54,7 @@ export class Uploader {
   }
 
   async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
-    const directory = await resolveServerDirectory(this.#importRoots, dirPath)
+    const directory = await resolveServerDirectory(this.#parts.importRoots, dirPath)
     const named = { ...options, name: options.name ?? nameOf(directory) }
     return this.#storeDirectory(walkServerDirectory(directory), named)
   }
@@ -62,7 +64,7 @@ export class Uploader {
   }
 
   #storeDirectory(entries: AsyncIterable<StoredEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
-    return this.#staging.run(options, 'directory', async ({ staged, budget, requester }) => {
+    return this.#parts.staging.run(options, 'directory', async ({ staged, budget, requester }) => {
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
       for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
@@ -94,7 +96,7 @@ export class Uploader {
     options: UploadOptions,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {
-    const { settings, target } = await this.#staging.decide(requester, options)
+    const { settings, target } = await this.#parts.staging.decide(requester, options)
     options.signal?.throwIfAborted()
     await staged.settle()
     const input = {
@@ -105,11 +107,11 @@ export class Uploader {
       cid: node.cid,
       cidText: node.cid.toString(),
       names: settings,
-      backend: this.#clusters.defaultBackend,
+      backend: this.#parts.clusters.defaultBackend,
       signal: options.signal,
       sizes: staged.sizes(node.size),
     }
-    return this.#commit.commit(input, options.token?.id)
+    return this.#parts.commit.commit(input, options.token?.id)
   }
 
   #importOptions(options: UploadOptions, budget: UploadBudget, staged: StagedDag) {

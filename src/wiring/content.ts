@@ -22,7 +22,12 @@ export function makeContent(setup: Setup, storage: StorageModule) {
   const { ledger, blocks, blockFiles } = storage
   const leases = new Leases()
   const blockStores = makeBlockStores(setup, storage)
-  const collector = new Collector(ledger, blockStores, leases, clock, logger, {
+  const collector = new Collector({
+    ledger,
+    stores: blockStores,
+    leases,
+    clock,
+    logger,
     graceMs: config.gc.graceSeconds * 1_000,
     intervalMs: config.gc.intervalSeconds * 1_000,
     giveBackPages: storage.giveBackPages,

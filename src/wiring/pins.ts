@@ -119,10 +119,10 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const backendOf = (clusterId: string) => registry.backendOf(clusterId).id
   return {
     targets,
-    uploader: new Uploader(registry, commit, staging, storage.importRoots),
+    uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
     carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
     pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now }),
-    lists: new PinList(targets, catalogue, now),
+    lists: new PinList({ targets, catalogue, now }),
     statuses: new PinStatusView(catalogue, scheduler, now, backendOf),
   }
 }

@@ -96,7 +96,12 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   })
   const held = new HeldRoots(roots, blocks, queue)
   const leases = new Leases()
-  const collector = new Collector(ledger, new Map([[0, store]]), leases, clock, silentLogger, {
+  const collector = new Collector({
+    ledger,
+    stores: new Map([[0, store]]),
+    leases,
+    clock,
+    logger: silentLogger,
     giveBackPages: async () => 0,
     graceMs: 60_000,
     intervalMs: 30_000,
