@@ -208,7 +208,11 @@ export interface EngineOptions extends EngineConfig {
   singleUser?: boolean
 }
 
-/** A started engine. Everything below it is its own: two engines in one process do not see each other. */
+/**
+ * A started engine. Everything below it is its own: two engines in one process do not see each other.
+ *
+ * @throws HoldfastError of every method but `stop`: `UNAVAILABLE` once the engine stops.
+ */
 export interface Engine extends Border, AsyncDisposable {
   /** What accounts do with their content. */
   readonly pins: PinService
@@ -239,8 +243,6 @@ export interface Engine extends Border, AsyncDisposable {
   /**
    * Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. The
    * signal ends it early, with what has been found by then.
-   *
-   * @throws HoldfastError `UNAVAILABLE` once the engine stops
    */
   verify(options?: VerifyOptions): Promise<Verified>
   /**
@@ -248,8 +250,7 @@ export interface Engine extends Border, AsyncDisposable {
    * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
    *
    * @throws HoldfastError `CONFLICT` while another is being made; `VALIDATION` for a directory inside the data
-   * directory, or one that holds anything else; `BACKUP_UNUSABLE` for one whose manifest cannot be read; `UNAVAILABLE`
-   * once the engine stops
+   * directory, or one that holds anything else; `BACKUP_UNUSABLE` for one whose manifest cannot be read
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
@@ -257,14 +258,10 @@ export interface Engine extends Border, AsyncDisposable {
    * everything else goes on: pins whose content is lost are `pinning` until it is fetched again.
    *
    * @throws HoldfastError `CONFLICT` while another one runs, and if more than one in a hundred holds or roots would be
-   * released, unless `force` is set; `UNAVAILABLE` once the engine stops
+   * released, unless `force` is set
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
-  /**
-   * How much it holds. Cheap enough to be asked every few seconds.
-   *
-   * @throws HoldfastError `UNAVAILABLE` once the engine stops
-   */
+  /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
