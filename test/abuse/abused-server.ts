@@ -80,9 +80,9 @@ export class AbusedServer {
     this.#directory.remove()
   }
 
-  /** Sends a request on a connection of its own. A path below `/api/v3` carries the owner's key. */
+  /** Sends a request on a connection of its own. A path of an API carries the owner's key, unless it has another. */
   ask(path: string, { method = 'GET', headers = {}, body, leaveAfter }: Asked = {}): Promise<Answer> {
-    const authorization = path.startsWith('/api/v3/') || path.startsWith('/admin/') ? { 'x-api-key': this.key } : {}
+    const authorization = /^\/(api\/v3|admin|psa)\//.test(path) ? { 'x-api-key': this.key } : {}
     return new Promise((resolve, reject) => {
       const request = http.request(
         `${this.url}${path}`,

@@ -21,6 +21,7 @@ const API_PATHS = [
     '/tokens/generate',
     '/tokens/revoke/ID',
     '/webhooks',
+    '/webhooks/ID',
     '/webhooks/ID/deliveries',
     '/plans',
     '/plans/my-plan',
@@ -38,6 +39,10 @@ const OTHER_PATHS = [
   '/api/v2',
   '/ipns/ID',
   '/',
+  '/psa/pins',
+  '/psa/pins?cid=CID',
+  '/psa/pins/ID',
+  '/psa/nowhere',
 ] as const
 const QUERIES = [
   ...[
@@ -192,7 +197,7 @@ function apiRequest(draws: Draws): FuzzedRequest {
 function usualMethod(path: string): string {
   if (/remove|revoke/.test(path)) return 'DELETE'
   if (/rename|change/.test(path)) return 'PUT'
-  return /\/(files|auth|tokens\/generate|webhooks$)/.test(path) ? 'POST' : 'GET'
+  return /\/(files|auth|tokens\/generate|webhooks$|psa\/pins$)/.test(path) ? 'POST' : 'GET'
 }
 
 function gatewayRequest(draws: Draws): FuzzedRequest {
@@ -290,7 +295,7 @@ function withQuery(draws: Draws, path: string): string {
     const given = draws.below(4) === 0 ? value(draws).replace(/[^!-~]/g, '') : encodeURIComponent(value(draws))
     return `${draws.pick(QUERIES)}=${given.replace(/[#\s]/g, '')}`
   })
-  return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
+  return pairs.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${pairs.join('&')}`
 }
 
 function cid(draws: Draws): string {
@@ -336,6 +341,12 @@ const FIELDS = [
     'code',
     'token',
     'graceSeconds',
+    'maxUses',
+    'maxBytes',
+    'expiresInSeconds',
+    'url',
+    'cid',
+    'meta',
     '__proto__',
   ],
 ] as const
