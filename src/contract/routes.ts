@@ -11,6 +11,7 @@ import { absentRoutes } from './not-offered.ts'
 import { pinRoutes } from './pins.ts'
 import { planRoutes } from './plans.ts'
 import { profileRoutes } from './profile.ts'
+import { psaDocsRoute } from './psa/docs.ts'
 import { PSA_PATH, psaRoutes } from './psa/pins.ts'
 import type { ContractRoute, RouteGroup } from './route.ts'
 import { secondFactorRoutes } from './second-factor.ts'
@@ -50,6 +51,6 @@ export const contractRoutes: readonly ContractRoute[] = [
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
   { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminAccountRoutes, ...takedownRoutes] },
-  { base: PSA_PATH, routes: psaRoutes },
+  { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
   { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
 ]

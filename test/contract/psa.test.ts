@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type SpecData, Validator } from '@seriousme/openapi-schema-validator'
+import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { documentPath } from '../../src/contract/openapi/document.ts'
+import { psaRoutes } from '../../src/contract/psa/pins.ts'
 import { createEngine, type Engine, SCOPES, type Scope } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { hosts } from './hosts.ts'
@@ -238,6 +242,26 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the pinning servi
   })
 
   test.each(RULES)('%s', (_, run) => run(service))
+
+  test('is described by a valid OpenAPI document: each request, its answers and the shape of its errors', async () => {
+    const { json: document } = await expectStatus(client.request('GET', '/psa/openapi.json'), 200)
+    const outcome = await new Validator().validate(structuredClone(document) as SpecData)
+    expect([outcome.valid, outcome.errors ?? []]).toEqual([true, []])
+    const described = Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
+    )
+    expect(described.toSorted()).toEqual(
+      psaRoutes.map(({ method, path }) => `${method} ${documentPath(path)}`).toSorted(),
+    )
+    const whole = (schema: object) => Compile({ ...schema, components: document.components } as never)
+    const errorOf = whole(document.paths['/pins'].get.responses[401].content['application/json'].schema)
+    const { json: refused } = await client.request('GET', '/psa/pins')
+    expect([errorOf.Check(refused), errorOf.Check({ error: 'Unauthorized', code: 'x' })]).toEqual([true, false])
+    const { json: list } = await expectStatus((await service.user()).call('GET', '/pins'), 200)
+    expect(whole(document.paths['/pins'].get.responses[200].content['application/json'].schema).Check(list)).toBe(true)
+    const contract = await client.request('GET', '/api/v3/openapi.json')
+    expect(contract.json.info.description).toContain('/psa/openapi.json')
+  })
 
   test('MUST refuse who has no token', async () => {
     expectError(await client.request('GET', '/psa/pins'), 401, 'INVALID_API_KEY')

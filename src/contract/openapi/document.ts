@@ -45,16 +45,41 @@ const DESCRIPTION = `Content-addressed storage that keeps what it is given pinne
 
 Send an API key or a session as \`Authorization: Bearer …\`, or an API key as \`X-API-Key\`. A trailing slash makes no \
 difference, HEAD works wherever GET does, and in JSON bodies null counts as absent and unknown fields are ignored. Every \
-error has the same shape, whose \`code\` is stable. Content is served at \`/ipfs/{cid}\` beside this API.`
+error has the same shape, whose \`code\` is stable. Content is served at \`/ipfs/{cid}\` beside this API, and the IPFS Pinning Service API at \`/psa\`, described at \
+\`/psa/openapi.json\`.`
+
+/** What a description says of all its routes. */
+export interface DescribedApi {
+  readonly title: string
+  readonly description: string
+  /** Seen from where the document is served, so that it holds wherever an engine is mounted. */
+  readonly server: string
+  /** Of every answer from 400 on. */
+  readonly error: TSchema
+  /** What an error is besides, which may carry these codes. */
+  readonly errorWith: (codes: readonly ErrorCode[]) => TSchema
+}
+
+const CONTRACT: DescribedApi = {
+  title: 'Holdfast',
+  description: DESCRIPTION,
+  server: '../v3',
+  error: ERROR,
+  errorWith: codes => Type.Object({ code: Type.Enum([...codes]) }),
+}
 
 /** Routes as an OpenAPI 3.1 document; those that answer any method are left out. */
-export function openApiDocument(routes: readonly ContractRoute[], version: string): OpenApiDocument {
+export function openApiDocument(
+  routes: readonly ContractRoute[],
+  version: string,
+  api: DescribedApi = CONTRACT,
+): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   const schemas: Record<string, TSchema> = {}
   for (const route of routes) {
     if (route.method === '*') continue
     const path = documentPath(route.path)
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route, api) }
     for (const answer of Object.values(route.answers)) {
       const title = titleOf(answer)
       if (title !== undefined) schemas[title] = answer
@@ -62,12 +87,11 @@ export function openApiDocument(routes: readonly ContractRoute[], version: strin
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'Holdfast', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
-    // Seen from where the document is served, so that it holds wherever an engine is mounted.
-    servers: [{ url: '../v3' }],
+    info: { title: api.title, version, description: api.description, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: api.server }],
     paths,
     components: {
-      schemas: { ...schemas, Error: ERROR },
+      schemas: { ...schemas, Error: api.error },
       headers: RATE_HEADERS,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key or a session token.' },
@@ -82,7 +106,7 @@ export function documentPath(path: string): string {
   return path === '' ? '/' : path.replace(/[:*](\w+)/g, '{$1}')
 }
 
-function describe(route: ContractRoute): OpenApiOperation {
+function describe(route: ContractRoute, api: DescribedApi): OpenApiOperation {
   const { tag, summary, bodies } = route
   const takesContent = route.method === 'POST' && route.access === 'files:write'
   const details = [route.details, takesContent ? `**${PUBLIC_NOTICE}**` : undefined].filter(text => text !== undefined)
@@ -102,7 +126,7 @@ function describe(route: ContractRoute): OpenApiOperation {
     ...(bodies.length === 0
       ? {}
       : { requestBody: { required: bodies.every(({ required }) => required), content: contentOf(bodies) } }),
-    responses: { ...answersOf(route), ...errorsOf(route) },
+    responses: { ...answersOf(route), ...errorsOf(route, api) },
   }
 }
 
@@ -148,7 +172,7 @@ function titleOf(answer: TSchema | OtherAnswer): string | undefined {
 }
 
 /** One answer for each status, naming the codes that it may carry. */
-function errorsOf(route: ContractRoute): OpenApiOperation['responses'] {
+function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
     const status = ERROR_TABLE[code].status
@@ -156,8 +180,7 @@ function errorsOf(route: ContractRoute): OpenApiOperation['responses'] {
   }
   return Object.fromEntries(
     [...codes].map(([status, names]) => {
-      const code = Type.Object({ code: Type.Enum(names) })
-      const schema = Type.Intersect([Type.Ref('#/components/schemas/Error'), code])
+      const schema = Type.Intersect([Type.Ref('#/components/schemas/Error'), errorWith(names)])
       const headers = status === 429 ? { headers: { ...refs(RATE_HEADERS), 'Retry-After': RETRY_AFTER } } : {}
       return [
         status,
@@ -188,7 +211,7 @@ function errorsOfAccess(access: Access): ErrorCode[] {
     : [REFUSALS[access] ?? 'missing_scope', ...credential]
 }
 
-const STATUS_WORDS: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created' }
+const STATUS_WORDS: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
 
 const RETRY_AFTER = { description: 'Whole seconds to wait.', schema: Type.Integer({ minimum: 1 }) }
 
