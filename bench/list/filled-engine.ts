@@ -64,6 +64,10 @@ function fill(file: string, what: { account: string; records: number; samples: n
         FROM made, start ORDER BY i DESC;
         INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records
         WHERE id LIKE 'made-%';
+        INSERT INTO record_search (rowid, words)
+        SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
+        FROM records WHERE id LIKE 'made-%' ORDER BY search_id;
+        DELETE FROM search_pending WHERE search_id IN (SELECT search_id FROM records WHERE id LIKE 'made-%');
         UPDATE accounts SET pins = pins + ${records}, expiring_pins = 1, stored_bytes = stored_bytes + 1000 * ${records}
         WHERE id = '${account}';
       `)

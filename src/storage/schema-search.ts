@@ -1,7 +1,7 @@
 /**
  * What records are found by. Each account's list has a number, and its records are numbered in the order in which they
- * came: `search_id` is the list's number times 2^32 and the record's. Triggers keep the index, which has no text, only
- * the words that `search_words` makes of a record.
+ * came: `search_id` is the list's number times 2^32 and the record's. The index has no text, only the words that
+ * `search_words` makes of a record; triggers note which of them have changed.
  */
 export const searchSchema = `
   -- A JSON object of texts, keys sorted; null for none.
@@ -25,7 +25,7 @@ export const searchSchema = `
     words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
   );
 
-  -- Merges of its own accord would hold a commit for as long as they take: each change does a little instead.
+  -- Merges of its own accord would hold a commit for as long as they take: each step of SearchIndex does a little instead.
   INSERT INTO record_search (record_search, rank) VALUES ('automerge', 0);
   INSERT INTO record_search (record_search, rank) VALUES ('crisismerge', 256);
 
@@ -42,6 +42,8 @@ export const searchSchema = `
   SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
   FROM records ORDER BY search_id;
 
+  -- Records of which the index may not have the words as they are, by number: those that are gone, too.
+  CREATE TABLE search_pending (search_id INTEGER PRIMARY KEY) STRICT;
   CREATE TRIGGER records_found AFTER INSERT ON records BEGIN
     INSERT INTO search_lists (account_id, last, newest) VALUES (NEW.account_id, 1, NEW.created_at)
     ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, NEW.created_at),
@@ -49,21 +51,16 @@ export const searchSchema = `
     UPDATE records SET search_id = (
       SELECT number * 4294967296 + last FROM search_lists WHERE account_id = NEW.account_id
     ) WHERE id = NEW.id;
-    INSERT INTO record_search (rowid, words)
-    SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
-    FROM records WHERE id = NEW.id;
-    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+    INSERT INTO search_pending (search_id)
+    SELECT number * 4294967296 + last FROM search_lists WHERE account_id = NEW.account_id;
   END;
   CREATE TRIGGER records_found_anew AFTER UPDATE OF name, status, meta ON records
     WHEN OLD.name IS NOT NEW.name OR OLD.status <> NEW.status OR OLD.meta IS NOT NEW.meta
   BEGIN
-    INSERT OR REPLACE INTO record_search (rowid, words) VALUES (NEW.search_id, search_words(
-      NEW.search_id, NEW.name, NEW.type, NEW.status, NEW.multihash, NEW.expires_at, NEW.meta));
-    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+    INSERT OR IGNORE INTO search_pending (search_id) VALUES (NEW.search_id);
   END;
   CREATE TRIGGER records_lost AFTER DELETE ON records BEGIN
-    DELETE FROM record_search WHERE rowid = OLD.search_id;
-    INSERT INTO record_search (record_search, rank) VALUES ('merge', 16);
+    INSERT OR IGNORE INTO search_pending (search_id) VALUES (OLD.search_id);
   END;
   CREATE TRIGGER search_lists_ended AFTER DELETE ON accounts BEGIN
     DELETE FROM search_lists WHERE account_id = OLD.id;

@@ -258,6 +258,7 @@ describe('a removal of many records', () => {
       const content = world.open()
       const records = Array.from({ length: 420 }, () => recordOf(DAG))
       await commit(world, content, [...records, recordOf(dagOf('other')), recordOf(DAG, { accountId: 'another' })])
+      await world.queue.settled()
       world.db.reset()
       await run(world)
     })

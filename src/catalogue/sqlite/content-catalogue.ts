@@ -9,6 +9,7 @@ import { PlacementTable } from './placement-table.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
+import { SearchIndex } from './search-index.ts'
 import { SqliteFetches } from './sqlite-fetches.ts'
 import { SqliteFiles } from './sqlite-files.ts'
 import { SqlitePlacements } from './sqlite-placements.ts'
@@ -27,13 +28,14 @@ export function sqliteContent(
   ledger: { roots: RootTable; holds: Holds; blocks: BlockTable },
   elsewhere: ReadonlySet<number> = new Set(),
 ): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
-  const records = new RecordTable(db)
+  const searchIndex = new SearchIndex(db, queue)
+  const records = new RecordTable(db, () => searchIndex.changed())
   const placements = new PlacementTable(db)
   const tables = { records, fetches: new FetchTable(db), placements, ...ledger }
   const commit = new RecordCommit(tables, elsewhere)
   const pages = new RecordPages(db, records)
   return {
-    records: new SqliteRecords({ db, table: records, commit, pages, queue }),
+    records: new SqliteRecords({ db, table: records, commit, pages, searchIndex, queue }),
     files: new SqliteFiles(ledger.roots),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
     placements: new SqlitePlacements(tables, queue),

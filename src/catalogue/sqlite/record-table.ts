@@ -54,9 +54,12 @@ export class RecordTable {
   readonly #count: Statement<[number, number, number, string], unknown>
   readonly #counters: Statement<[string], AccountUsage>
   readonly #countExpired: Statement<[string, number], { count: number }>
+  readonly #changed: () => void
   readonly #countUnfinished: Statement<[string, number], { count: number }>
 
-  constructor(db: Database) {
+  /** @param changed called when what a record is found by has changed */
+  constructor(db: Database, changed: () => void = () => undefined) {
+    this.#changed = changed
     this.#recount = new AccountRecount(db)
     this.#insert = db.prepare(`
       INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
@@ -121,6 +124,7 @@ export class RecordTable {
       ...([status, statusAt, statusCode, statusReason, fetchId] as const),
       ...([name, originalName, customName, meta, size, dagSize, charge, expiresAt, createdAt] as const),
     )
+    this.#changed()
     const changes = this.#counts(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
     // It may have been deleted while the content came.
     if (changes === 0) throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
@@ -129,6 +133,7 @@ export class RecordTable {
   delete(record: RecordRow): void {
     const { id, accountId, charge, expiresAt } = record
     this.#delete.run(id)
+    this.#changed()
     const frees = record.rootId !== null && !this.has(accountId, record)
     this.#counts(record, -1, expiresAt === null ? 0 : -1, frees ? -charge : 0)
   }
@@ -154,6 +159,7 @@ export class RecordTable {
 
   setStatus(id: string, status: PinStatus, at: number, reason: StatusReason | null): void {
     this.#setStatus.run(status, at, reason?.code ?? null, reason?.text ?? null, id)
+    this.#changed()
   }
 
   setFetch(id: string, fetchId: number | null): void {
@@ -184,6 +190,7 @@ export class RecordTable {
     const named = name ?? record.name
     const custom = name ?? record.customName
     const told = meta === undefined ? record.meta : meta
+    this.#changed()
     return this.#setNames.run(named, custom, told, id, accountId, now).changes === 1
   }
 

@@ -17,6 +17,7 @@ import type { RecordPages } from './record-pages.ts'
 import { RecordSearches } from './record-searches.ts'
 import type { RecordTable } from './record-table.ts'
 import { type Removal, RemovalTable } from './removal-table.ts'
+import type { SearchIndex } from './search-index.ts'
 
 /** Records that one transaction removes. */
 const STEP = 50
@@ -30,6 +31,7 @@ export class SqliteRecords implements Records {
   readonly #hasToken: Statement<[string], unknown>
   readonly #pages: RecordPages
   readonly #search: RecordSearches
+  readonly #searchIndex: SearchIndex
   readonly #queue: WriteQueue
 
   constructor(parts: {
@@ -37,6 +39,7 @@ export class SqliteRecords implements Records {
     table: RecordTable
     commit: RecordCommit
     pages: RecordPages
+    searchIndex: SearchIndex
     queue: WriteQueue
   }) {
     this.#table = parts.table
@@ -46,6 +49,7 @@ export class SqliteRecords implements Records {
     this.#hasToken = parts.db.prepare('SELECT 1 FROM api_keys WHERE id = ? AND max_uses IS NOT NULL')
     this.#pages = parts.pages
     this.#search = new RecordSearches(parts.db, parts.table)
+    this.#searchIndex = parts.searchIndex
     this.#queue = parts.queue
   }
 
@@ -129,16 +133,18 @@ export class SqliteRecords implements Records {
     return this.#table.usage(accountId, now)
   }
 
-  page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
     const { search } = filter
-    return search === undefined
-      ? this.#pages.page(filter, offset, limit)
-      : this.#search.page({ ...filter, search }, offset, limit)
+    if (search === undefined) return this.#pages.page(filter, offset, limit)
+    await this.#searchIndex.bringIn(filter.accountId)
+    return this.#search.page({ ...filter, search }, offset, limit)
   }
 
   async walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>> {
     const { search } = filter
-    return search === undefined ? this.#pages.walk(filter, page) : this.#search.walk({ ...filter, search }, page)
+    if (search === undefined) return this.#pages.walk(filter, page)
+    await this.#searchIndex.bringIn(filter.accountId)
+    return this.#search.walk({ ...filter, search }, page)
   }
 
   async nextExpiry(): Promise<number | null> {
