@@ -56,12 +56,14 @@ function fill(file: string, what: { account: string; records: number; samples: n
         INSERT INTO roots (id, backend_id, state, codec, multihash, content_size, dag_size, created_at, blocks, charge)
         SELECT start.root + i, 0, 'complete', ${RAW}, multihash, 1000, 1000, ${now} - i, 1, 1000 FROM made, start;
         INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name, meta,
-          size, dag_size, charge, expires_at, created_at)
+          size, dag_size, charge, expires_at, created_at, search_id)
         SELECT printf('made-%09d', i), '${account}', 'cl0-global', cid_of(multihash), ${RAW}, multihash,
           start.root + i, 'file', 'pinned', ${now} - i, 'file ' || i || CASE WHEN i % ${Math.ceil(records / FOUND)} = 1 THEN ' needle' ELSE '' END,
           CASE WHEN i % ${Math.ceil(records / FOUND)} = 1 THEN '{"found":"yes"}' END, 1000, 1000, 1000,
-          CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i
+          CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i,
+          (SELECT number * 4294967296 + last FROM search_lists WHERE account_id = '${account}') + ${records} + 1 - i
         FROM made, start ORDER BY i DESC;
+        UPDATE search_lists SET last = last + ${records}, disordered = 1 WHERE account_id = '${account}';
         INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records
         WHERE id LIKE 'made-%';
         INSERT INTO record_search (rowid, words)

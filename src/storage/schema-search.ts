@@ -45,14 +45,7 @@ export const searchSchema = `
   -- Records of which the index may not have the words as they are, by number: those that are gone, too.
   CREATE TABLE search_pending (search_id INTEGER PRIMARY KEY) STRICT;
   CREATE TRIGGER records_found AFTER INSERT ON records BEGIN
-    INSERT INTO search_lists (account_id, last, newest) VALUES (NEW.account_id, 1, NEW.created_at)
-    ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, NEW.created_at),
-      disordered = disordered OR NEW.created_at < newest;
-    UPDATE records SET search_id = (
-      SELECT number * 4294967296 + last FROM search_lists WHERE account_id = NEW.account_id
-    ) WHERE id = NEW.id;
-    INSERT INTO search_pending (search_id)
-    SELECT number * 4294967296 + last FROM search_lists WHERE account_id = NEW.account_id;
+    INSERT OR IGNORE INTO search_pending (search_id) VALUES (NEW.search_id);
   END;
   CREATE TRIGGER records_found_anew AFTER UPDATE OF name, status, meta ON records
     WHEN OLD.name IS NOT NEW.name OR OLD.status <> NEW.status OR OLD.meta IS NOT NEW.meta

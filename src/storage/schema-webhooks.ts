@@ -9,6 +9,11 @@ function recordJson(row: 'NEW' | 'OLD'): string {
       'createdAt', ${row}.created_at, 'meta', json(COALESCE(${row}.meta, '{}')))`
 }
 
+/** Whether anybody is told of the account's records: most accounts have no webhook. */
+function told(row: 'NEW' | 'OLD'): string {
+  return `EXISTS (SELECT 1 FROM webhooks WHERE account_id = ${row}.account_id)`
+}
+
 function noted(event: string, { row, from, at }: { row: 'NEW' | 'OLD'; from: string; at: string }): string {
   return `
     UPDATE webhooks SET dropped = dropped + 1 WHERE account_id = ${row}.account_id AND waiting >= ${MOST_WAITING};
@@ -60,13 +65,13 @@ export const webhooksSchema = `
   CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
   CREATE INDEX deliveries_ended ON deliveries (webhook_id, id) WHERE due_at IS NULL;
 
-  CREATE TRIGGER records_created AFTER INSERT ON records
+  CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${told('NEW')}
   BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at' })}
   END;
-  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status
+  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status AND ${told('NEW')}
   BEGIN${noted('pin:status', { row: 'NEW', from: 'OLD.status', at: 'NEW.status_at' })}
   END;
-  CREATE TRIGGER records_removed AFTER DELETE ON records
+  CREATE TRIGGER records_removed AFTER DELETE ON records WHEN ${told('OLD')}
   BEGIN${noted('pin:removed', { row: 'OLD', from: 'NULL', at: 'NULL' })}
   END;
   CREATE TRIGGER webhooks_removed AFTER DELETE ON webhooks

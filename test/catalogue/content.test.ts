@@ -217,6 +217,9 @@ describe('a search', () => {
         needles.unshift(found.id)
         skip.run(900_000)
       }
+      // The first search brings into the index what has changed.
+      const first = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: ANY }
+      await content.records.page(first, 0, 1)
       for (const question of QUESTIONS) {
         for (const oldestFirst of [false, true]) {
           for (const now of [1, 9]) {

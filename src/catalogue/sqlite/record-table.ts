@@ -15,6 +15,7 @@ type InsertParams = [
   ...[string, string, string, string, number, Uint8Array, number | null, string],
   ...[string, number, string | null, string | null, number | null],
   ...[string | null, string | null, string | null, string | null, number, number, number, number | null, number],
+  ...[number | null],
 ]
 type IdenticalParams = [
   ...[string, Uint8Array, number, string, number | null],
@@ -32,7 +33,7 @@ interface DagQuery {
   createdBy?: number
 }
 
-/** The rows of `records`, and the counters in `accounts` that follow them. */
+/** The rows of `records`, and the counters in `accounts` and numbers in `search_lists` that follow them. */
 export class RecordTable {
   readonly #recount: AccountRecount
   readonly #insert: Statement<InsertParams, unknown>
@@ -47,6 +48,7 @@ export class RecordTable {
   readonly #setFetch: Statement<[number | null, string], unknown>
   readonly #dropContent: Statement<[string], unknown>
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
+  readonly #nextNumber: Statement<[string, number], { searchId: number }>
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #setNames: Statement<[string | null, string | null, string | null, string, string, number], unknown>
   readonly #expired: Statement<[number, number], RecordRow>
@@ -64,8 +66,13 @@ export class RecordTable {
     this.#insert = db.prepare(`
       INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at,
         status_code, status_reason, fetch_id, name, original_name, custom_name, meta, size, dag_size, charge, expires_at,
-        created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+        created_at, search_id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#nextNumber = db.prepare(`
+      INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
+      ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, excluded.newest),
+        disordered = disordered OR excluded.newest < newest
+      RETURNING number * 4294967296 + last AS searchId`)
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#ofDag = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_content
@@ -123,6 +130,7 @@ export class RecordTable {
       ...([id, accountId, clusterId, cid, codec, multihash, rootId, type] as const),
       ...([status, statusAt, statusCode, statusReason, fetchId] as const),
       ...([name, originalName, customName, meta, size, dagSize, charge, expiresAt, createdAt] as const),
+      this.#nextNumber.get(accountId, createdAt)?.searchId ?? null,
     )
     this.#changed()
     const changes = this.#counts(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
