@@ -51,6 +51,9 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/sqlite-records.ts',
     find: '    await this.#searchIndex.bringIn(filter.accountId)\n    return this.#search.page(',
     replace: '    return this.#search.page(',
-    test: { file: 'test/catalogue/content.test.ts', name: 'for what few of very many records have' },
+    test: {
+      file: 'test/storage/search-migration.test.ts',
+      name: 'records of the schema before are found in the order in which they were created, and so are new ones',
+    },
   },
 ]
