@@ -55,7 +55,8 @@ export const unknownCid = blockOf(0x55, Buffer.from('nobody has this')).cid.toSt
 
 /**
  * With engines whose time stands still until it is moved: nothing stalls or is too late, however busy the machine is. For
- * what ends by what others answer.
+ * what ends by what others answer. Nothing is tried again either: at most five nodes are to connect to one, since libp2p
+ * refuses the sixth within a second from one host.
  */
 export function withStillNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
   return withNet(use, () => new ManualClock(Date.now()))
