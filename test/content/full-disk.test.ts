@@ -142,8 +142,12 @@ describe('a real disk that is full', needs(canMount, 'this user may not mount a 
   }, async () => {
     await withMount('24m', async disk => {
       const dataDir = join(disk, 'data')
-      let engine = await createEngine({ dataDir })
+      const files = new RecordingFiles()
+      // Without the ballast, which is written once the node has started, there would be nothing to give up.
+      const written = files.seen('close ballast done')
+      let engine = await createEngine({ dataDir, fileSystem: files })
       try {
+        await written
         const account = (await engine.accounts.create({ email: 'full@example.org', plan: 'unlimited' })).id
         const upload = (seed: number) => engine.pins.upload(pseudoRandom(400_000, seed), { account })
         const cids: string[] = []
