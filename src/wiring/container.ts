@@ -39,9 +39,17 @@ export class Modules {
     }
   }
 
-  /** Stops in the opposite order what has been started, or was about to. */
+  /** Stops in the opposite order what has been started, or was about to; all of it, then throws what failed first. */
   async stop(): Promise<void> {
-    for (const module of this.#started.splice(0).reverse()) await module.stop?.()
+    const failures: unknown[] = []
+    for (const module of this.#started.splice(0).reverse()) {
+      try {
+        await module.stop?.()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   }
 
   #make<T>(token: Token<T>, make: (modules: Modules) => T): T {

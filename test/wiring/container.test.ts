@@ -41,6 +41,16 @@ describe('the modules of an engine', () => {
     expect(told).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
+  test('are all stopped, though one of them fails to', async () => {
+    const told: string[] = []
+    const { modules, order } = three(told)
+    const broken = token<{ stop(): Promise<void> }>('broken')
+    modules.provide(broken, () => ({ stop: () => Promise.reject(new Error('broken cannot stop')) }))
+    await modules.start([...order, broken])
+    await expect(modules.stop()).rejects.toThrow('broken cannot stop')
+    expect(told.slice(3)).toEqual(['stop c', 'stop b', 'stop a'])
+  })
+
   test('are made once, and say so if they need each other', () => {
     const [one, other, third] = [token<object>('one'), token<object>('other'), token<object>('third')]
     const modules = new Modules()
