@@ -1,7 +1,7 @@
 import { wordsOf } from '../domain/search-words.ts'
 
-/** Records of a list; its number is what is above. */
-const LIST_RECORDS = 2 ** 32
+/** Numbers that records of one list may have: a record's is its list's number times this, and its own. */
+export const LIST_RECORDS = 2 ** 32
 
 /** The SQL function `search_words`: what the index of records is given for one, from its columns. */
 export function searchWords(...columns: unknown[]): string {

@@ -1,5 +1,6 @@
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
+import { LIST_RECORDS } from '../../storage/search-words.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { RecordFilter, RecordRow, RecordSearch } from '../records.ts'
 import { type LookedAt, questionOf, type RecordQuestion } from './record-question.ts'
@@ -20,8 +21,6 @@ const PROBED = 1024 * 1024
 const FEW = 64
 /** Words of a question that are looked for in the hope that they are rare. */
 const MOST_PROBED = 8
-/** Where the numbers of a list begin. */
-const LIST_RECORDS = 2 ** 32
 
 /** A part of a list, both ends included. */
 interface Span {

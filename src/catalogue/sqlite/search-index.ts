@@ -1,10 +1,9 @@
 import type { Database, Statement } from '../../storage/database.ts'
+import { LIST_RECORDS } from '../../storage/search-words.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 
 /** Records whose words one transaction brings into the index. */
 const STEP = 50
-/** Where the numbers of a list begin. */
-const LIST_RECORDS = 2 ** 32
 
 /**
  * Keeps the index of words that records are found by. What changes a record only notes its number (`search_pending`, by

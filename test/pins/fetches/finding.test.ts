@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { randomFile } from './support/dags.ts'
-import { deadPort, type Node, quick, unknownCid, withNet } from './support/net.ts'
+import { deadPort, type Node, quick, unknownCid, withNet, withStillNet } from './support/net.ts'
 
 async function expectNothingKept(node: Node): Promise<void> {
   expect((await node.engine.pins.list({ account: node.account })).total).toBe(0)
@@ -78,6 +78,20 @@ describe('a CID that nobody has', () => {
       expect(await node.engine.pins.status({ account: node.account, cid: record.cid })).toMatchObject([
         { blocks: 4, record: { status: 'pinned', size: 3_000 } },
       ])
+    }))
+
+  test('is not given up at the first attempt before those who have it could connect', () =>
+    withStillNet(async net => {
+      const dag = randomFile(3, 1_000, 'on its way')
+      const node = await net.node()
+      const cid = dag.root.toString()
+      await node.engine.pins.pin({ account: node.account, cid, isAnew: true })
+      await expect.poll(() => node.changes).toEqual(['queued>pinning'])
+      const [address = ''] = await node.engine.addresses()
+      const provider = await net.provider(dag.blocks, [address])
+      await node.reached('pinned')
+      expect(node.changes).toEqual(['queued>pinning', 'pinning>pinned'])
+      expect(provider.blocks.total).toBe(dag.blocks.length)
     }))
 
   test('is given up after ten attempts, with growing pauses', () =>

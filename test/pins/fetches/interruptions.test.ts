@@ -8,7 +8,7 @@ import { ServerProcess } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { leaves, randomFile } from './support/dags.ts'
 import { type Node, quick, withNet } from './support/net.ts'
-import { withProviderProcess } from './support/provider-process.ts'
+import { withFileProvider } from './support/provider-process.ts'
 
 afterAll(() => ServerProcess.killAll())
 
@@ -38,7 +38,7 @@ describe('a provider that is killed in the middle', () => {
   test('fails the pin with the reason; the rest is fetched when another one is there', () => {
     const dag = randomFile(FILE.count, FILE.size, 'killed')
     const cid = dag.root.toString()
-    return withProviderProcess({ ...FILE, seed: 'killed', most: SOME }, dying =>
+    return withFileProvider({ ...FILE, seed: 'killed', most: SOME }, dying =>
       withNet(async net => {
         const node = await net.node({ pin: { ...quick, waitSeconds: 0.01, stallSeconds: 60 } })
         const { record } = await node.engine.pins.pin({ account: node.account, cid, origins: [dying.address] })
@@ -158,7 +158,7 @@ describe('a server that is killed while pinning', () => {
       const answer = await fetch(`${server.api}${path}`, { method, headers: { authorization: `Bearer ${key}` } })
       return (await answer.json()) as Record<string, unknown>
     }
-    return withProviderProcess({ ...FILE, seed: 'server killed', most: SOME }, stuck =>
+    return withFileProvider({ ...FILE, seed: 'server killed', most: SOME }, stuck =>
       withNet(async net => {
         const first = await start([stuck.address])
         expect(await ask(first, 'POST', `/files/pin/${cid}`)).toMatchObject({ pinned: false })

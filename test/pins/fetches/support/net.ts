@@ -41,8 +41,8 @@ export interface Provider {
 /** Makes the participants of a test; all of them are stopped at its end. */
 export interface Net {
   node(options?: Partial<EngineOptions>): Promise<Node>
-  /** A node that serves blocks and is no engine. */
-  provider(blocks: readonly Block[]): Promise<Provider>
+  /** A node that serves blocks and is no engine. It connects to the addresses given, if any. */
+  provider(blocks: readonly Block[], peers?: string[]): Promise<Provider>
   /** An HTTP server on loopback. Returns its URL. */
   server(listener: RequestListener): Promise<string>
 }
@@ -77,8 +77,8 @@ export function withNet<T>(
           endings.push(() => node.engine.stop())
           return node
         },
-        provider: async blocks => {
-          const provider = await startProvider(newDir(), new ScriptedBlocks(blocks))
+        provider: async (blocks, peers = []) => {
+          const provider = await startProvider(newDir(), new ScriptedBlocks(blocks), peers)
           endings.push(provider.stop)
           return provider
         },
@@ -143,11 +143,11 @@ async function startNode(dataDir: string, clock: Node['clock'], options: Partial
   return node
 }
 
-async function startProvider(dir: string, blocks: ScriptedBlocks): Promise<Provider> {
+async function startProvider(dir: string, blocks: ScriptedBlocks, peers: string[]): Promise<Provider> {
   const start = async (listen?: string): Promise<{ node: NetworkNode; stop: () => Promise<void> }> => {
     const datastore = new LevelDatastore(dir)
     await datastore.open()
-    const config = listen === undefined ? {} : { listen: [listen] }
+    const config = { peers, ...(listen !== undefined && { listen: [listen] }) }
     const node = await startNetwork({ config, blocks, datastore, clock: systemClock, logger: silentLogger })
     let stopping: Promise<void> | null = null
     const stop = (): Promise<void> => {
