@@ -71,7 +71,7 @@ function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): Readonl
 
 /**
  * The queue of all writes to the database. On a full disk its log is first written from the start again, which needs no
- * room, and then the ballast given up: so what frees room finds some.
+ * room while the database has grown to its size, and then the ballast given up: so what frees room finds some.
  */
 function writeQueue(
   { logger }: Setup,
@@ -85,8 +85,11 @@ function writeQueue(
       () => database.restartLog(),
       async () => {
         const isGivenUp = (await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false
-        if (isGivenUp) logger.warn({}, 'the disk is full: the ballast is given up')
-        return isGivenUp
+        if (!isGivenUp) return false
+        logger.warn({}, 'the disk is full: the ballast is given up')
+        // Before the log grows into it: a log that has nowhere to go stays, and with it a disk too full to start on.
+        database.restartLog()
+        return true
       },
     ],
   })
