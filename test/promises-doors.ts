@@ -5,6 +5,7 @@ const identity = 'test/network/identity.test.ts'
 const dataKey = 'test/storage/data-key.test.ts'
 const serverDirectory = 'test/content/server-directory.test.ts'
 const peers = 'test/network/private-peers.test.ts'
+const logLines = 'test/adapters/cli/log-lines.test.ts'
 const hostile = 'test/network/exchange/hostile-messages.test.ts'
 
 /** Who comes in, and by which door. */
@@ -127,5 +128,19 @@ export const doorPromises: readonly KeptPromise[] = [
     find: "? ['pinned'] : undefined",
     replace: '? undefined : undefined',
     test: { file: 'test/contract/psa.test.ts', name: 'MUST list what is pinned where no filter is given' },
+  },
+  {
+    promise: 'what waits in the log is written before the process exits',
+    file: 'adapters/cli/process-log.ts',
+    find: "  process.on('exit', () => lines.flushSync())\n",
+    replace: '',
+    test: { file: logLines, name: 'a process that exits has written every line' },
+  },
+  {
+    promise: 'a warning or an error in the log waits for no others',
+    file: 'adapters/cli/log-lines.ts',
+    find: 'this.lastLevel >= URGENT || ',
+    replace: '',
+    test: { file: logLines, name: 'a warning goes out at once' },
   },
 ]

@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
+import type { LogLines } from './log-lines.ts'
 
 /**
  * Has the log tell what the process says of itself and Node would print as text among its lines: warnings, and the
- * failure that ends it, with exit code 1. Returns what ends that.
+ * failure that ends it, with exit code 1. However the process exits, what waits in `lines` is written first. Returns
+ * what ends the telling.
  */
-export function logProcess(logger: Logger): () => void {
+export function logProcess(logger: Logger, lines: LogLines): () => void {
+  process.on('exit', () => lines.flushSync())
   const printing = process.listeners('warning')
   const warn = (err: Error): void => logger.warn({ err }, 'warning of the process')
   const fail = (err: unknown): void => {

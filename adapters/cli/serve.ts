@@ -13,6 +13,7 @@ import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.t
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { drain } from './drain.ts'
+import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
 import { logProcess } from './process-log.ts'
@@ -37,8 +38,9 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     return true
   }
   process.umask(UMASK)
-  const logger = pino({ level: settings.logLevel })
-  const endLog = logProcess(logger)
+  const lines = new LogLines(process.stdout.fd)
+  const logger = pino({ level: settings.logLevel }, lines)
+  const endLog = logProcess(logger, lines)
   const stopped = untilSignalled()
   const { dataDir, config, threadPoolSize } = settings
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
