@@ -63,7 +63,7 @@ export type {
   ReadContent,
   ReadRequest,
 } from './gateway/reader/content.ts'
-export { PROXY_HEADERS } from './http/proxies.ts'
+export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
 export type { Events } from './pins/events.ts'
 export type { EngineStats, StoredAmount } from './pins/statistics.ts'

@@ -222,10 +222,11 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('adapters know src, node-http and the client by their index and a few small files, and each other not at all', () => {
+  test('adapters know src, node-http, the client and the console by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
     const light = ['concurrency/turns', 'errors', 'public-notice', 'version'].map(name => `src/domain/${name}.ts`)
-    const shared = ['src/index.ts', ...light, 'adapters/node-http/index.ts', 'adapters/client/index.ts']
+    const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
+    const shared = ['src/index.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`

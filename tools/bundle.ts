@@ -1,9 +1,10 @@
 // Bundles the command line, which is the server too, into a few files: a fraction of the start-up time and memory of a
 // thousand modules. The library stays as it is compiled. What is built natively stays outside.
 // The directory to write to may be given.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+import { consoleSources } from '../adapters/console/sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/cli'))
@@ -29,10 +30,23 @@ const { output } = await bundle.write({
 })
 await bundle.close()
 
+const page = await consoleSources()
+writePage(join(OUT, 'page'))
+// The library finds it beside its own code.
+if (process.argv[2] === undefined) writePage(join(ROOT, 'dist/adapters/console/page'))
+
 const modules = output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : []))
 writeFileSync(join(OUT, 'LICENSES.txt'), licences(modules))
 const bytes = output.reduce((sum, file) => sum + Buffer.byteLength(file.type === 'chunk' ? file.code : file.source), 0)
 console.log(`${OUT}: ${output.length} files of ${modules.length} modules, ${(bytes / 1e6).toFixed(1)} MB`)
+
+/** The console as a browser takes it. */
+function writePage(directory: string): void {
+  for (const [path, bytes] of page) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    writeFileSync(join(directory, path), bytes)
+  }
+}
 
 /** What the authors of bundled packages ask to be passed on with them. */
 function licences(ids: readonly string[]): string {

@@ -65,6 +65,7 @@ Runs the server until SIGTERM or SIGINT.
 
   --host HOST      address to listen on (HOLDFAST_HOST, default 127.0.0.1)
   --port PORT      port to listen on, 0 for any free one (HOLDFAST_PORT, default 4100)
+  --no-console     without the page at /console/
   --check-config   only check flags, variables and configuration, and print what would be used
 ${COMMON}
 

@@ -9,6 +9,7 @@ import {
   isHoldfastError,
   SCOPES,
 } from '../../src/index.ts'
+import { createConsole } from '../console/index.ts'
 import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
@@ -30,9 +31,12 @@ const UMASK = 0o077
 
 /** `serve`: runs until a signal, and then until everything is closed. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['host', 'port', 'data-dir', 'config'], switches: ['check-config'] })
+  const given = readArguments(args, {
+    values: ['host', 'port', 'data-dir', 'config'],
+    switches: ['check-config', 'no-console'],
+  })
   if (given === null) return false
-  const settings = readServerSettings(given.flags, env)
+  const settings = withConsole(readServerSettings(given.flags, env), given.switches.has('no-console'))
   if (given.switches.has('check-config')) {
     print(JSON.stringify(await usedSettings(settings), null, 2))
     return true
@@ -48,7 +52,8 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
   try {
-    const server = createServer(engine, { metrics, ...settings.metricsReaders })
+    const pages = config.console === true ? { console: createConsole(engine, mountOf(config)) } : {}
+    const server = createServer(engine, { metrics, ...settings.metricsReaders, ...pages })
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     const addresses = await listen(server, engine, settings)
@@ -71,6 +76,17 @@ export async function serve(args: readonly string[], env: Environment): Promise<
 /** A server takes part in the network unless it is told not to; an embedded engine only if it is told to. */
 function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
   return { enabled: true, ...network }
+}
+
+/** A server has the console unless it is told not to. */
+function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {
+  const { config } = settings
+  return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
+}
+
+/** A proxy may strip what the address has before the API's own paths. */
+function mountOf({ publicUrl }: EngineConfig): { prefix: string } {
+  return { prefix: publicUrl === undefined ? '' : new URL(publicUrl).pathname }
 }
 
 /** What a start would use, its defaults filled in and its secrets left out. */

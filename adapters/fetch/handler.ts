@@ -1,5 +1,5 @@
 import { nextTurn, turnSpent } from '../../src/domain/concurrency/turns.ts'
-import type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from '../../src/index.ts'
+import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 
 /** The two faces of an engine that this adapter serves. */
 export interface FetchServedEngine {
@@ -7,12 +7,16 @@ export interface FetchServedEngine {
   readonly api: ApiHandler
   /** `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
+  /** Whether a request is for content on a host name of its own. */
+  readonly isContentHost?: Engine['isContentHost']
 }
 
 /** Where an engine is mounted. */
 export interface FetchOptions {
   /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
   prefix?: string
+  /** Made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
+  console?: ApiHandler
   /**
    * The address at the other end of the connection, which a `Request` does not tell. Without it all clients share
    * what is counted by address: failed logins, and places in the gateway when it is busy.
@@ -30,14 +34,24 @@ const OUTSIDE = '//'
  * The engine as a function from `Request` to `Response`, for hosts that speak these: `<prefix>/ipfs/…` is the gateway,
  * everything else below the prefix the API, what lies outside a 404. It answers every request; bodies stream both ways.
  */
-export function toFetch(engine: FetchServedEngine, { prefix = '', remoteAddress }: FetchOptions = {}): FetchHandler {
+export function toFetch(
+  engine: FetchServedEngine,
+  { prefix = '', remoteAddress, console }: FetchOptions = {},
+): FetchHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
-    const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'
-    return toResponse(await engine[surface](toApiRequest(request, url, path, remoteAddress?.(request))))
+    const given = toApiRequest(request, url, path, remoteAddress?.(request))
+    return toResponse(await handlerOf(engine, given, console)(given))
   }
+}
+
+function handlerOf(engine: FetchServedEngine, { path, header }: ApiRequest, console?: ApiHandler): ApiHandler {
+  const isBelow = (folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+  // On a host name of content that path is the content's.
+  if (console !== undefined && isBelow('/console') && engine.isContentHost?.(header) !== true) return console
+  return isBelow('/ipfs') ? engine.gateway : engine.api
 }
 
 function pathBelow(mount: string, path: string): string {

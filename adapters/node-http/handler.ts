@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ApiHandler, underName } from '../../src/index.ts'
+import { type ApiHandler, type ApiRequest, underName } from '../../src/index.ts'
 import type { PrometheusMetrics } from './metrics.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { splitTarget, toApiRequest } from './request.ts'
@@ -19,6 +19,8 @@ export interface HandlerOptions extends MetricsReaders {
   prefix?: string
   /** The ones given to the engine. With them `<prefix>/metrics` answers. */
   metrics?: PrometheusMetrics
+  /** Made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
+  console?: ApiHandler
 }
 
 /** Older versions of Node pay for it at every await. */
@@ -31,7 +33,8 @@ const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
- * A request listener for a Node server: `<prefix>/ipfs/…` is the gateway, everything else below the prefix the API.
+ * A request listener for a Node server: `<prefix>/ipfs/…` is the gateway, `<prefix>/console/…` the console if there is
+ * one, everything else below the prefix the API.
  * It answers every request there and never throws. Bodies have to reach it unread: as middleware it comes before any
  * that parses them.
  */
@@ -68,7 +71,7 @@ function mountOf({ prefix = '' }: HandlerOptions): string {
 
 async function serve(
   engine: ServedEngine,
-  { prefix, metrics, ...readers }: HandlerOptions & { prefix: string },
+  { prefix, metrics, console, ...readers }: HandlerOptions & { prefix: string },
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   invite: (() => void) | undefined,
@@ -82,9 +85,18 @@ async function serve(
   if (metrics !== undefined && answersMetrics(incoming, path, engine, readers)) {
     return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), () => invited)
   }
+  if (console !== undefined && answersConsole(request, engine)) {
+    return sendResponse(incoming, outgoing, await console(request), () => invited)
+  }
   const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'
   const sent = metrics && ((bytes: number): void => metrics.sent(surface, bytes))
   await sendResponse(incoming, outgoing, await engine[surface](request), () => invited, sent)
+}
+
+/** On a host name of content that path is the content's. */
+function answersConsole({ path, header }: ApiRequest, { isContentHost }: ServedEngine): boolean {
+  const isConsole = path === '/console' || path.startsWith('/console/')
+  return isConsole && isContentHost?.(header) !== true
 }
 
 /** A path where the API has nothing. */

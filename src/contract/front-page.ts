@@ -3,11 +3,15 @@ import { htmlPage, PAGE_HEADERS } from '../gateway/pages/html.ts'
 import { text } from './answer-fields.ts'
 import { type ContractRoute, route } from './route.ts'
 
+const CONSOLE = `
+<tr><td><a href="console/">The console</a></td><td>See what is pinned, drop files on it, and run the node, in the
+browser.</td></tr>`
+
 /** All of its links are relative, so that it is right below any mount. */
-const BODY = `
+const body = (first: string): string => `
 <h1>Holdfast</h1>
 <p>A pinning service: it keeps IPFS content, and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
-<table><tbody>
+<table><tbody>${first}
 <tr><td><a href="api/v3/docs">The API</a></td><td>Every request and answer below <code>api/v3</code>; the same for
 programs as <a href="api/v3/openapi.json">openapi.json</a>.</td></tr>
 <tr><td>The gateway</td><td><code>ipfs/&lt;cid&gt;/&lt;path&gt;</code> is what is pinned under that CID.</td></tr>
@@ -21,7 +25,8 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path 
 fill="#0b5cad"/><path d="M8 4v5.5M5 8.5C5 10.5 6.5 12 8 12s3-1.5 3-3.5" fill="none" stroke="#fff" \
 stroke-width="1.5" stroke-linecap="round"/></svg>`
 
-const PAGE = htmlPage('Holdfast', BODY)
+const PAGE = htmlPage('Holdfast', body(''))
+const PAGE_WITH_CONSOLE = htmlPage('Holdfast', body(CONSOLE))
 
 /** What a person sees who opens the address of the node. */
 const page = route({
@@ -31,10 +36,10 @@ const page = route({
   tag: 'Node',
   summary: 'A page for people who open the address of the node',
   answers: { 200: { media: 'text/html', schema: text } },
-  handler: () => ({
+  handler: (_, { hasConsole }) => ({
     status: 200,
     headers: { ...PAGE_HEADERS, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' },
-    body: PAGE,
+    body: hasConsole ? PAGE_WITH_CONSOLE : PAGE,
   }),
 })
 

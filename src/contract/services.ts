@@ -83,6 +83,8 @@ export interface Services {
   health: Health
   /** Of the software. */
   version: string
+  /** Whether the console is served beside the API. */
+  hasConsole: boolean
 
   statistics: Pick<Statistics, 'read'>
   collector: Pick<Collector, 'collect'>

@@ -193,6 +193,13 @@ export const configSchema = Type.Object(
           'How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. With 0 the header is not looked at.',
       }),
     ),
+    console: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the server serves [the console](console.md), and the page at the root links to it. Who embeds an engine mounts it or not.',
+        defaultText: '`true` in the server, `false` in an embedded engine',
+      }),
+    ),
     uploads: group(
       {
         maxConcurrent: upTo(

@@ -120,6 +120,11 @@ export interface EngineConfig {
    * header is not looked at. Default: `0`.
    */
   trustedProxies?: number
+  /**
+   * Whether the server serves the console, and the page at the root links to it. Who embeds an engine mounts it or not.
+   * Default: `true` in the server, `false` in an embedded engine.
+   */
+  console?: boolean
   /** Uploads under way at once. */
   uploads?: {
     /**

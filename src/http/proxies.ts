@@ -13,17 +13,22 @@ export type Behind = (handler: ApiHandler) => ApiHandler
  * log says so once: all clients may then look like one.
  */
 export function behindProxies(trustedProxies: number, logger: Logger): Behind {
-  if (trustedProxies > 0) return handler => request => handler(beyond(request, trustedProxies))
-  let told = false
+  let told = trustedProxies > 0
   return handler => request => {
-    if (!isProxied(request)) return handler(request)
-    if (!told) {
+    if (!told && isProxied(request)) {
       told = true
       const message = 'a request came through a proxy, and trustedProxies is 0: all its clients share one address'
       logger.warn({ remoteAddress: request.remoteAddress }, message)
     }
-    return handler(asSeen(request, { header: name => request.header(name), scheme: undefined }))
+    return handler(asSentByClient(request, trustedProxies))
   }
+}
+
+/** A request as its client sent it to the outermost of so many proxies; what only untrusted ones know is left out. */
+export function asSentByClient(request: ApiRequest, trustedProxies: number): ApiRequest {
+  if (trustedProxies > 0) return beyond(request, trustedProxies)
+  if (!isProxied(request)) return request
+  return asSeen(request, { header: name => request.header(name), scheme: undefined })
 }
 
 /** Headers that show that a proxy stands in front. */

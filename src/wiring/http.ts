@@ -77,6 +77,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     takedowns: below.gateway.takedowns,
     webhooks: below.webhooks.webhooks,
     version: VERSION,
+    hasConsole: setup.config.console === true,
   }
 }
 

@@ -10,6 +10,7 @@ const ENTRIES = {
   './node-http': 'adapters/node-http/index.ts',
   './fetch': 'adapters/fetch/index.ts',
   './fastify': 'adapters/fastify/index.ts',
+  './console': 'adapters/console/index.ts',
   './client': 'adapters/client/index.ts',
 }
 

@@ -1,0 +1,1 @@
+export { type ConsoleEngine, type ConsoleOptions, createConsole } from './handler.ts'

@@ -1,0 +1,72 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
+import { join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where the sources of what a browser gets lie, and below which path each of them is served. */
+const PLACES: ReadonlyArray<[directory: string, served: string]> = [
+  ['page', ''],
+  ['../client', 'client/'],
+  ['../../src/domain', 'domain/'],
+]
+
+/** What another file is called by. */
+const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
+
+/**
+ * The files of the console out of the sources, by the path that they are served at, as a browser takes them: modules
+ * without types, which import each other by those paths. Of the library and of packages there is what the page imports,
+ * and nothing else.
+ */
+export async function consoleSources(here: string = import.meta.dirname): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>()
+  const page = join(here, 'page')
+  const wanted = (await readdir(page)).filter(name => !name.endsWith('.json')).map(name => join(page, name))
+  for (let file = wanted.pop(); file !== undefined; file = wanted.pop()) {
+    const path = servedPath(file, here)
+    if (files.has(path)) continue
+    if (!/\.m?[jt]s$/.test(file)) {
+      files.set(path, await readFile(file))
+      continue
+    }
+    const { code, imported } = browserModule(await readFile(file, 'utf8'), file, here)
+    files.set(path, Buffer.from(code))
+    wanted.push(...imported)
+  }
+  return files
+}
+
+interface BrowserModule {
+  code: string
+  /** Absolute paths of the files that it imports. */
+  imported: string[]
+}
+
+function browserModule(source: string, file: string, here: string): BrowserModule {
+  const imported: string[] = []
+  const plain = file.endsWith('.ts') ? stripTypeScriptTypes(source) : source
+  const path = servedPath(file, here)
+  const code = plain.replaceAll(SPECIFIER, (_, keyword: string, quote: string, specifier: string) => {
+    const target = specifier.startsWith('.')
+      ? resolve(file, '..', specifier)
+      : fileURLToPath(import.meta.resolve(specifier))
+    imported.push(target)
+    return `${keyword} ${quote}${relativeUrl(path, servedPath(target, here))}${quote}`
+  })
+  return { code, imported }
+}
+
+function servedPath(file: string, here: string): string {
+  const [, name] = /\/node_modules\/(.+)$/.exec(file.replaceAll('\\', '/')) ?? []
+  if (name !== undefined) return `vendor/${name.replaceAll('/', '-').replace(/\.mjs$/, '.js')}`
+  for (const [directory, served] of PLACES) {
+    const path = relative(join(here, directory), file).replaceAll('\\', '/')
+    if (!path.startsWith('..')) return served + path.replace(/\.ts$/, '.js')
+  }
+  throw new Error(`${file} is not for browsers`)
+}
+
+/** From one path to another, as a browser resolves it. */
+function relativeUrl(from: string, to: string): string {
+  return `${'../'.repeat(from.split('/').length - 1) || './'}${to}`
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { createConsole } from '../../../adapters/console/index.ts'
+import { toFetch } from '../../../adapters/fetch/index.ts'
+import { createServer } from '../../../adapters/node-http/index.ts'
+import { askConsole, consoleRequest } from '../../support/console.ts'
+import { withEngine } from '../../support/test-engine.ts'
+
+describe('the console', () => {
+  test('is a page whose modules import each other below it, plain and without types', async () => {
+    const page = await askConsole(consoleRequest('/console/'))
+    expect(page.status).toBe(200)
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+    const loaded = [...String(page.body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => `/console/${path}`)
+    expect(loaded.length).toBeGreaterThan(2)
+    const seen = new Set<string>()
+    for (let path = loaded.pop(); path !== undefined; path = loaded.pop()) {
+      if (seen.has(path)) continue
+      seen.add(path)
+      const { status, headers, body } = await askConsole(consoleRequest(path))
+      expect([path, status]).toEqual([path, 200])
+      if (!path.endsWith('.js')) continue
+      expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
+      expect(String(body)).not.toMatch(/^(import type|export type|interface) /m)
+      for (const [, name = ''] of String(body).matchAll(/\bfrom ?["']([^"']+)["']/g)) {
+        loaded.push(new URL(name, `http://node${path}`).pathname)
+      }
+    }
+    expect([...seen]).toEqual(expect.arrayContaining(['/console/client/client.js', '/console/domain/errors.js']))
+    expect([...seen].filter(path => !path.startsWith('/console/'))).toEqual([])
+  })
+
+  test('names what it may load and reach by whole addresses, never by its origin', async () => {
+    const at = async (headers: object, proxies = 0, prefix = ''): Promise<string> =>
+      String(
+        (await askConsole(consoleRequest('/console/', {}, headers), proxies, prefix)).headers[
+          'content-security-policy'
+        ],
+      )
+    const near = await at({})
+    expect(near).toContain('script-src http://127.0.0.1:4100/console/;')
+    expect(near).toContain('connect-src http://127.0.0.1:4100/api/v3/ http://127.0.0.1:4100/admin/v1/ ')
+    expect(near).toContain("frame-ancestors 'none'")
+    expect(near).not.toMatch(/'self'|unsafe-|\*/)
+    const proxied = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'pins.example' }
+    expect(await at(proxied, 1, '/pinning/')).toContain('script-src https://pins.example/pinning/console/;')
+  })
+
+  test('has the browser forget what it kept of this origin, with the page and not with its modules', async () => {
+    expect((await askConsole(consoleRequest('/console/'))).headers['clear-site-data']).toBe('"cache", "storage"')
+    expect((await askConsole(consoleRequest('/console/style.css'))).headers).not.toHaveProperty('clear-site-data')
+  })
+
+  test('keeps other windows away, sets no cookie and lends nothing to other origins', async () => {
+    for (const path of ['/console/', '/console/main.js', '/console/nothing']) {
+      const { headers } = await askConsole(consoleRequest(path))
+      expect(headers).toMatchObject({
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+      })
+      expect(Object.keys(headers).filter(name => /^set-cookie|^access-control|^service-worker/.test(name))).toEqual([])
+    }
+  })
+
+  test('is no script for a service worker', async () => {
+    const asked = consoleRequest('/console/main.js', {}, { 'service-worker': 'script' })
+    expect((await askConsole(asked)).status).toBe(403)
+  })
+
+  test.each([
+    ['on loopback', 'http', { host: 'localhost:4100' }, 0, 200],
+    ['on loopback by IPv6', 'http', { host: '[::1]:4100' }, 0, 200],
+    ['by TLS', 'https', { host: 'pins.example' }, 0, 200],
+    ['by plain HTTP from elsewhere', 'http', { host: '192.0.2.7:4100' }, 0, 403],
+    ['by a name that begins like loopback', 'http', { host: '127.0.0.1.example' }, 0, 403],
+    ['by a name that leads to loopback', 'http', { host: 'rebound.example' }, 0, 403],
+    ['with a Host that is none', 'http', { host: "x'; script-src *" }, 0, 403],
+    ['behind a proxy with TLS', 'http', { host: 'pins.example', 'x-forwarded-proto': 'https' }, 1, 200],
+    ['behind a proxy without TLS', 'http', { host: 'pins.example', 'x-forwarded-proto': 'http' }, 1, 403],
+    ['behind a proxy that does not tell', 'http', { host: 'localhost', 'x-forwarded-for': '192.0.2.1' }, 1, 403],
+    ['behind a proxy nobody told of', 'http', { host: 'localhost', 'x-forwarded-proto': 'https' }, 0, 403],
+  ] as const)('%s', async (_, scheme, headers, proxies, status) => {
+    for (const path of ['/console/', '/console/main.js']) {
+      const answer = await askConsole(consoleRequest(path, { scheme }, headers), proxies)
+      expect(answer.status).toBe(status)
+      if (status === 403) expect(answer.body).toMatch(/^The console [\s\S]+\S\n$/)
+    }
+  })
+
+  test('says what to do where it is refused', async () => {
+    const plain = await askConsole(consoleRequest('/console/', {}, { host: '192.0.2.7' }))
+    expect(plain.body).toMatch(/plain HTTP[\s\S]*TLS[\s\S]*ssh -L/)
+    const unknown = await askConsole(consoleRequest('/console/', {}, { via: 'a proxy' }))
+    expect(unknown.body).toMatch(/not told of[\s\S]*trustedProxies/)
+  })
+
+  test('is compressed for who takes that, and not sent twice', async () => {
+    const ask = (headers: object) => askConsole(consoleRequest('/console/client/client.js', {}, headers))
+    const [plain, gzipped] = [await ask({}), await ask({ 'accept-encoding': 'br, gzip' })]
+    expect(plain.headers).not.toHaveProperty('content-encoding')
+    expect(gzipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+    expect(gunzipSync(gzipped.body as Uint8Array)).toEqual(plain.body)
+    expect((await ask({ 'accept-encoding': 'gzip;q=0' })).headers).not.toHaveProperty('content-encoding')
+    const again = await ask({ 'if-none-match': `"other", ${plain.headers.etag}` })
+    expect([again.status, again.body]).toEqual([304, null])
+  })
+
+  test('is read: other methods are refused, and paths out of it lead nowhere', async () => {
+    expect((await askConsole(consoleRequest('/console/', { method: 'POST' }))).headers.allow).toBe('GET, HEAD')
+    expect((await askConsole(consoleRequest('/console/', { method: 'HEAD' }))).body).toBeNull()
+    for (const path of ['../handler.ts', '%2e%2e/handler.ts', 'tsconfig.json', 'index.html/', 'constructor']) {
+      expect((await askConsole(consoleRequest(`/console/${path}`))).status).toBe(404)
+    }
+    const moved = await askConsole(consoleRequest('/console', { query: 'a=b' }))
+    expect([moved.status, moved.headers.location]).toEqual([308, 'console/?a=b'])
+  })
+})
+
+describe('mounted', () => {
+  test('it answers below the prefix of a server, and on no host name of content', () =>
+    withEngine(
+      async ({ engine }) => {
+        const server = createServer(engine, { prefix: '/pins', console: createConsole(engine, { prefix: '/pins' }) })
+        server.listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        const { port } = server.address() as { port: number }
+        const get = (path: string, headers = {}) => fetch(`http://127.0.0.1:${port}${path}`, { headers })
+        try {
+          const page = await get('/pins/console/')
+          expect(page.headers.get('content-security-policy')).toContain(`http://127.0.0.1:${port}/pins/console/;`)
+          expect(await page.text()).toContain('<!doctype html>')
+          expect((await get('/console/')).status).toBe(404)
+          expect(await (await get('/pins/')).text()).toContain('<a href="console/">')
+        } finally {
+          server.close()
+          server.closeAllConnections()
+        }
+        const answer = toFetch(engine, { console: createConsole(engine) })
+        const asked = (host: string) => answer(new Request(`http://${host}/console/`))
+        expect(await (await asked('localhost')).text()).toContain('<!doctype html>')
+        const page = await asked('bafkqaaa.ipfs.example.org')
+        expect(page.headers.get('clear-site-data')).toBeNull()
+      },
+      { console: true, gateway: { host: 'example.org' } },
+    ))
+
+  test('or it is not there, and nothing leads to it', () =>
+    withEngine(async ({ engine }) => {
+      const answer = toFetch(engine)
+      expect((await answer(new Request('http://localhost/console/'))).status).toBe(404)
+      expect(await (await answer(new Request('http://localhost/'))).text()).not.toContain('console/')
+    }))
+})

@@ -1,0 +1,23 @@
+import { createConsole } from '../../adapters/console/index.ts'
+import type { ApiRequest, ApiResponse } from '../../src/index.ts'
+
+/** A request for the console as an adapter would hand it over. */
+export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, headers = {}): ApiRequest {
+  const sent: Readonly<Record<string, string>> = { host: '127.0.0.1:4100', ...headers }
+  return {
+    method: 'GET',
+    path,
+    query: '',
+    header: name => sent[name],
+    body: (async function* () {})(),
+    signal: AbortSignal.timeout(60_000),
+    scheme: 'http',
+    remoteAddress: '127.0.0.1',
+    ...given,
+  }
+}
+
+/** What the console of a node behind so many proxies answers to it. */
+export function askConsole(request: ApiRequest, trustedProxies = 0, prefix = ''): Promise<ApiResponse> {
+  return createConsole({ trustedProxies }, { prefix })(request)
+}
