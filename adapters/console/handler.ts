@@ -23,7 +23,8 @@ export interface ConsoleOptions {
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   const { trustedProxies } = engine
-  const mount = (options.prefix ?? '').replace(/\/+$/, '')
+  const { prefix = '' } = options
+  const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   let prepared: ReturnType<typeof consoleFiles> | undefined
   const files = (): ReturnType<typeof consoleFiles> => {
     prepared ??= consoleFiles().catch(error => {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
-import { join, relative, resolve } from 'node:path'
+import { extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Where the sources of what a browser gets lie, and below which path each of them is served. */
@@ -21,7 +21,10 @@ const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 export async function consoleSources(here: string = import.meta.dirname): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
   const page = join(here, 'page')
-  const wanted = (await readdir(page)).filter(name => !name.endsWith('.json')).map(name => join(page, name))
+  const names = (await readdir(page, { recursive: true })).filter(
+    name => extname(name) !== '' && !name.endsWith('.json'),
+  )
+  const wanted = names.map(name => join(page, name))
   for (let file = wanted.pop(); file !== undefined; file = wanted.pop()) {
     const path = servedPath(file, here)
     if (files.has(path)) continue
@@ -33,7 +36,15 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
     files.set(path, Buffer.from(code))
     wanted.push(...imported)
   }
-  return files
+  return withModulesNamed(files)
+}
+
+/** Names all modules in the page, so that the browser asks for them at once and not level by level. */
+function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
+  const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
+  const links = modules.map(path => `<link rel="modulepreload" href="${path}">`).join('\n')
+  const page = files.get('index.html')?.toString().replace('<!-- modules -->', links)
+  return page === undefined ? files : files.set('index.html', Buffer.from(page))
 }
 
 interface BrowserModule {
@@ -57,8 +68,8 @@ function browserModule(source: string, file: string, here: string): BrowserModul
 }
 
 function servedPath(file: string, here: string): string {
-  const [, name] = /\/node_modules\/(.+)$/.exec(file.replaceAll('\\', '/')) ?? []
-  if (name !== undefined) return `vendor/${name.replaceAll('/', '-').replace(/\.mjs$/, '.js')}`
+  const [, name] = file.replaceAll('\\', '/').split('/node_modules/')
+  if (name !== undefined) return `vendor/${name.replace(/\.mjs$/, '.js')}`
   for (const [directory, served] of PLACES) {
     const path = relative(join(here, directory), file).replaceAll('\\', '/')
     if (!path.startsWith('..')) return served + path.replace(/\.ts$/, '.js')
