@@ -3,6 +3,7 @@ import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { readPromises } from './promises-reads.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
 
@@ -205,6 +206,7 @@ export const promises: readonly KeptPromise[] = [
   ...cataloguePromises,
   ...clusterPromises,
   ...gatewayPromises,
+  ...readPromises,
   {
     promise: 'a revoked key takes with it what it minted',
     file: 'src/catalogue/sqlite/key-store.ts',
