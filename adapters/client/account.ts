@@ -15,6 +15,20 @@ export class Account {
     return this.#connection.json<User>('GET', '/users/me')
   }
 
+  /**
+   * Changes name or email; an empty name is none.
+   *
+   * @throws HoldfastError `CONFLICT` for an email that another account has, `SESSION_REQUIRED` for a key that changes it
+   */
+  update(changes: { name?: string | undefined; email?: string | undefined }): Promise<User> {
+    return this.#connection.json<User>('PUT', '/users/me', { json: changes })
+  }
+
+  /** Ends all other sessions. @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` for a key */
+  async changePassword(currentPassword: string, newPassword: string): Promise<void> {
+    await this.#connection.json('PUT', '/users/me/password', { json: { currentPassword, newPassword } })
+  }
+
   /** Those that the plan allows. @throws HoldfastError `missing_scope` without `cluster:read` */
   clusters(): Promise<Cluster[]> {
     return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
@@ -33,6 +47,8 @@ export interface NewKeyOptions {
   expiresInDays?: number | undefined
   /** Networks that it may be used from, such as `192.0.2.0/24`; default all. */
   ipAllowlist?: readonly string[] | undefined
+  /** Of the second factor, if the account has one. */
+  totpCode?: string | undefined
 }
 
 /** What an upload token is to be: a key for so many uploads and nothing else, to be given to others. */
@@ -52,6 +68,8 @@ export interface UploadTokenOptions {
   expiresInSeconds?: number | undefined
   /** Networks that it may be used from; default all. */
   ipAllowlist?: readonly string[] | undefined
+  /** Of the second factor, if the account has one. */
+  totpCode?: string | undefined
 }
 
 /** The keys of the account that asks. */
@@ -73,13 +91,23 @@ export class Keys {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
-  /** All but upload tokens. */
+  /** All but upload tokens, the oldest first. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }
 
-  /** Takes a key away, and the keys it has made. @throws HoldfastError `NOT_FOUND` */
-  async revoke(name: string): Promise<void> {
-    await this.#connection.json('DELETE', `/tokens/revoke/${pathPart(name, 'the name')}`)
+  /** The upload tokens, the oldest first. */
+  listUploadTokens(): Promise<Key[]> {
+    return this.#connection.json<Key[]>('GET', '/tokens/list', { query: { upload: 'true' } })
+  }
+
+  /**
+   * Takes a key or upload token away, and the keys it has made.
+   *
+   * @throws HoldfastError `NOT_FOUND`; `2fa_required` without a code of the second factor, if the account has one
+   */
+  async revoke(name: string, { totpCode }: { totpCode?: string | undefined } = {}): Promise<void> {
+    const json = totpCode === undefined ? undefined : { totpCode }
+    await this.#connection.json('DELETE', `/tokens/revoke/${pathPart(name, 'the name')}`, { json })
   }
 }

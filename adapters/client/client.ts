@@ -4,6 +4,9 @@ import { Connection, type JsonObject, type RequestOptions } from './connection.t
 import { Content } from './content.ts'
 import { Files } from './files.ts'
 import { Pins } from './pins.ts'
+import { SecondFactor } from './second-factor.ts'
+import { Sessions } from './sessions.ts'
+import { Webhooks } from './webhooks.ts'
 
 /** Where the server is, and who asks. */
 export interface ClientOptions {
@@ -40,6 +43,12 @@ export class HoldfastClient {
   readonly account: Account
   /** The API keys and upload tokens of the account. */
   readonly keys: Keys
+  /** Signing in, and where the account is signed in. */
+  readonly sessions: Sessions
+  /** The second factor of the account. */
+  readonly secondFactor: SecondFactor
+  /** Who is told of what becomes of the account's records. */
+  readonly webhooks: Webhooks
   readonly #connection: Connection
 
   /** @throws HoldfastError `VALIDATION` for a base, gateway or key that is none */
@@ -61,6 +70,9 @@ export class HoldfastClient {
     this.content = new Content(this.#connection)
     this.account = new Account(this.#connection)
     this.keys = new Keys(this.#connection)
+    this.sessions = new Sessions(this.#connection)
+    this.secondFactor = new SecondFactor(this.#connection)
+    this.webhooks = new Webhooks(this.#connection)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { IdleTimer } from './idle-timer.ts'
+import { progressFetch } from './progress-fetch.ts'
 import { brokenOff, unreachable } from './refusal.ts'
 import { bodyBlob, bodyBytes, bodyLength, type RequestBody } from './request-body.ts'
 
@@ -43,13 +44,9 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
   try {
     const sent: Partial<FetchBody> =
       body === undefined ? {} : await fetchBody(body, idle, ended, error => Object.assign(failure, { ofBody: error }))
-    response = await send(url, {
-      method,
-      ...sent,
-      headers: { ...headers, ...sent.headers },
-      redirect: 'manual',
-      signal: ended,
-    })
+    const init = { method, ...sent, headers: { ...headers, ...sent.headers }, signal: ended }
+    const tell = body?.onProgress
+    response = await dispatch(send, url, init, tell && (bytes => moved(idle, tell, bytes)))
   } catch (cause) {
     throw wrong(cause, error => unreachable(url, error))
   } finally {
@@ -63,6 +60,27 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
       idle.abort()
     },
   }
+}
+
+/** By fetch, unless it is to be told how far it is and only XMLHttpRequest can tell: that one follows redirects. */
+function dispatch(
+  send: typeof fetch,
+  url: URL,
+  init: Pick<OutgoingRequest, 'method' | 'headers'> & Partial<FetchBody> & { signal: AbortSignal },
+  onProgress: ((bytes: number) => void) | undefined,
+): Promise<Response> {
+  const { body } = init
+  const telling = body instanceof Blob && onProgress !== undefined ? progressFetch() : null
+  if (telling === null || !(body instanceof Blob) || onProgress === undefined) {
+    return send(url, { ...init, redirect: 'manual' })
+  }
+  return telling(url, { ...init, body, onProgress })
+}
+
+/** A server that takes what is sent is not silent. */
+function moved(idle: IdleTimer, tell: (bytes: number) => void, bytes: number): void {
+  idle.start()
+  tell(bytes)
 }
 
 async function* answerBytes(

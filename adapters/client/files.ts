@@ -16,7 +16,7 @@ export interface TargetOptions {
 
 /** How bodies are sent. */
 export interface SendOptions {
-  /** Told the bytes of the request sent so far; in Node only, browsers do not tell. */
+  /** Told the bytes of the request sent so far. In browsers XMLHttpRequest sends it then, since their `fetch` does not tell. */
   onProgress?: ((bytes: number) => void) | undefined
   /** Its abort ends the request with `ABORTED`; how far it got is not known. */
   signal?: AbortSignal | undefined

@@ -19,7 +19,7 @@ export interface RequestBody {
   /** Media type. */
   type: string
   parts: readonly BodyPart[]
-  /** Told the bytes that have been handed over so far, where bodies are streamed: in Node, not in browsers. */
+  /** Told the bytes that have been handed over so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 

@@ -1,0 +1,44 @@
+import type { Delivery, NewWebhook, Page, Webhook } from './answers.ts'
+import { type Connection, pathPart } from './connection.ts'
+import type { PageOptions } from './sessions.ts'
+
+/** Addresses that are told of what becomes of the account's records. */
+export class Webhooks {
+  readonly #connection: Connection
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /**
+   * The secret, by which deliveries are signed, is in the answer and nowhere else.
+   *
+   * @throws HoldfastError `VALIDATION` for an address that is not told, `QUOTA_EXCEEDED`, `missing_scope` without
+   *   `files:read` and `files:write`
+   */
+  create(url: string): Promise<NewWebhook> {
+    return this.#connection.json('POST', '/webhooks', { json: { url } })
+  }
+
+  /** All, the oldest first. @throws HoldfastError `missing_scope` without `files:read` */
+  async list(signal?: AbortSignal): Promise<Webhook[]> {
+    return (await this.#connection.json<{ webhooks: Webhook[] }>('GET', '/webhooks', { signal })).webhooks
+  }
+
+  /** @throws HoldfastError `NOT_FOUND`, `missing_scope` without `files:write` */
+  async remove(id: string): Promise<void> {
+    await this.#connection.json('DELETE', `/webhooks/${pathPart(id, 'the id')}`)
+  }
+
+  /** What it was told and has still to be, the newest first. @throws HoldfastError `NOT_FOUND` */
+  async deliveries(id: string, { after, limit, signal }: PageOptions = {}): Promise<Page<Delivery>> {
+    const path = `/webhooks/${pathPart(id, 'the id')}/deliveries`
+    const query = { after, limit: limit?.toString() }
+    const answer = await this.#connection.json<{ deliveries: Delivery[]; next: string | null }>('GET', path, {
+      query,
+      signal,
+    })
+    return { rows: answer.deliveries, next: answer.next }
+  }
+}

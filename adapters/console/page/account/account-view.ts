@@ -1,0 +1,4 @@
+import { html } from '../html.ts'
+export function AccountView() {
+  return html`<p></p>`
+}

@@ -1,0 +1,88 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { User } from '../../client/index.ts'
+import { AccountView } from './account/account-view.ts'
+import { ContentView } from './content/content-view.ts'
+import { PinView } from './content/pin-view.ts'
+import { flushRemovals } from './content/removals.ts'
+import { html } from './html.ts'
+import { type Route, routeTo, useRoute } from './route.ts'
+import { newClient, type Session, SessionContext } from './session.ts'
+import { type SignedIn, SignIn } from './sign-in.ts'
+import { Notices } from './widgets/notices.ts'
+
+/** The whole page. */
+export function App() {
+  const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
+  const [reason, setReason] = useState<string | null>(null)
+  const end = (why?: string): void => {
+    setReason(why ?? null)
+    setSignedIn(null)
+  }
+  return html`<div>
+    ${
+      signedIn === null
+        ? html`<${SignIn} reason=${reason} onSignedIn=${setSignedIn} />`
+        : html`<${Inside} key=${signedIn.credential} signedIn=${signedIn} onEnd=${end} />`
+    }
+    <${Notices} />
+  </div>`
+}
+
+function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end'] }) {
+  const { credential, kind } = signedIn
+  const [user, setUser] = useState<User>(signedIn.user)
+  const client = useMemo(() => newClient(credential), [credential])
+  const session: Session = {
+    client,
+    user,
+    kind,
+    refresh: () => void client.account.show().then(setUser, () => undefined),
+    end: onEnd,
+  }
+  const signOut = async (): Promise<void> => {
+    // What was deleted a moment ago needs the credential still.
+    await flushRemovals()
+    await client.sessions.signOut().catch(() => undefined)
+    onEnd()
+  }
+  const route = useRoute()
+  return html`<${SessionContext.Provider} value=${session}>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <${Header} route=${route} user=${user} onSignOut=${signOut} />
+    <main id="main" tabindex="-1"><${Place} route=${route} /></main>
+  </${SessionContext.Provider}>`
+}
+
+/** The address is for places, so the link is followed by hand. */
+function skip(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+function Header({ route, user, onSignOut }: { route: Route; user: User; onSignOut: () => void }) {
+  const [top = 'content'] = route.path
+  const link = (to: string, words: string) =>
+    html`<a href=${routeTo([to])} aria-current=${top === to || (to === 'content' && top === 'pin') ? 'page' : undefined}>${words}</a>`
+  return html`<header class="top">
+    <a class="brand" href="#/"><img src="icon.svg" alt="" width="24" height="24" /> Holdfast</a>
+    <nav aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}</nav>
+    <span class="who" title=${user.email}>${user.name ?? user.email}</span>
+    <button class="plain" onClick=${onSignOut}>Sign out</button>
+  </header>`
+}
+
+const TITLES: Readonly<Record<string, string>> = { content: 'Content', pin: 'A pin', account: 'Account', owner: 'Node' }
+
+function Place({ route }: { route: Route }) {
+  const [top = 'content', second] = route.path
+  useEffect(() => {
+    document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
+  }, [top])
+  if (top === 'content') return html`<${ContentView} />`
+  if (top === 'pin' && second !== undefined) {
+    const cluster = route.query.get('cluster') ?? undefined
+    return html`<${PinView} key=${`${second} ${cluster}`} cid=${second} cluster=${cluster} />`
+  }
+  if (top === 'account') return html`<${AccountView} section=${second} />`
+  return html`<section class="card"><h1>Nothing here</h1><p><a href="#/">To the content</a></p></section>`
+}

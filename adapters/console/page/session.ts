@@ -1,0 +1,33 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { HoldfastClient, type User } from '../../client/index.ts'
+
+/**
+ * Who is signed in. The credential is inside the client and nowhere else: not in storage, not in a cookie, not in the
+ * address; so a reload signs in again.
+ */
+export interface Session {
+  client: HoldfastClient
+  user: User
+  /** A key may do only what its scopes allow, and nothing that takes a password. */
+  kind: 'password' | 'key'
+  /** Asks for the user anew, after what changes usage or profile. */
+  refresh: () => void
+  /** Takes the session for ended: the page asks to sign in again, and says why. */
+  end: (reason?: string) => void
+}
+
+export const SessionContext = createContext<Session | null>(null)
+
+/** Only below what is shown to somebody who is signed in. */
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (session === null) throw new Error('nobody is signed in')
+  return session
+}
+
+/** A client of the node that the page comes from, wherever it is mounted. */
+export function newClient(key?: string): HoldfastClient {
+  const base = new URL('../api/v3', document.baseURI).href
+  return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
+}

@@ -1,0 +1,14 @@
+import type { PinState } from '../../../client/index.ts'
+import { html } from '../html.ts'
+
+const WORDS: Readonly<Record<PinState, string>> = {
+  queued: 'Queued',
+  pinning: 'Pinning',
+  pinned: 'Pinned',
+  failed: 'Failed',
+}
+
+/** How far a pin is, in a word and a colour. */
+export function StateBadge({ state }: { state: PinState }) {
+  return html`<span class=${`badge ${state}`}>${WORDS[state] ?? state}</span>`
+}

@@ -1,0 +1,67 @@
+import type { ComponentChild } from 'preact'
+import { useId } from 'preact/hooks'
+import { html } from '../html.ts'
+
+export interface FieldProps {
+  label: string
+  value: string
+  onInput: (value: string) => void
+  /** Said below it. */
+  hint?: ComponentChild
+  type?: string
+  /** Further attributes of the `<input>`. */
+  input?: Readonly<Record<string, unknown>>
+}
+
+/** A line to type into, with its label. */
+export function Field({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
+  const id = useId()
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    <input
+      id=${id}
+      type=${type}
+      value=${value}
+      aria-describedby=${hint === undefined ? undefined : `${id}-hint`}
+      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => onInput(event.currentTarget.value)}
+      ...${input}
+    />
+    ${hint !== undefined && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+  </div>`
+}
+
+export interface ChoiceProps {
+  label: string
+  value: string
+  onInput: (value: string) => void
+  /** Value and words of each. */
+  options: ReadonlyArray<readonly [value: string, words: string]>
+}
+
+/** One of a few. */
+export function Choice({ label, value, onInput, options }: ChoiceProps) {
+  const id = useId()
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    <select
+      id=${id}
+      value=${value}
+      onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => onInput(event.currentTarget.value)}
+    >
+      ${options.map(([one, words]) => html`<option key=${one} value=${one} selected=${one === value}>${words}</option>`)}
+    </select>
+  </div>`
+}
+
+/** What went wrong, read out at once. */
+export function Problem({ text }: { text: string | null }) {
+  return text === null ? null : html`<p class="problem" role="alert">${text}</p>`
+}
+
+/** A handler for `onSubmit` that stays on the page. */
+export function submitting(act: () => void): (event: Event) => void {
+  return event => {
+    event.preventDefault()
+    act()
+  }
+}

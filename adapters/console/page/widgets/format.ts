@@ -1,0 +1,75 @@
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
+const STEP = 1_000
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const MONTH = 30 * DAY
+const YEAR = 365 * DAY
+
+const counts = new Intl.NumberFormat('en')
+const instants = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
+  [YEAR, 'year'],
+  [MONTH, 'month'],
+  [DAY, 'day'],
+  [HOUR, 'hour'],
+  [MINUTE, 'minute'],
+]
+
+/** Bytes in decimal units, as disks are sold: `1.5 GB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  while (value >= STEP && unit < UNITS.length - 1) {
+    value /= STEP
+    unit++
+  }
+  // 999.96 must not become 1000.0.
+  const shown = unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value).toString()
+  return `${shown} ${UNITS[unit]}`
+}
+
+/** `1,234,567`. */
+export function formatCount(count: number): string {
+  return counts.format(count)
+}
+
+/** `1 file`, `2 files`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`
+}
+
+/** In the time of the reader's own place. */
+export function formatInstant(iso: string): string {
+  return instants.format(new Date(iso))
+}
+
+/** `5 minutes ago`, `in 3 days`. */
+export function formatAge(iso: string, now: number): string {
+  const distance = Date.parse(iso) - now
+  const [size, unit] = AGES.find(([from]) => Math.abs(distance) >= from) ?? [0, 'minute']
+  return size === 0 ? (distance > 0 ? 'in a moment' : 'just now') : relative.format(Math.trunc(distance / size), unit)
+}
+
+/** What is left, from seconds: `40 s`, `3 min`, `2 h`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
+}
+
+/** A CID by its beginning and end, which is what people compare. */
+export function shortCid(cid: string): string {
+  return cid.length <= 20 ? cid : `${cid.slice(0, 10)}…${cid.slice(-6)}`
+}
+
+/** The value of an `<input type="datetime-local">` as an instant; undefined for none. */
+export function instantOf(local: string): Date | undefined {
+  return local === '' ? undefined : new Date(local)
+}
+
+/** An instant as such an input has it, to the minute. */
+export function localInput(instant: Date): string {
+  const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE)
+  return shifted.toISOString().slice(0, 16)
+}

@@ -1,0 +1,56 @@
+import { useEffect, useState } from 'preact/hooks'
+import { html } from '../html.ts'
+
+/** A word at the edge of the page on what was just done. */
+export interface Notice {
+  text: string
+  /** Something that can still be done about it. */
+  action?: { label: string; run: () => void }
+  /** How long it stays, in milliseconds; default five seconds. */
+  ms?: number
+  isError?: boolean
+}
+
+type Shown = Notice & { id: number }
+
+const STAY_MS = 5_000
+
+let shown: readonly Shown[] = []
+let lastId = 0
+const listeners = new Set<() => void>()
+
+/** Shows it. Returns what takes it away. */
+export function notify(notice: Notice): () => void {
+  const id = ++lastId
+  const remove = (): void => show(shown.filter(one => one.id !== id))
+  show([...shown, { ...notice, id }])
+  setTimeout(remove, notice.ms ?? STAY_MS)
+  return remove
+}
+
+function show(notices: readonly Shown[]): void {
+  shown = notices
+  for (const listener of listeners) listener()
+}
+
+/** Where they appear; read out to those who cannot see them. */
+export function Notices() {
+  const [, draw] = useState(0)
+  useEffect(() => {
+    const listener = (): void => draw(turn => turn + 1)
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }, [])
+  const act = (notice: Shown) => (): void => {
+    show(shown.filter(one => one !== notice))
+    notice.action?.run()
+  }
+  return html`<div class="notices" role="status" aria-live="polite">
+    ${shown.map(
+      notice => html`<p key=${notice.id} class=${notice.isError ? 'notice error' : 'notice'}>
+        <span>${notice.text}</span>
+        ${notice.action && html`<button class="plain" onClick=${act(notice)}>${notice.action.label}</button>`}
+      </p>`,
+    )}
+  </div>`
+}

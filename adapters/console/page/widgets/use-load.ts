@@ -1,0 +1,87 @@
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { isHoldfastError } from '../../../client/index.ts'
+import { SessionContext } from '../session.ts'
+
+export interface Loaded<Value> {
+  /** What came last; kept while it is asked for anew. */
+  value: Value | undefined
+  error: string | null
+  isLoading: boolean
+  reload: () => void
+}
+
+/** In words for people. */
+export function wordsOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** What a failure means for the session: one that has ended is not told of at every place that meets it. */
+function useFailure(): (error: unknown) => string {
+  const session = useContext(SessionContext)
+  return error => {
+    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')
+    return wordsOf(error)
+  }
+}
+
+/**
+ * Asks for something whenever `inputs` change; what was asked for before them is given up, and its answer not shown.
+ *
+ * @param load Must heed the signal.
+ */
+export function useLoad<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  inputs: readonly unknown[],
+): Loaded<Value> {
+  const [state, setState] = useState<Omit<Loaded<Value>, 'reload'>>({ value: undefined, error: null, isLoading: true })
+  const [turn, setTurn] = useState(0)
+  const failure = useFailure()
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setState(({ value }) => ({ value, error: null, isLoading: true }))
+    load(signal).then(
+      value => signal.aborted || setState({ value, error: null, isLoading: false }),
+      (error: unknown) =>
+        signal.aborted || setState(({ value }) => ({ value, error: failure(error), isLoading: false })),
+    )
+    return () => controller.abort()
+  }, [...inputs, turn])
+  const reload = useCallback(() => setTurn(before => before + 1), [])
+  return { ...state, reload }
+}
+
+export interface Action {
+  isBusy: boolean
+  error: string | null
+  /** Runs one at a time. Resolves with whether it went well. */
+  run: (act: () => Promise<unknown>) => Promise<boolean>
+  /** Forgets the error. */
+  clear: () => void
+}
+
+/** Something that a button starts. */
+export function useAction(): Action {
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<string | null>(null)
+  const running = useRef(false)
+  const failure = useFailure()
+  const run = async (act: () => Promise<unknown>): Promise<boolean> => {
+    if (running.current) return false
+    running.current = true
+    setBusy(true)
+    setError(null)
+    try {
+      await act()
+      return true
+    } catch (error) {
+      setError(failure(error))
+      return false
+    } finally {
+      running.current = false
+      setBusy(false)
+    }
+  }
+  return { isBusy, error, run, clear: () => setError(null) }
+}
