@@ -1,4 +1,5 @@
-import type { Cluster, Key, NewKey, User } from './answers.ts'
+import type { Key, NewKey, User } from './account-answers.ts'
+import type { Cluster } from './answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
 /** The account that asks. */

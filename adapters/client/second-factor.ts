@@ -1,4 +1,4 @@
-import type { SecondFactorSetup } from './answers.ts'
+import type { SecondFactorSetup } from './account-answers.ts'
 import type { Connection } from './connection.ts'
 
 /** What turning a second factor off takes: a code of it, a recovery code, or the password. */

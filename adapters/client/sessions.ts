@@ -1,4 +1,4 @@
-import type { NewSession, Page, SecondFactorAsked, SessionRow } from './answers.ts'
+import type { NewSession, Page, SecondFactorAsked, SessionRow } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
 /** Where a page of a list begins, and how long it is. */

@@ -1,4 +1,4 @@
-import type { Delivery, NewWebhook, Page, Webhook } from './answers.ts'
+import type { Delivery, NewWebhook, Page, Webhook } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 import type { PageOptions } from './sessions.ts'
 
