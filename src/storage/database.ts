@@ -31,6 +31,9 @@ const COPIED_AT_ONCE = 200
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
+  /** Made once: each one that is made has closures and statements of its own. */
+  readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
+  readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
   #durable = true
   #closed = false
 
@@ -52,6 +55,8 @@ export class Database {
       throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot open ${file}: ${reason}`, { cause })
     }
     this.#sqlite = sqlite
+    this.#transaction = sqlite.transaction(work => work())
+    this.#log = sqlite.prepare('PRAGMA wal_checkpoint(NOOP)')
   }
 
   prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
@@ -71,7 +76,7 @@ export class Database {
   /** Runs `work` in a write transaction: all of it or nothing. Inside another transaction it is a savepoint. */
   transaction<T>(work: () => T): T {
     this.#checkOpen()
-    return this.#sqlite.transaction(work).immediate()
+    return this.#transaction.immediate(work) as T
   }
 
   /**
@@ -94,7 +99,7 @@ export class Database {
   /** Pages that the log has, and how many of them are in the database already. */
   logPages(): { pages: number; moved: number } {
     this.#checkOpen()
-    const [state] = this.#sqlite.pragma('wal_checkpoint(NOOP)') as Array<{ log: number; checkpointed: number }>
+    const state = this.#log.get()
     return { pages: state?.log ?? 0, moved: state?.checkpointed ?? 0 }
   }
 
@@ -134,7 +139,10 @@ export class Database {
     }
     const before = bytes()
     this.#sqlite.pragma('auto_vacuum = INCREMENTAL')
+    // The copy that it makes is as large as the database.
+    this.#sqlite.pragma('temp_store = FILE')
     this.#sqlite.exec('VACUUM')
+    this.#sqlite.pragma('temp_store = MEMORY')
     this.#sqlite.pragma('wal_checkpoint(TRUNCATE)')
     return { before, after: bytes() }
   }
@@ -200,6 +208,8 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void 
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file)
+  // What a savepoint undoes is a few pages, which would be a file as soon as they are 64 KiB. Migrations may need more.
+  sqlite.pragma('temp_store = MEMORY')
 }
 
 /** Returns the schema that a database has. */
