@@ -36,6 +36,7 @@ const ROOMS = ['gateway.ts', 'site', 'reader', 'representations', 'pages', 'sour
 const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
+  [/^pg$/, 'src/catalogue/postgres/'],
   [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
   [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
   [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],

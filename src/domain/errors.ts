@@ -49,6 +49,7 @@ export type ErrorCode =
   | 'DATA_DIR_NEWER'
   | 'CONFIG_INVALID'
   | 'UNAVAILABLE'
+  | 'OUTCOME_UNKNOWN'
   | 'STORAGE_FULL'
   | 'INTERNAL_ERROR'
 

@@ -231,6 +231,12 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
     meaning: 'The node is stopping, busy, short of something, or may not write until it is restarted.',
     remedy: 'Try again after the seconds of `Retry-After`. `GET /health` says if the disk has failed.',
   },
+  OUTCOME_UNKNOWN: {
+    status: 503,
+    meaning:
+      'The connection to the catalogue was lost while it committed: what was asked for has happened, or has not.',
+    remedy: 'Look whether it is there, or ask for the same again: an identical upload or pin is the same record.',
+  },
   STORAGE_FULL: {
     status: 507,
     meaning: 'The disk has no room for new content. Reading and deleting go on.',

@@ -66,6 +66,7 @@ function headersOf(error: HoldfastError): Record<string, string> {
     case 'METHOD_NOT_ALLOWED':
       return allow === undefined ? {} : { allow: String(allow) }
     case 'UNAVAILABLE':
+    case 'OUTCOME_UNKNOWN':
       return { 'retry-after': String(retryAfter ?? DEFAULT_RETRY_SECONDS) }
     case 'RATE_LIMIT': {
       const headers: Record<string, string> = {}

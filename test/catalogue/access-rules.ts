@@ -137,7 +137,9 @@ export const accessRules: readonly AccessRule[] = [
       const check = { now: NOW, passwordHash: 'hash' }
       await sessions.begin(session('two', 'theirs'), check)
       const begun: Promise<unknown>[] = []
-      for (let i = 0; i < MOST_SESSIONS + 2; i++) begun.push(sessions.begin(session('one', `s${i}`), check))
+      for (let i = 0; i < MOST_SESSIONS + 2; i++) {
+        begun.push(sessions.begin({ ...session('one', `s${i}`), createdAt: NOW + i }, check))
+      }
       await Promise.all(begun)
       const left = await walk(request => sessions.list('one', NOW, request), 400)
       assert.deepEqual([left.length, left[0], left.at(-1)], [MOST_SESSIONS, 's2', `s${MOST_SESSIONS + 1}`])
@@ -288,8 +290,9 @@ export const accessRules: readonly AccessRule[] = [
       const hash = Buffer.from('recovery')
       await secondFactors.begin('one', secret)
       await secondFactors.enable('one', { secret, step: 5 }, NOW, [hash])
-      const used = await Promise.all([6, 6, 5].map(step => secondFactors.useStep('one', { secret, step })))
-      assert.deepEqual(used, [true, false, false])
+      const used = await Promise.all([6, 6].map(step => secondFactors.useStep('one', { secret, step })))
+      assert.deepEqual(used.toSorted(), [false, true])
+      assert.equal(await secondFactors.useStep('one', { secret, step: 5 }), false)
       const recovered = await Promise.all([hash, hash].map(code => secondFactors.useRecoveryCode('one', code)))
       assert.deepEqual(recovered.toSorted(), [false, true])
     },

@@ -2,7 +2,7 @@ import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Account, AccountChanges, AccountStore } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
-import { pageOf, placeAfter } from './row-cursor.ts'
+import { pageOf, placeAfter } from '../row-cursor.ts'
 
 type RawRow = Omit<Account, 'disabled'> & { disabled: number; rowid: number }
 type Values = [string, string, string | null, string, string, string | null, number, number, string | null]

@@ -9,7 +9,7 @@ import {
   type UploadGrant,
 } from '../keys.ts'
 import type { Page, PageRequest } from '../page.ts'
-import { pageOf, placeAfter } from './row-cursor.ts'
+import { pageOf, placeAfter } from '../row-cursor.ts'
 
 type RawRow = Omit<KeyRow, 'scopes' | 'ipAllowlist' | 'upload'> & {
   scopes: string

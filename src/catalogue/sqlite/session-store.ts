@@ -2,9 +2,9 @@ import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Account } from '../accounts.ts'
 import type { Page, PageRequest } from '../page.ts'
+import { pageOf, placeAfter } from '../row-cursor.ts'
 import { MOST_SESSIONS, type Session, type SessionStore } from '../sessions.ts'
 import type { SqliteAccounts } from './account-store.ts'
-import { pageOf, placeAfter } from './row-cursor.ts'
 
 type RawRow = Session & { rowid: number }
 

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts'
+import type { Page } from './page.ts'
 
 /** Where a row stands in a list by age. */
 export interface RowPlace {

@@ -1,0 +1,161 @@
+/**
+ * Records, what they wait for, and which nodes hold their content. Times are milliseconds since the epoch and come from
+ * the engine, leases apart: these are by the database's clock, which is one for all nodes.
+ */
+export const contentSchema = `
+  -- A DAG that a backend holds whole, for all nodes to tell of.
+  CREATE TABLE roots (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    backend_id INTEGER NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    content_size BIGINT NOT NULL,
+    dag_size BIGINT NOT NULL,
+    blocks BIGINT NOT NULL,
+    charge BIGINT NOT NULL,
+    file_count BIGINT NOT NULL,
+    -- whether all of its files are listed
+    listed BOOLEAN NOT NULL DEFAULT FALSE,
+    -- when the network was last told who has it
+    announced_at BIGINT,
+    UNIQUE (multihash, codec, backend_id)
+  );
+  -- The files below a directory, in the order in which they were imported.
+  CREATE TABLE root_files (
+    root_id BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    path TEXT NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    size BIGINT NOT NULL,
+    PRIMARY KEY (root_id, position)
+  );
+  CREATE INDEX root_files_by_content ON root_files (root_id, multihash, position);
+  -- Directories that are gone, whose files are removed in steps.
+  CREATE TABLE roots_gone (root_id BIGINT PRIMARY KEY);
+
+  -- What a node's ledger keeps for the catalogue: 'placing' until a commit uses it, 'void' until the ledger has let go.
+  -- No id is given twice, so whoever comes late with one finds that it is void, or not there.
+  CREATE SEQUENCE hold_numbers;
+  CREATE TABLE holds (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    node TEXT NOT NULL,
+    -- null while only part of a DAG is held
+    root_id BIGINT,
+    state TEXT NOT NULL CHECK (state IN ('placing', 'used', 'void')),
+    placed_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+  );
+  CREATE INDEX holds_void ON holds (node, id) WHERE state = 'void';
+  CREATE INDEX holds_placing ON holds (placed_at) WHERE state = 'placing';
+  CREATE INDEX holds_by_root ON holds (root_id) WHERE state <> 'void';
+
+  -- A DAG that is being fetched into a node's ledger, for all records that wait for it.
+  CREATE TABLE fetches (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- whose turn it is: the account that asked first
+    account_id TEXT COLLATE "C" NOT NULL,
+    backend_id INTEGER NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    -- in that node's ledger
+    root_id BIGINT NOT NULL,
+    hold_id TEXT COLLATE "C" NOT NULL,
+    origins TEXT[] NOT NULL,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    -- null while it runs, and once nothing more is tried
+    next_attempt_at BIGINT,
+    last_error TEXT,
+    blocks BIGINT NOT NULL DEFAULT 0,
+    bytes BIGINT NOT NULL DEFAULT 0,
+    charge BIGINT NOT NULL DEFAULT 0,
+    running BOOLEAN NOT NULL DEFAULT FALSE,
+    whole BOOLEAN NOT NULL DEFAULT FALSE,
+    UNIQUE (multihash, codec, backend_id)
+  );
+  CREATE INDEX fetches_by_account ON fetches (account_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX fetches_by_time ON fetches (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX fetches_running ON fetches (id) WHERE running;
+
+  CREATE TABLE records (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    -- grows in the order in which they were recorded
+    seq BIGINT GENERATED ALWAYS AS IDENTITY,
+    account_id TEXT COLLATE "C" NOT NULL,
+    cluster_id TEXT NOT NULL,
+    cid TEXT NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    root_id BIGINT,
+    -- what keeps its content in the ledger of the node that has it
+    hold_id TEXT COLLATE "C",
+    type TEXT NOT NULL,
+    status TEXT NOT NULL,
+    status_at BIGINT NOT NULL,
+    status_code TEXT,
+    status_reason TEXT,
+    fetch_id BIGINT,
+    name TEXT,
+    original_name TEXT,
+    custom_name TEXT,
+    meta TEXT,
+    size BIGINT NOT NULL,
+    dag_size BIGINT NOT NULL,
+    charge BIGINT NOT NULL,
+    expires_at BIGINT,
+    created_at BIGINT NOT NULL,
+    -- a hash of all in which a repeat is the same
+    identity BYTEA NOT NULL,
+    -- the name as names are compared without upper and lower case, and the words of name and meta
+    folded_name TEXT,
+    words TEXT[] COLLATE "C" NOT NULL
+  );
+  CREATE INDEX records_by_account ON records (account_id, created_at DESC, id DESC) INCLUDE (expires_at);
+  CREATE INDEX records_expiring ON records (account_id, created_at DESC, id DESC) INCLUDE (expires_at)
+    WHERE expires_at IS NOT NULL;
+  CREATE INDEX records_by_content
+    ON records (account_id, multihash, created_at DESC, id DESC) INCLUDE (codec, expires_at);
+  CREATE INDEX records_in_order ON records (account_id, seq);
+  CREATE INDEX records_by_account_expiry ON records (account_id, expires_at) WHERE expires_at IS NOT NULL;
+  CREATE INDEX records_by_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE INDEX records_identical ON records (account_id, identity);
+  CREATE INDEX records_with_content ON records (account_id, multihash, codec) INCLUDE (charge) WHERE root_id IS NOT NULL;
+  CREATE INDEX records_unfinished ON records (account_id) WHERE status IN ('queued', 'pinning');
+  CREATE INDEX records_by_fetch ON records (fetch_id, status) WHERE fetch_id IS NOT NULL;
+  CREATE INDEX records_waiting ON records (account_id, fetch_id) WHERE fetch_id IS NOT NULL;
+  CREATE INDEX records_placing ON records (root_id) WHERE status = 'pinning' AND root_id IS NOT NULL;
+  CREATE INDEX records_by_root ON records (root_id, id) WHERE root_id IS NOT NULL;
+  CREATE INDEX records_by_words ON records USING gin (words);
+
+  -- The records of an account, of one content, that are to go: noted at once, finished in steps.
+  CREATE TABLE removals (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    account_id TEXT COLLATE "C" NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    -- null for all clusters
+    cluster_id TEXT,
+    -- records made later stay
+    created_by BIGINT NOT NULL
+  );
+
+  -- What backends elsewhere are to be told: one row for each DAG of each of them.
+  CREATE TABLE placements (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    backend_id INTEGER NOT NULL,
+    codec BIGINT NOT NULL,
+    multihash BYTEA NOT NULL,
+    account_id TEXT COLLATE "C" NOT NULL,
+    wanted BOOLEAN NOT NULL,
+    -- grows each time that it begins or ceases to be wanted
+    generation BIGINT NOT NULL,
+    placed BOOLEAN NOT NULL DEFAULT FALSE,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    due_at BIGINT,
+    last_error TEXT,
+    -- until when an unpin whose end is unknown may still arrive
+    unpin_until BIGINT NOT NULL DEFAULT 0,
+    UNIQUE (multihash, codec, backend_id)
+  );
+  CREATE INDEX placements_by_account ON placements (backend_id, account_id, due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX placements_by_time ON placements (backend_id, due_at) WHERE due_at IS NOT NULL;
+`

@@ -1,0 +1,11 @@
+import type { Migration } from './migrate.ts'
+import { accessSchema } from './schema-access.ts'
+import { contentSchema } from './schema-content.ts'
+import { webhooksSchema } from './schema-webhooks.ts'
+
+/** The schema, one entry a version, applied in order. An entry that has shipped is never edited: add another. */
+export const migrations: readonly Migration[] = [
+  { sql: accessSchema, isTolerated: false },
+  { sql: contentSchema, isTolerated: false },
+  { sql: webhooksSchema, isTolerated: false },
+]

@@ -1,0 +1,151 @@
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { TestOptions } from 'vitest'
+import { needs } from './needs.ts'
+
+const run = promisify(execFile)
+
+/** A PostgreSQL that somebody else runs: a URL of a database in which schemas may be made. */
+const GIVEN = process.env.HOLDFAST_TEST_POSTGRES
+/** Where Debian and Ubuntu put the servers, by version. */
+const DEBIAN = '/usr/lib/postgresql'
+
+export const needsPostgres: TestOptions = needs(
+  GIVEN !== undefined || binaries() !== null,
+  'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
+)
+
+/** A PostgreSQL server for tests, of which each test has a database, or a schema, of its own. */
+export interface TestPostgres {
+  /** A URL of something empty that nothing else uses. */
+  fresh(): Promise<string>
+  /** Ends it and all it has at once, as `kill -9` does; {@link start} has it recover. Not of one that was given. */
+  crash(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The newest server that is installed; null without one. */
+function binaries(): string | null {
+  if (!existsSync(DEBIAN)) return null
+  const versions = readdirSync(DEBIAN).filter(version => existsSync(join(DEBIAN, version, 'bin', 'initdb')))
+  const newest = versions.toSorted((a, b) => Number(b) - Number(a))[0]
+  return newest === undefined ? null : join(DEBIAN, newest, 'bin')
+}
+
+/** The given one, or one that is begun in a temporary directory, on loopback alone, and syncs as it does in earnest. */
+export async function startPostgres(): Promise<TestPostgres> {
+  return GIVEN === undefined ? startOwn() : given(GIVEN)
+}
+
+async function query(url: string, text: string): Promise<void> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+function given(url: string): TestPostgres {
+  const made: string[] = []
+  const cannot = () => Promise.reject(new Error('the server is not of this test'))
+  return {
+    async fresh() {
+      const name = `holdfast_${randomBytes(6).toString('hex')}`
+      await query(url, `CREATE SCHEMA ${name}`)
+      made.push(name)
+      const own = new URL(url)
+      own.searchParams.set('options', `-c search_path=${name}`)
+      return own.href
+    },
+    crash: cannot,
+    start: cannot,
+    async stop() {
+      for (const name of made) await query(url, `DROP SCHEMA ${name} CASCADE`)
+    },
+  }
+}
+
+async function startOwn(): Promise<TestPostgres> {
+  const bin = binaries()
+  if (bin === null) throw new Error('no PostgreSQL is installed')
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+  // It refuses to run as root.
+  const other = process.getuid?.() === 0 ? await userNamed('postgres') : null
+  if (other !== null) chownSync(directory, other.uid, other.gid)
+  const owner = other ?? {}
+  const data = join(directory, 'data')
+  await run(join(bin, 'initdb'), ['-D', data, '-U', 'holdfast', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N'], {
+    cwd: directory,
+    ...owner,
+  })
+  const port = await freePort()
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`]
+  const options = [...settings, 'shared_buffers=32MB', 'max_connections=100'].flatMap(setting => ['-c', setting])
+  let server: ReturnType<typeof spawn> | null = null
+  const start = async (): Promise<void> => {
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...options], { cwd: directory, stdio: 'ignore', ...owner })
+    await untilItAnswers(port)
+  }
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ending = server
+    server = null
+    if (ending === null || ending.exitCode !== null) return
+    const ended = once(ending, 'exit')
+    ending.kill(signal)
+    await ended
+  }
+  await start()
+  let made = 0
+  const urlOf = (name: string) => `postgres://holdfast@127.0.0.1:${port}/${name}`
+  return {
+    start,
+    crash: () => end('SIGQUIT'),
+    async fresh() {
+      const name = `test${made++}`
+      await query(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`)
+      return urlOf(name)
+    },
+    async stop() {
+      await end('SIGQUIT')
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+async function userNamed(name: string): Promise<{ uid: number; gid: number }> {
+  const idOf = async (flag: string) => Number((await run('id', [flag, name])).stdout)
+  return { uid: await idOf('-u'), gid: await idOf('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function untilItAnswers(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    try {
+      return await query(`postgres://holdfast@127.0.0.1:${port}/postgres`, 'SELECT 1')
+    } catch {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+      await sleep(50)
+      socket.destroy()
+    }
+  }
+  throw new Error('PostgreSQL did not start')
+}
