@@ -15,7 +15,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production HOLDFAST_HOST=0.0.0.0 HOLDFAST_PORT=4100 HOLDFAST_DATA_DIR=/data
+ENV NODE_ENV=production HOLDFAST_HOST=0.0.0.0 HOLDFAST_PORT=4100 HOLDFAST_GATEWAY_PORT=4101 HOLDFAST_DATA_DIR=/data
 WORKDIR /srv/holdfast
 COPY --from=modules /srv/holdfast ./
 COPY --from=build /src/dist dist
@@ -24,7 +24,7 @@ RUN ln -s /srv/holdfast/dist/cli/main.js /usr/local/bin/holdfast \
   && install --directory --owner=node --group=node --mode=0700 /data
 USER node
 VOLUME /data
-EXPOSE 4100
+EXPOSE 4100 4101
 # The command line is asked for nothing here: the server answers by itself.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.HOLDFAST_PORT + '/health').then(a => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]

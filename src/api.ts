@@ -170,6 +170,8 @@ export interface Border {
   readonly api: ApiHandler
   /** `/ipfs/<cid>/<path>`, without a socket. */
   readonly gateway: ApiHandler
+  /** The same for an origin that serves nothing else, and holds no cookies or keys: pages are not sandboxed there. */
+  readonly ownGateway: ApiHandler
   /** How many proxies stand between the clients and the node, by its configuration. */
   readonly trustedProxies: number
   /** Whether a request, known by its headers, is for content on a host name of its own, where nothing else answers. */
@@ -229,8 +231,11 @@ export interface Engine extends Border, AsyncDisposable {
   readonly dataDir: string
   /** Directories below which uploads by server path may read; absolute. */
   readonly importRoots: readonly string[]
-  /** Tells where clients reach the node, where that is known only once it listens. */
-  setPublicUrl(url: string): Promise<void>
+  /**
+   * Tells where clients reach the node, where that is known only once it listens; and where readers reach a gateway that
+   * has an address of its own.
+   */
+  setPublicUrl(url: string, gateway?: string): Promise<void>
   /**
    * Frees what no record needs any more, now, and returns what that was. `graceSeconds` 0 also frees what was let go
    * just before; the default is the configured grace.

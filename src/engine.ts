@@ -18,7 +18,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return engineOf(setup, await startModules(setup))
 }
 
-function engineOf({ dataDir, events, activity }: Setup, modules: Modules): Engine {
+function engineOf({ dataDir, config, events, activity }: Setup, modules: Modules): Engine {
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const border = modules.get(M.http)
@@ -63,11 +63,12 @@ function engineOf({ dataDir, events, activity }: Setup, modules: Modules): Engin
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),
+    ownGateway: whileRunning(border.ownGateway),
     dataDir,
     importRoots: modules.get(M.storage).importRoots,
-    setPublicUrl: async url => {
+    setPublicUrl: async (url, gateway) => {
       running()
-      clusters.registry.setPublicUrl(url)
+      clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url)
     },
     collect: async ({ graceSeconds } = {}) => {
       return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)

@@ -8,6 +8,20 @@ const turns = '      if (turn !== null) await turn\n'
 /** What the gateway promises of content that anybody may have made. */
 export const gatewayPromises: readonly KeptPromise[] = [
   {
+    promise: 'a gateway port that was asked for has to be free',
+    file: 'adapters/cli/serve.ts',
+    find: '    if (isGatewayPortGiven) throw err\n',
+    replace: '',
+    test: { file: 'test/adapters/cli/gateway-port.test.ts', name: 'fails the start if it was asked for' },
+  },
+  {
+    promise: 'pages are not of the origin of the API',
+    file: 'adapters/cli/serve.ts',
+    find: 'createGatewayServer(engine.ownGateway, ',
+    replace: 'createGatewayServer(engine.api, ',
+    test: { file: 'test/adapters/cli/gateway-port.test.ts', name: 'is an origin of its own' },
+  },
+  {
     promise: 'files and CARs of blocks that are at hand give the loop back',
     file: 'src/content/dag/ordered-walk.ts',
     find: turns,

@@ -65,6 +65,8 @@ Runs the server until SIGTERM or SIGINT.
 
   --host HOST      address to listen on (HOLDFAST_HOST, default 127.0.0.1)
   --port PORT      port to listen on, 0 for any free one (HOLDFAST_PORT, default 4100)
+  --gateway-port PORT
+                   port that serves content and nothing else (HOLDFAST_GATEWAY_PORT, default the one behind --port)
   --no-console     without the page at /console/
   --check-config   only check flags, variables and configuration, and print what would be used
 ${COMMON}

@@ -1,5 +1,4 @@
-import type { AddressInfo } from 'node:net'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import {
   checkConfig,
   createEngine,
@@ -10,10 +9,17 @@ import {
   SCOPES,
 } from '../../src/index.ts'
 import { createConsole } from '../console/index.ts'
-import { createServer, PrometheusMetrics, watchLoop } from '../node-http/index.ts'
+import {
+  connectionsOfEach,
+  createGatewayServer,
+  createServer,
+  PrometheusMetrics,
+  watchLoop,
+} from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { drain } from './drain.ts'
+import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
@@ -32,7 +38,7 @@ const UMASK = 0o077
 /** `serve`: runs until a signal, and then until everything is closed. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
-    values: ['host', 'port', 'data-dir', 'config'],
+    values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
     switches: ['check-config', 'no-console'],
   })
   if (given === null) return false
@@ -51,22 +57,29 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
+  // Half of the process's descriptors stay for everything else; these share the other half.
+  const maxConnections = connectionsOfEach(2)
+  const pages = config.console === true ? { console: createConsole(engine, mountOf(config)) } : {}
+  const servers = {
+    api: createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages }),
+    gateway: createGatewayServer(engine.ownGateway, { metrics, maxConnections }),
+  }
   try {
-    const pages = config.console === true ? { console: createConsole(engine, mountOf(config)) } : {}
-    const server = createServer(engine, { metrics, ...settings.metricsReaders, ...pages })
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
-    const addresses = await listen(server, engine, settings)
+    const addresses = await listenAll(engine, servers, settings, logger)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
-    await drain(server, DRAIN_MS)
+    await Promise.all([drain(servers.api, DRAIN_MS), drain(servers.gateway, DRAIN_MS)])
     endMetrics()
     await endWatch()
   } finally {
+    // A start that has failed drains nothing.
+    for (const server of Object.values(servers)) server.close().closeAllConnections()
     await engine.stop()
     endLog()
   }
@@ -91,9 +104,10 @@ function mountOf({ publicUrl }: EngineConfig): { prefix: string } {
 
 /** What a start would use, its defaults filled in and its secrets left out. */
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
+  const { isGatewayPortGiven: _, ...shown } = settings
   const { metricsToken, metricsFor } = metricsReaders
   return {
-    ...settings,
+    ...shown,
     metricsFor,
     metricsToken: metricsToken === undefined ? 'not set' : 'set',
     bootstrapKey: bootstrapKey === undefined ? 'not set' : 'set',
@@ -123,35 +137,45 @@ async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promi
   return { secret }
 }
 
-async function listen(
-  server: ReturnType<typeof createServer>,
+/** Listens for both; the gateway's port comes first, since a start without one that was asked for must not look well. */
+async function listenAll(
   engine: Engine,
-  { host, port, config }: ServerSettings,
+  servers: { api: ReturnType<typeof createServer>; gateway: ReturnType<typeof createGatewayServer> },
+  settings: ServerSettings,
+  logger: Logger,
 ): Promise<Addresses> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', cause => {
-      reject(new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port}: ${cause.message}`, { cause }))
-    })
-    server.listen(port, host, resolve)
-  })
-  const bound = (server.address() as AddressInfo).port
-  const local = `http://${urlHost(reachable(host))}:${bound}`
-  if (config.publicUrl === undefined) await engine.setPublicUrl(local)
+  const { host, port, config } = settings
+  const gatewayPort = await listenForGateway(servers.gateway, settings, logger)
+  const bound = await listen(servers.api, host, port)
+  const local = localUrl(host, bound)
+  const localGateway = gatewayPort === null ? local : localUrl(host, gatewayPort)
+  if (config.publicUrl === undefined) await engine.setPublicUrl(local, localGateway)
   return {
     listening: `http://${urlHost(host)}:${bound}`,
     local,
     public: config.publicUrl ?? local,
+    localGateway,
+    gateway: config.gateway?.publicUrl ?? config.publicUrl ?? localGateway,
     importRoots: engine.importRoots,
     peerAddresses: await engine.addresses(),
   }
 }
 
-/** The addresses that mean every interface are none to connect to. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return host === '::' ? '::1' : host
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
+/** Null where the port that it would have by default is not to be had: content is then served on the API's alone. */
+async function listenForGateway(
+  server: ReturnType<typeof createGatewayServer>,
+  { host, gatewayPort, isGatewayPortGiven }: ServerSettings,
+  logger: Logger,
+): Promise<number | null> {
+  const without = (reason: object): null => {
+    logger.warn(reason, 'the gateway has no port of its own: content is served on that of the API, pages sandboxed')
+    return null
+  }
+  if (gatewayPort === null) return without({ reason: 'there is no port behind that of the API' })
+  try {
+    return await listen(server, host, gatewayPort)
+  } catch (err) {
+    if (isGatewayPortGiven) throw err
+    return without({ err })
+  }
 }

@@ -19,6 +19,10 @@ export interface ServerSettings extends Settings {
   host: string
   /** 0 for any free one. */
   port: number
+  /** Of the gateway; 0 for any free one. Null where the default would be none, behind the last port there is. */
+  gatewayPort: number | null
+  /** Whether the gateway's port was asked for, so that it has to be that one. */
+  isGatewayPortGiven: boolean
   logLevel: string
   bootstrapKey: string | undefined
   /** Who may read `/metrics`. */
@@ -31,6 +35,7 @@ export interface ServerSettings extends Settings {
 
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 4100
+const LAST_PORT = 65_535
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
@@ -60,11 +65,18 @@ export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment
 }
 
 /** @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
-export function readServerSettings(flags: Flags<CommonFlag | 'host' | 'port'>, env: Environment): ServerSettings {
+export function readServerSettings(
+  flags: Flags<CommonFlag | 'host' | 'port' | 'gateway-port'>,
+  env: Environment,
+): ServerSettings {
+  const port = readPort(flags.port, '--port', env, 'HOLDFAST_PORT') ?? DEFAULT_PORT
+  const gatewayPort = readPort(flags['gateway-port'], '--gateway-port', env, 'HOLDFAST_GATEWAY_PORT')
   return {
     ...readSettings(flags, env),
     host: flags.host ?? given(env.HOLDFAST_HOST) ?? DEFAULT_HOST,
-    port: readPort(flags, env),
+    port,
+    gatewayPort: gatewayPort ?? gatewayPortFor(port),
+    isGatewayPortGiven: gatewayPort !== undefined,
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
     metricsReaders: readMetricsReaders(env),
     metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
@@ -73,13 +85,19 @@ export function readServerSettings(flags: Flags<CommonFlag | 'host' | 'port'>, e
   }
 }
 
-function readPort(flags: Flags<'port'>, env: Environment): number {
-  const source = flags.port === undefined ? 'HOLDFAST_PORT' : '--port'
-  const text = flags.port ?? given(env.HOLDFAST_PORT)
-  if (text === undefined) return DEFAULT_PORT
+function readPort(flag: string | undefined, name: string, env: Environment, variable: string): number | undefined {
+  const source = flag === undefined ? variable : name
+  const text = flag ?? given(env[variable])
+  if (text === undefined) return undefined
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(port <= 65_535)) throw usageError(`${source} must be a port number from 0 (any free one) to 65535`)
+  if (!(port <= LAST_PORT)) throw usageError(`${source} must be a port number from 0 (any free one) to ${LAST_PORT}`)
   return port
+}
+
+/** The one behind the API's. */
+function gatewayPortFor(port: number): number | null {
+  if (port === 0) return 0
+  return port === LAST_PORT ? null : port + 1
 }
 
 function readLogLevel(level: string): string {

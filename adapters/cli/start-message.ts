@@ -12,6 +12,10 @@ export interface Addresses {
   local: string
   /** Where clients reach it. */
   public: string
+  /** Where this machine reaches the gateway. */
+  localGateway: string
+  /** Where readers reach it. */
+  gateway: string
   importRoots: readonly string[]
   /** Multiaddrs of the node; none while networking is off. */
   peerAddresses: readonly string[]
@@ -21,18 +25,18 @@ export interface Addresses {
 export type OwnerKey = { secret: string } | { variable: string }
 
 /** The lines of every start. */
-export function startLines({ listening, public: base, importRoots, peerAddresses }: Addresses): string[] {
+export function startLines({ listening, public: base, gateway, importRoots, peerAddresses }: Addresses): string[] {
   return [
     `listening on ${listening}`,
     `API base       ${base}/api/v3`,
-    `gateway base   ${base}/ipfs/`,
+    `gateway base   ${gateway}/ipfs/`,
     `import folder  ${importRoots.length === 0 ? 'none' : importRoots.join(', ')}`,
     ...peerAddresses.map(address => `peer address   ${address}`),
   ]
 }
 
 /** The lines of the very first start: the owner's key, and an upload, a list and an open to paste into a shell. */
-export function firstStartLines({ local }: Addresses, key: OwnerKey): string[] {
+export function firstStartLines({ local, localGateway }: Addresses, key: OwnerKey): string[] {
   const header = 'secret' in key ? `'X-API-Key: ${key.secret}'` : `"X-API-Key: $${key.variable}"`
   const api = `${local}/api/v3`
   return [
@@ -44,7 +48,7 @@ export function firstStartLines({ local }: Addresses, key: OwnerKey): string[] {
     '',
     `printf '${HELLO.text}' | curl -sS -H ${header} -F 'file=@-;filename=hello.txt' ${api}/files; echo`,
     `curl -sS -H ${header} ${api}/users/me/uploads; echo`,
-    `curl -sS ${local}/ipfs/${HELLO.cid}; echo`,
+    `curl -sS ${localGateway}/ipfs/${HELLO.cid}; echo`,
     '',
   ]
 }

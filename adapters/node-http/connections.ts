@@ -70,6 +70,11 @@ export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }
 
+/** How many connections each of so many servers of this process may have, so that the same holds for all together. */
+export function connectionsOfEach(servers: number): number {
+  return connectionsFor(descriptorLimit() / servers)
+}
+
 let known: number | null = null
 
 /** How many files and sockets the process may have open. */

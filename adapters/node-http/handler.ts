@@ -47,21 +47,48 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
   }
 }
 
+/** Answers a request; `invite` sends `100 Continue` to a client that waits for it. */
+export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
+
 /**
  * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, and is called
  * only when the body is wanted.
  */
-export function createExchange(
-  engine: ServedEngine,
-  options: HandlerOptions,
-): (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void {
+export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
+  return exchangeBy((incoming, outgoing, invite) => serve(engine, { ...options, prefix }, incoming, outgoing, invite))
+}
+
+/** As {@link createExchange}, for a server that has nothing but a gateway. `sent` is told of the bytes of bodies. */
+export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
+  return exchangeBy(async (incoming, outgoing, invite) => {
+    const invitation = invitationBy(invite)
+    const request = toApiRequest(incoming, outgoing, splitTarget(incoming)[0], invitation.send)
+    await sendResponse(incoming, outgoing, await gateway(request), invitation.isSent, sent)
+  })
+}
+
+type Serve = (incoming: IncomingMessage, outgoing: ServerResponse, invite: (() => void) | undefined) => Promise<void>
+
+function exchangeBy(serve: Serve): Exchange {
   return (incoming, outgoing, invite) => {
     const exchange = (): void => {
-      serve(engine, { ...options, prefix }, incoming, outgoing, invite).catch(() => outgoing.destroy())
+      serve(incoming, outgoing, invite).catch(() => outgoing.destroy())
     }
     if (NAMES_WORK) underName(`${incoming.method} of no route`, exchange)
     else exchange()
+  }
+}
+
+/** Sends `100 Continue` at most once; without any the client waits for none. */
+function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
+  let isSent = invite === undefined
+  return {
+    send: () => {
+      if (!isSent) invite?.()
+      isSent = true
+    },
+    isSent: () => isSent,
   }
 }
 
@@ -76,21 +103,18 @@ async function serve(
   outgoing: ServerResponse,
   invite: (() => void) | undefined,
 ): Promise<void> {
-  let invited = invite === undefined
+  const invitation = invitationBy(invite)
   const path = pathBelow(prefix, splitTarget(incoming)[0])
-  const request = toApiRequest(incoming, outgoing, path, () => {
-    if (!invited) invite?.()
-    invited = true
-  })
+  const request = toApiRequest(incoming, outgoing, path, invitation.send)
   if (metrics !== undefined && answersMetrics(incoming, path, engine, readers)) {
-    return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), () => invited)
+    return sendResponse(incoming, outgoing, await metricsResponse(incoming, metrics, engine), invitation.isSent)
   }
   if (console !== undefined && answersConsole(request, engine)) {
-    return sendResponse(incoming, outgoing, await console(request), () => invited)
+    return sendResponse(incoming, outgoing, await console(request), invitation.isSent)
   }
   const surface = path === '/ipfs' || path.startsWith('/ipfs/') ? 'gateway' : 'api'
   const sent = metrics && ((bytes: number): void => metrics.sent(surface, bytes))
-  await sendResponse(incoming, outgoing, await engine[surface](request), () => invited, sent)
+  await sendResponse(incoming, outgoing, await engine[surface](request), invitation.isSent, sent)
 }
 
 /** On a host name of content that path is the content's. */

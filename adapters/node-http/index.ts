@@ -1,6 +1,7 @@
+export { connectionsOfEach } from './connections.ts'
 export type { Labels, MetricFamily, Sample } from './exposition.ts'
 export { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from './handler.ts'
 export { type Stall, watchLoop } from './loop-watch.ts'
 export { type MetricsOptions, PrometheusMetrics } from './metrics.ts'
 export { createMetricsServer, type MeasuredEngine, type MetricsReaders } from './metrics-endpoint.ts'
-export { createServer, type ServerOptions } from './server.ts'
+export { createGatewayServer, createServer, type ServerOptions } from './server.ts'

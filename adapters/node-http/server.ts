@@ -1,6 +1,13 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { ApiHandler } from '../../src/index.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
-import { createExchange, type HandlerOptions, type ServedEngine } from './handler.ts'
+import {
+  createExchange,
+  createGatewayExchange,
+  type Exchange,
+  type HandlerOptions,
+  type ServedEngine,
+} from './handler.ts'
 
 /** Longer than what load balancers keep idle connections for, so that they and not this server close them. */
 const KEEP_ALIVE_MS = 65_000
@@ -22,11 +29,23 @@ export interface ServerOptions extends HandlerOptions {
  * (`100 Continue`) only once it is wanted, sets no limit on how long an upload may take as long as it goes on, answers in
  * JSON even what Node's parser refuses, and takes no more connections than leave files to be opened.
  */
-export function createServer(
-  engine: ServedEngine,
-  { maxConnections = connectionsFor(descriptorLimit()), ...options }: ServerOptions = {},
+export function createServer(engine: ServedEngine, { maxConnections, ...options }: ServerOptions = {}): http.Server {
+  return serverFor(createExchange(engine, options), maxConnections)
+}
+
+/**
+ * A Node server that has nothing but a gateway, `engine.ownGateway` say, and so is an origin of its own. Not listening
+ * yet; the caller closes it. Otherwise as {@link createServer}.
+ */
+export function createGatewayServer(
+  gateway: ApiHandler,
+  { maxConnections, metrics }: Pick<ServerOptions, 'maxConnections' | 'metrics'> = {},
 ): http.Server {
-  const exchange = createExchange(engine, options)
+  const sent = (bytes: number): void => metrics?.sent('gateway', bytes)
+  return serverFor(createGatewayExchange(gateway, sent), maxConnections)
+}
+
+function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections)
   const server = http.createServer({
     requestTimeout: 0,

@@ -39,7 +39,7 @@ export class ClusterRegistry {
   /** By backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
   readonly #elsewhere: ReadonlySet<string>
-  #publicUrl: string
+  #gatewayUrl: string
 
   /** @param backends by cluster id, for clusters that do not share the default one */
   constructor(options: {
@@ -49,7 +49,8 @@ export class ClusterRegistry {
     backends: ReadonlyMap<string, LedgerBackend>
     /** Ids of the clusters that are kept elsewhere. */
     elsewhere?: ReadonlySet<string> | undefined
-    publicUrl: string
+    /** Where readers reach the node. */
+    gatewayUrl: string
   }) {
     this.#definitions = new Map(options.clusters.map(cluster => [cluster.id, cluster]))
     this.#defaultCluster = options.defaultCluster
@@ -62,7 +63,7 @@ export class ClusterRegistry {
       }),
     )
     this.#elsewhere = options.elsewhere ?? new Set()
-    this.#publicUrl = options.publicUrl
+    this.#gatewayUrl = options.gatewayUrl
   }
 
   /** The backend on which uploads are staged before their cluster is known. */
@@ -75,9 +76,9 @@ export class ClusterRegistry {
     return [...new Set([this.#defaultBackend, ...this.#backends.values()])]
   }
 
-  /** Where clients reach the node, once that is known; without a trailing slash. */
-  setPublicUrl(publicUrl: string): void {
-    this.#publicUrl = withoutTrailingSlashes(publicUrl)
+  /** Tells where readers reach the node, once that is known. */
+  setGatewayUrl(url: string): void {
+    this.#gatewayUrl = url
   }
 
   /** Where requests go that name none. */
@@ -94,7 +95,7 @@ export class ClusterRegistry {
     return [...this.#definitions.values()]
       .filter(cluster => isAllowed(plan, cluster.id))
       .map(({ id, label, region, country, gateways }) => {
-        const own = { label, publicUrl: this.#publicUrl }
+        const own = { label, publicUrl: this.#gatewayUrl }
         const configured = gateways.length > 0 ? gateways : [own]
         return { id, label, region, country, gateways: configured.map(presentGateway) }
       })

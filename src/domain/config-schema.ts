@@ -55,6 +55,14 @@ const gateway = group(
         defaultText: 'none',
       }),
     ),
+    publicUrl: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "Where readers reach the gateway's own port, such as `https://content.example.org`. The addresses of content build on it.",
+        defaultText: '`publicUrl`; without that the address and port listened on',
+      }),
+    ),
     ownOrigin: defaulted(
       Type.Boolean({
         default: false,
@@ -124,7 +132,7 @@ export const configSchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses build on it.',
+          'Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses build on it, unless `gateway.publicUrl` is set.',
         defaultText: 'the address and port listened on',
       }),
     ),

@@ -46,6 +46,10 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
   if (!Number.isInteger(Math.log2(passwordCost))) fail('passwordCost', 'must be a power of two')
   checkGateway(config, fail)
   if (config.publicUrl !== undefined) config.publicUrl = withoutTrailingSlashes(config.publicUrl)
+  const content = config.gateway?.publicUrl
+  if (content !== undefined) {
+    config.gateway = { ...config.gateway, publicUrl: withoutTrailingSlashes(content).replace(/\/ipfs$/, '') }
+  }
   return config
 }
 
@@ -88,6 +92,7 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
     }
   }
   check('publicUrl', config.publicUrl)
+  check('gateway.publicUrl', config.gateway?.publicUrl)
   config.clusters?.forEach((cluster, i) => {
     check(`clusters.${i}.backend.url`, cluster.backend?.url)
     check(`clusters.${i}.backend.gateway`, cluster.backend?.gateway)

@@ -19,6 +19,11 @@ export interface GatewayConfig {
    */
   host?: string
   /**
+   * Where readers reach the gateway's own port, such as `https://content.example.org`. The addresses of content build
+   * on it. Default: `publicUrl`; without that the address and port listened on.
+   */
+  publicUrl?: string
+  /**
    * Whether `/ipfs/` is served from an origin that has nothing else. Unless it is, pages are sandboxed, see the
    * gateway. Default: `false`.
    */
@@ -65,7 +70,7 @@ export interface NetworkConfig {
 export interface EngineConfig {
   /**
    * Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses
-   * build on it. Default: the address and port listened on.
+   * build on it, unless `gateway.publicUrl` is set. Default: the address and port listened on.
    */
   publicUrl?: string
   /**

@@ -41,6 +41,8 @@ export interface GatewayDependencies {
   limits?: WalkLimits
   /** Default: one of its own, of all the others. */
   opener?: RootOpener
+  /** The places of answers under way. Default: of its own, by the options. */
+  slots?: Slots
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -62,9 +64,7 @@ const WAIT_MS = 15_000
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const { clock, logger, metrics = silentMetrics, options, opener = openerOf(dependencies) } = dependencies
   const accessLog = { logger, metrics }
-  const capacity = options.maxConcurrentRequests
-  const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
-  const slots = new Slots(limits, clock)
+  const { slots = gatewaySlots(options, clock) } = dependencies
   const maxDurationMs = options.maxDurationSeconds * 1000
 
   return async request => {
@@ -140,6 +140,11 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       return instead
     }
   }
+}
+
+/** The places of answers under way, which all faces of a gateway share. */
+export function gatewaySlots({ maxConcurrentRequests: capacity }: CompleteConfig['gateway'], clock: Clock): Slots {
+  return new Slots({ capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }, clock)
 }
 
 /**

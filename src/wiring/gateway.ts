@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { identityOf } from '../domain/cid.ts'
-import { createGateway, openerOf } from '../gateway/gateway.ts'
+import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access.ts'
@@ -43,8 +43,14 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     activity,
     clock,
   })
-  const handler = createGateway({ ...dependencies, metrics, opener })
-  return { takedowns, reader, handler }
+  const parts = { ...dependencies, metrics, opener, slots: gatewaySlots(config.gateway, clock) }
+  return {
+    takedowns,
+    reader,
+    handler: createGateway(parts),
+    /** For an origin that serves nothing else. */
+    own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
+  }
 }
 
 /** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */

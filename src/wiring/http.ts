@@ -38,7 +38,7 @@ interface Below {
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
-  const { handler } = below.gateway
+  const { handler, own } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { authenticator, scopes, limits } = below.access
@@ -56,6 +56,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   return {
     api: behind(withContentHosts(api, handler, host)),
     gateway: behind(handler),
+    ownGateway: behind(own),
     trustedProxies,
     isContentHost: header =>
       isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),

@@ -65,7 +65,7 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
       defaultCluster: 'home',
       defaultBackend: home,
       backends: new Map([['away', away]]),
-      publicUrl: 'http://127.0.0.1',
+      gatewayUrl: 'http://127.0.0.1',
     })
     const content = new LiveContent(held, id => registry.readerOf(id), leases, clock)
     const hold = async ({ root }: Dag, ends: number | null = null): Promise<void> => {

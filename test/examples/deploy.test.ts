@@ -13,10 +13,12 @@ import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../examples/deploy')
 const NAME = 'pins.example.org'
+const CONTENT = 'content.example.org'
 
 let directory: ReturnType<typeof temporaryDirectory>
 let server: ServerProcess
 let key: string
+let gatewayUrl: string
 
 const certificate = () => join(directory.path, 'cert.pem')
 const privateKey = () => join(directory.path, 'key.pem')
@@ -31,13 +33,21 @@ beforeAll(async () => {
   key = (await accounts.keys.create(id, { name: 'all' })).secret
   accounts.close()
   const config = join(directory.path, 'config.json')
-  writeFileSync(config, JSON.stringify({ publicUrl: `https://${NAME}`, trustedProxies: 1 }))
-  server = await ServerProcess.start(dataDir, ['--config', config], { HOLDFAST_METRICS: 'all' }, 200_000)
+  writeFileSync(config, JSON.stringify(configOf(read('../../docs/production.md'))))
+  const gatewayPort = await freePort()
+  gatewayUrl = `http://127.0.0.1:${gatewayPort}`
+  const args = ['--config', config, '--gateway-port', `${gatewayPort}`]
+  server = await ServerProcess.start(dataDir, args, { HOLDFAST_METRICS: 'all' }, 200_000)
 })
 afterAll(async () => {
   await ServerProcess.killAll()
   directory.remove()
 })
+
+/** The configuration to begin with, as the document has it. */
+function configOf(document: string): object {
+  return JSON.parse(/^```json\n([^`]*)```/m.exec(document)?.[1] ?? '') as object
+}
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -55,7 +65,8 @@ async function ask(port: number, options: RequestOptions, body?: Uint8Array | nu
   if (body === null) asked.flushHeaders()
   else asked.end(body)
   const [answer] = await once(asked, 'response')
-  const said = { status: answer.statusCode as number, text: await text(answer) }
+  const policy = answer.headers['content-security-policy'] as string | undefined
+  const said = { status: answer.statusCode as number, policy, text: await text(answer) }
   asked.on('error', () => {}).destroy()
   return said
 }
@@ -95,7 +106,13 @@ async function checkService(port: number): Promise<void> {
   const { cid } = JSON.parse(uploaded.text) as { cid: string }
   expect((await ask(port, { path: `/ipfs/${cid}` })).text).toBe(bytes.toString())
   const { text: clusters } = await ask(port, { path: '/api/v3/users/me/clusters' })
-  expect(clusters).toContain(`https://${NAME}/ipfs/`)
+  expect(clusters).toContain(`https://${CONTENT}/ipfs/`)
+  const content = { host: CONTENT }
+  const page = await ask(port, { path: `/ipfs/${cid}?filename=a.html`, headers: content, servername: CONTENT })
+  expect(page).toMatchObject({ status: 200, text: bytes.toString(), policy: undefined })
+  const shared = await ask(port, { path: `/ipfs/${cid}?filename=a.html` })
+  expect(shared.policy).toMatch(/^sandbox /)
+  expect((await ask(port, { path: '/api/v3', headers: content, servername: CONTENT })).status).toBe(404)
   // The node refuses before the body comes, so the proxy has to pass on what it has.
   const large = { ...headers, 'content-length': 2 ** 40 }
   const refused = await ask(port, { method: 'POST', path: '/api/v3/files', headers: large }, null)
@@ -126,10 +143,11 @@ test('the service works behind nginx as configured', {
   const site = read('nginx.conf')
     .replaceAll(/ *listen \[::\].*\n/g, '')
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
-    .replace('listen 443 ', `listen 127.0.0.1:${port} `)
-    .replace(/ssl_certificate .*;/, `ssl_certificate ${certificate()};`)
-    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${privateKey()};`)
+    .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
+    .replaceAll(/ssl_certificate .*;/g, `ssl_certificate ${certificate()};`)
+    .replaceAll(/ssl_certificate_key .*;/g, `ssl_certificate_key ${privateKey()};`)
     .replace('http://127.0.0.1:4100', server.url)
+    .replace('http://127.0.0.1:4101', gatewayUrl)
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     name => `${name}_temp_path ${join(directory.path, name)};`,
   )
@@ -151,8 +169,12 @@ test('the service works behind Caddy as configured', {
   makeCertificate()
   const port = await freePort()
   const site = read('Caddyfile')
-    .replace(`${NAME} {`, `https://${NAME}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate()} ${privateKey()}`)
+    .replaceAll(
+      /^(\S+) \{/gm,
+      (_, name) => `https://${name}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate()} ${privateKey()}`,
+    )
     .replace('reverse_proxy 127.0.0.1:4100', `reverse_proxy ${server.url}`)
+    .replace('reverse_proxy 127.0.0.1:4101', `reverse_proxy ${gatewayUrl}`)
   const file = join(directory.path, 'Caddyfile')
   writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
   await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, () => checkService(port))

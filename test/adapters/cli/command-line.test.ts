@@ -255,7 +255,7 @@ describe('serve', () => {
   test('the lines of the first start work when pasted, and come only once', withCurl, async () => {
     const first = await ServerProcess.start(dataDir)
     expect(first.stdout).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n/)
-    for (const part of [`${first.api}\n`, `${first.url}/ipfs/\n`, `${join(dataDir, 'import')}\n`]) {
+    for (const part of [`${first.api}\n`, `${join(dataDir, 'import')}\n`]) {
       expect(first.stdout).toContain(part)
     }
     await first.until(/^curl .*\/ipfs\/.*\n/m)
