@@ -1,3 +1,5 @@
+import type { Usage } from './usage.ts'
+
 /** How a run is asked for. */
 export interface RunOptions {
   /** An existing empty directory, for everything that is written. The caller removes it. */
@@ -21,6 +23,18 @@ export interface Measurement {
   unit: string
   better: 'higher' | 'lower'
   values: number[]
+  /** What each round took, of a subject in processes of its own. */
+  costs?: Cost[]
+  /** What asked, where it was not the bench itself. */
+  client?: string
+}
+
+/** What a round took of the machine. */
+export interface Cost extends Usage {
+  /** Of what the metric counts, such as 10⁶ bytes or requests. */
+  amount: number
+  /** Of a core, that the load client took; 1 would say that it is what was measured. */
+  clientShare: number
 }
 
 /** What a bench promises: the ratio of two medians of the same run, better being higher. */

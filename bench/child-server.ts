@@ -8,7 +8,7 @@ const LINES_KEPT = 50
 /** What `npm start` gives the server; every subject's server gets the same. */
 const NODE_FLAGS = ['--max-semi-space-size=4']
 
-/** A server in a process of its own, which says `listening on <url>` once it is ready. */
+/** A server in a process of its own, which says where it listens once it is ready. */
 export class ChildServer {
   readonly #child: ChildProcess
   readonly #lines: Interface
@@ -23,9 +23,19 @@ export class ChildServer {
     this.url = url
   }
 
-  /** Starts a script under this same Node and waits for its line. */
-  static async start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildServer> {
-    const child = spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  /** Starts a script under this same Node, which says `listening on <url>`, and waits for its line. */
+  static start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildServer> {
+    return ChildServer.run(process.execPath, [...NODE_FLAGS, script, ...args], env, /listening on (http:\S+)/)
+  }
+
+  /** Starts any program, and waits for a line that matches; the first group, if there is one, is its address. */
+  static async run(
+    program: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+    ready: RegExp,
+  ): Promise<ChildServer> {
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let complaints = ''
     child.stderr.setEncoding('utf8').on('data', text => {
       complaints = (complaints + text).slice(-2_000)
@@ -35,11 +45,11 @@ export class ChildServer {
     const said: string[] = []
     const url = await new Promise<string>((resolve, reject) => {
       child.once('error', reject)
-      child.once('exit', code => reject(new Error(`${script} ended with ${code} before it listened: ${complaints}`)))
+      child.once('exit', code => reject(new Error(`${program} ended with ${code} before it listened: ${complaints}`)))
       lines.on('line', line => {
         if (said.length < LINES_KEPT) said.push(line)
-        const found = /listening on (http:\S+)/.exec(line)?.[1]
-        if (found !== undefined) resolve(found)
+        const found = ready.exec(line)
+        if (found !== null) resolve(found[1] ?? '')
       })
     })
     return new ChildServer(child, lines, said, url)

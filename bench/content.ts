@@ -1,25 +1,13 @@
 import { randomFillSync } from 'node:crypto'
+import { open } from 'node:fs/promises'
 import type { Work } from './contest.ts'
+import { type FormPart, MultipartForm } from './multipart-form.ts'
+import { slices } from './slices.ts'
 
-/** The piece size of every source here: about what a socket hands over. */
-export const CHUNK_BYTES = 64 * 1024
-
-/** One file of random bytes. */
-export class FileContent implements Work {
-  readonly bytes: Buffer
-
-  /** @param size in bytes */
-  constructor(size: number) {
-    this.bytes = Buffer.allocUnsafe(size)
-  }
-
-  refill(): void {
-    randomFillSync(this.bytes)
-  }
-
-  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    yield* slices(this.bytes)
-  }
+/** A form in a file, for load clients that are programs. */
+export interface FormFile {
+  path: string
+  contentType: string
 }
 
 export interface TreeFile {
@@ -28,12 +16,69 @@ export interface TreeFile {
   bytes: Uint8Array
 }
 
+/** Content that is uploaded as a form. */
+export abstract class FormContent implements Work {
+  #file: Promise<FormFile> | null = null
+
+  /** What it is made of; a file alone has no path. */
+  abstract readonly files: readonly TreeFile[]
+  abstract parts(): FormPart[]
+  protected abstract renew(): void
+
+  refill(): void {
+    this.renew()
+    this.#file = null
+  }
+
+  /** Written once for each content, by whoever asks first: all take the same bytes. */
+  formFile(path: string): Promise<FormFile> {
+    this.#file ??= writeForm(new MultipartForm(this.parts()), path)
+    return this.#file
+  }
+}
+
+async function writeForm(form: MultipartForm, path: string): Promise<FormFile> {
+  const handle = await open(path, 'w')
+  try {
+    await handle.writeFile(form.chunks())
+  } finally {
+    await handle.close()
+  }
+  return { path, contentType: form.contentType }
+}
+
+/** One file of random bytes. */
+export class FileContent extends FormContent {
+  readonly bytes: Buffer
+  readonly files: readonly TreeFile[]
+
+  /** @param size in bytes */
+  constructor(size: number) {
+    super()
+    this.bytes = Buffer.allocUnsafe(size)
+    this.files = [{ path: '', bytes: this.bytes }]
+  }
+
+  parts(): FormPart[] {
+    return [{ name: 'file', filename: 'bench.bin', content: this.bytes }]
+  }
+
+  protected renew(): void {
+    randomFillSync(this.bytes)
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* slices(this.bytes)
+  }
+}
+
 /** A tree of small files of random bytes, a hundred to a folder. */
-export class TreeContent implements Work {
+export class TreeContent extends FormContent {
   readonly files: readonly TreeFile[]
   readonly #bytes: Buffer
 
   constructor(fileCount: number, fileBytes: number) {
+    super()
     const bytes = Buffer.allocUnsafe(fileCount * fileBytes)
     this.#bytes = bytes
     this.files = Array.from({ length: fileCount }, (_, index) => ({
@@ -42,11 +87,11 @@ export class TreeContent implements Work {
     }))
   }
 
-  refill(): void {
+  parts(): FormPart[] {
+    return this.files.map(({ path, bytes }) => ({ name: 'files[]', filename: path, content: bytes }))
+  }
+
+  protected renew(): void {
     randomFillSync(this.#bytes)
   }
-}
-
-export function* slices(bytes: Uint8Array): Generator<Uint8Array, void, undefined> {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES)
 }

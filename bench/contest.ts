@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Measurement, RunOptions, Scale } from './bench.ts'
+import type { Cost, Measurement, RunOptions, Scale } from './bench.ts'
+import { endedChildrenSeconds, UsageWatch } from './usage.ts'
 
 /** What is to be done in a round, the same for every subject. */
 export interface Work {
@@ -16,11 +17,25 @@ export interface Subject<W extends Work> {
   start(dir: string): Promise<RunningSubject<W>>
 }
 
+/** What there is to say of the timed part. */
+export interface Outcome {
+  /** Of what was stored; all that say one have to say the same. */
+  cid?: string
+  /** By the load client's clock, which leaves out its own start; else by the bench's. */
+  seconds?: number
+  /** How often it was done, where the load client goes by time. */
+  done?: number
+  /** The load client, where it is not the bench itself. */
+  client?: string
+}
+
 export interface RunningSubject<W extends Work> {
+  /** Processes of its own, whose processor time and memory are its. */
+  readonly pids?: readonly number[]
   /** What has to be there before the timed part, and is not timed itself. */
   prepare?(work: W): Promise<void>
-  /** The timed part. Resolves with the CID of what was stored, if the subject makes one. */
-  run(work: W): Promise<string | undefined>
+  /** The timed part. */
+  run(work: W): Promise<Outcome>
   /** What has to happen between rounds and is not timed. */
   tidy?(): Promise<void>
   stop(): Promise<void>
@@ -33,8 +48,8 @@ export interface Contest<W extends Work> {
   readonly better: 'higher' | 'lower'
   readonly subjects: ReadonlyArray<Subject<W>>
   createWork(scale: Scale): W
-  /** The figure that a subject reached with this work in that time. */
-  value(work: W, seconds: number): number
+  /** The figure that a subject reached with this work in that time, which was done so often. */
+  value(work: W, seconds: number, done: number): number
 }
 
 /**
@@ -49,10 +64,10 @@ export async function runContest<W extends Work>(contest: Contest<W>, options: R
       options.signal.throwIfAborted()
       const dir = join(options.dir, subject.name)
       await mkdir(dir)
-      racers.push({ name: subject.name, running: await subject.start(dir), values: [] })
+      racers.push({ name: subject.name, running: await subject.start(dir), values: [], costs: [] })
     }
     await runRound(contest, racers, contest.createWork('tiny'), options, 'warm-up')
-    for (const racer of racers) racer.values.length = 0
+    for (const racer of racers) racer.values.length = racer.costs.length = 0
     const work = contest.createWork(options.scale)
     for (let round = 0; round < options.rounds; round++) {
       await runRound(contest, rotated(racers, round), work, options, `round ${round + 1} of ${options.rounds}`)
@@ -61,13 +76,19 @@ export async function runContest<W extends Work>(contest: Contest<W>, options: R
     for (const { running } of racers.toReversed()) await running.stop()
   }
   const { metric, unit, better } = contest
-  return racers.map(({ name, values }) => ({ subject: name, metric, unit, better, values }))
+  return racers.map(({ name, values, costs, client }) => ({
+    ...{ subject: name, metric, unit, better, values },
+    ...(costs.length > 0 && { costs }),
+    ...(client !== undefined && { client }),
+  }))
 }
 
 interface Racer<W extends Work> {
   name: string
   running: RunningSubject<W>
   values: number[]
+  costs: Cost[]
+  client?: string
 }
 
 async function runRound<W extends Work>(
@@ -79,14 +100,26 @@ async function runRound<W extends Work>(
 ): Promise<void> {
   work.refill()
   const cids = new Map<string, string>()
-  for (const { name, running, values } of racers) {
+  for (const racer of racers) {
+    const { name, running } = racer
     await running.prepare?.(work)
     await settleDisk()
     options.signal.throwIfAborted()
     options.progress(`${label}: ${name}`)
+    const watch = UsageWatch.start(running.pids)
+    const clientBefore = endedChildrenSeconds()
     const started = performance.now()
-    const cid = await running.run(work)
-    values.push(contest.value(work, (performance.now() - started) / 1_000))
+    const { cid, client, done = 1, ...outcome } = await running.run(work)
+    const elapsed = (performance.now() - started) / 1_000
+    const seconds = outcome.seconds ?? elapsed
+    const value = contest.value(work, seconds, done)
+    racer.values.push(value)
+    if (watch !== null) {
+      const usage = watch.usage()
+      const amount = contest.better === 'higher' ? value * seconds : 1
+      racer.costs.push({ ...usage, amount, clientShare: (endedChildrenSeconds() - clientBefore) / elapsed })
+    }
+    if (client !== undefined) racer.client = client
     if (cid !== undefined) cids.set(name, cid)
     await running.tidy?.()
   }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, realpathSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { programsHere } from './programs.ts'
 
 /** What figures depend on besides the code. */
 export interface BenchEnvironment {
@@ -15,6 +16,12 @@ export interface BenchEnvironment {
   fileSystem: string
   /** Of the checkout, with `+` if something in it is not committed; `unknown` outside of one. */
   commit: string
+  /** How many wanted a core when it began, on average over a minute: over 1 the machine was not quiet. */
+  load: number
+  /** Of the contenders and load clients that are here. */
+  versions: Record<string, string>
+  /** Why others are not run. */
+  absent: Record<string, string>
 }
 
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url))
@@ -30,13 +37,24 @@ export function benchEnvironment(directory: string): BenchEnvironment {
     memoryGB: Math.round(totalmem() / 1e9),
     fileSystem: fileSystemOf(directory),
     commit: commit(),
+    load: Number(loadavg()[0]?.toFixed(1)),
+    ...programsHere(),
   }
 }
 
 /** In a line, for people. */
 export function environmentLine(environment: BenchEnvironment): string {
-  const { node, platform, processor, cores, memoryGB, fileSystem, commit } = environment
-  return `Node ${node}, ${platform}, ${processor}, ${cores} cores, ${memoryGB} GB, ${fileSystem}, commit ${commit}`
+  const { node, platform, processor, cores, memoryGB, fileSystem, commit, load } = environment
+  return `Node ${node}, ${platform}, ${processor}, ${cores} cores, ${memoryGB} GB, ${fileSystem}, load ${load}, commit ${commit}`
+}
+
+/** What is beside us and what is not, in a line each. */
+export function programLines({ versions, absent }: BenchEnvironment): string[] {
+  const here = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+  return [
+    ...(here.length === 0 ? [] : [`beside us: ${here.join(', ')}`]),
+    ...Object.entries(absent).map(([name, why]) => `not run: ${name}: ${why}`),
+  ]
 }
 
 /** That of the longest mount point above the directory. */

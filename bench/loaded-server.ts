@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ChildServer } from './child-server.ts'
 import { HttpClient } from './http-client.ts'
 import { MultipartForm } from './multipart-form.ts'
-import { cidOf, startStandalone } from './subjects/http.ts'
+import { cidOf, startStandalone } from './services/holdfast.ts'
 
 /** A standalone server in a process of its own, and what the benches of a server under load have it do. */
 export class LoadedServer {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { CHUNK_BYTES, slices } from './content.ts'
+import { CHUNK_BYTES, slices } from './slices.ts'
 
 export interface FormPart {
   /** The field's name. */

@@ -3,7 +3,7 @@ import { FileContent, TreeContent } from './content.ts'
 import type { Work } from './contest.ts'
 import { HttpClient } from './http-client.ts'
 import { type FormPart, MultipartForm } from './multipart-form.ts'
-import { cidOf, startStandalone } from './subjects/http.ts'
+import { cidOf, startStandalone } from './services/holdfast.ts'
 
 /** The standalone server in a process of its own, from which subjects fetch what was uploaded to it. */
 export class Provider {
@@ -73,8 +73,7 @@ export class HeldFile extends HeldWork {
   }
 
   protected upload(): Promise<string> {
-    const part = { name: 'file', filename: 'bench.bin', content: this.content.bytes }
-    return this.provider.hold('/api/v3/files', [part])
+    return this.provider.hold('/api/v3/files', this.content.parts())
   }
 }
 
@@ -92,7 +91,6 @@ export class HeldTree extends HeldWork {
   }
 
   protected upload(): Promise<string> {
-    const parts = this.content.files.map(({ path, bytes }) => ({ name: 'files[]', filename: path, content: bytes }))
-    return this.provider.hold('/api/v3/files/directory-dag', parts)
+    return this.provider.hold('/api/v3/files/directory-dag', this.content.parts())
   }
 }

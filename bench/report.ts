@@ -1,4 +1,4 @@
-import type { Bench, Measurement, Target } from './bench.ts'
+import type { Bench, Cost, Measurement, Target } from './bench.ts'
 
 /** One line of the result. `against` and `ratio` are there exactly if the pair has a target. */
 export interface Row {
@@ -14,6 +14,16 @@ export interface Row {
   against?: string
   /** Of the two medians, better being higher. */
   ratio?: number
+  /** Processor seconds of a round, of a subject in processes of its own; these are medians, too. */
+  cpuSeconds?: number
+  /** The same in milliseconds for each that the metric counts, and of its busiest thread alone. */
+  cpuMs?: number
+  busiestMs?: number
+  /** Resident memory at most, 2²⁰ bytes: the highest of all rounds. */
+  peakMiB?: number
+  /** What asked, and how much of a core it took. */
+  client?: string
+  clientShare?: number
 }
 
 export function median(values: readonly number[]): number {
@@ -31,7 +41,10 @@ export function rowsOf(name: string, targets: readonly Target[], measurements: r
     const value = median(measured.values)
     const spread: Row['spread'] = [rounded(Math.min(...measured.values)), rounded(Math.max(...measured.values))]
     const rounds = measured.values.length
-    const row: Row = { bench: name, subject, metric, value: rounded(value), unit, spread, rounds }
+    const row: Row = {
+      ...{ bench: name, subject, metric, value: rounded(value), unit, spread, rounds },
+      ...costOf(measured),
+    }
     const own = targets.filter(target => target.subject === subject && target.metric === metric)
     const rows = own.flatMap(({ against }) => {
       const other = measurements.find(({ subject, metric }) => subject === against && metric === measured.metric)
@@ -44,8 +57,21 @@ export function rowsOf(name: string, targets: readonly Target[], measurements: r
   })
 }
 
+function costOf({ costs, client }: Measurement): Partial<Row> {
+  if (costs === undefined || costs.length === 0) return {}
+  const of = (figure: (cost: Cost) => number): number => rounded(median(costs.map(figure)))
+  return {
+    cpuSeconds: of(cost => cost.cpuSeconds),
+    cpuMs: of(cost => (1_000 * cost.cpuSeconds) / cost.amount),
+    busiestMs: of(cost => (1_000 * cost.busiestSeconds) / cost.amount),
+    peakMiB: Math.round(Math.max(...costs.map(cost => cost.peakMiB))),
+    ...(client !== undefined && { client, clientShare: of(cost => cost.clientShare) }),
+  }
+}
+
 /** The rows as aligned columns, each target beside what was reached. */
 export function tableOf(bench: Bench, rows: readonly Row[]): string {
+  const hasCosts = rows.some(row => row.cpuSeconds !== undefined)
   const cells = rows.map(row => {
     const target = bench.targets.find(
       ({ subject, metric, against }) => subject === row.subject && metric === row.metric && against === row.against,
@@ -59,9 +85,11 @@ export function tableOf(bench: Bench, rows: readonly Row[]): string {
             row.ratio >= target.atLeast ? 'met' : 'MISSED',
           ]
     const spread = row.rounds > 1 ? `${row.spread[0]} to ${row.spread[1]}` : ''
-    return [row.subject, row.metric, `${row.value} ${row.unit}`, spread, ...compared]
+    const cost =
+      row.cpuSeconds === undefined ? ['', '', ''] : [`${row.cpuSeconds} s cpu`, `${row.peakMiB} MiB`, row.client ?? '']
+    return [row.subject, row.metric, `${row.value} ${row.unit}`, spread, ...(hasCosts ? cost : []), ...compared]
   })
-  const widths = [0, 1, 2, 3, 4, 5].map(column => Math.max(0, ...cells.map(line => line[column]?.length ?? 0)))
+  const widths = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(column => Math.max(0, ...cells.map(line => line[column]?.length ?? 0)))
   return cells
     .map(line => `  ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
     .join('\n')

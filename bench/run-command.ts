@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
-import { benchEnvironment, environmentLine } from './environment.ts'
+import { benchEnvironment, environmentLine, programLines } from './environment.ts'
 import { fetch } from './fetch.ts'
 import { gateway } from './gateway.ts'
 import { list } from './list/list.ts'
@@ -60,7 +60,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     const parent = command.dir ?? DEFAULT_PARENT
     await mkdir(parent, { recursive: true })
     const run: SavedRun = { environment: benchEnvironment(parent), rows: [] }
-    console.log(command.json ? JSON.stringify({ environment: run.environment }) : environmentLine(run.environment))
+    const head = command.json
+      ? [JSON.stringify({ environment: run.environment })]
+      : [environmentLine(run.environment), ...programLines(run.environment)]
+    for (const line of head) console.log(line)
     for (const bench of BENCHES) {
       if (!command.names.includes(bench.name)) continue
       run.rows.push(...(await runBench(bench, command, parent, interrupt.signal)))

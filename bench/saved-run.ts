@@ -28,8 +28,8 @@ export function readSavedRun(file: string): SavedRun {
 /** This run's medians as multiples of a saved one's, and where that was measured if it was elsewhere. */
 export function comparisonOf(now: SavedRun, then: SavedRun): string[] {
   const lines = [`against ${environmentLine(then.environment)}`]
-  const { commit: _, ...here } = now.environment
-  const { commit: __, ...there } = then.environment
+  const { commit: _, load: __, ...here } = now.environment
+  const { commit: ___, load: ____, ...there } = then.environment
   if (JSON.stringify(here) !== JSON.stringify(there)) lines.push('  measured elsewhere: the figures say little')
   const seen = new Set<string>()
   for (const { bench, subject, metric, value, unit } of now.rows) {

@@ -28,7 +28,7 @@ async function startEngine<W extends Work>(
   const engine = await createEngine({ dataDir: dir, threadPoolSize: Number(process.env.UV_THREADPOOL_SIZE ?? 4) })
   const account = await engine.accounts.create({ email: 'bench@example.org', plan: 'unlimited' })
   return {
-    run: work => store(engine, account.id, work),
+    run: async work => ({ cid: await store(engine, account.id, work) }),
     stop: () => engine.stop(),
   }
 }

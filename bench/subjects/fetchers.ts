@@ -36,7 +36,7 @@ export function engineFetch<W extends HeldWork>(name: string, provider: Provider
         async run(work) {
           const { record } = await engine.pins.pin({ account: account.id, cid: await work.held() })
           if (record.status !== 'pinned') throw new Error(`the pin is ${record.status}`)
-          return record.cid
+          return { cid: record.cid }
         },
         stop: () => engine.stop(),
       }
@@ -75,7 +75,7 @@ export function heliaFetch<W extends HeldWork>(provider: Provider): Subject<W> {
           const cid = await work.held()
           // Pinning happens as its progress is pulled.
           for await (const _pinned of helia.pins.add(CID.parse(cid)));
-          return cid
+          return { cid }
         },
         async stop() {
           await helia.stop()

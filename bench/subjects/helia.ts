@@ -42,7 +42,7 @@ async function startHelia<W extends Work>(
       const root = await add(fs, work)
       // Pinning happens as its progress is pulled.
       for await (const _pinned of helia.pins.add(root));
-      return root.toString()
+      return { cid: root.toString() }
     },
     async stop() {
       await helia.stop()

@@ -14,7 +14,7 @@ export const limit: Subject<FileContent> = {
       async run(content) {
         file = join(dir, randomUUID())
         await writeHashed(content.chunks(), file)
-        return undefined
+        return {}
       },
       tidy: () => rm(file),
       async stop() {},

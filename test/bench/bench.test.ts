@@ -63,7 +63,7 @@ function recording(name: string, turns: string[], cid: string | undefined): Subj
       return {
         async run(work) {
           turns.push(`${name}${work.fills}`)
-          return cid
+          return cid === undefined ? {} : { cid }
         },
         async stop() {
           turns.push(`stop ${name}`)
@@ -234,7 +234,7 @@ test('a run says where it was measured and how far it spread, is saved, and comp
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ environment: head.environment, rows: [row] })
 
   const again = await bench(...tiny, '--compare', file)
-  expect(again.stdout).toMatch(/^Node v[\d.]+, .* cores, \d+ GB, \S+, commit /)
+  expect(again.stdout).toMatch(/^Node v[\d.]+, .* cores, \d+ GB, \S+, load [\d.]+, commit /)
   expect(again.stdout).toMatch(/^ {2}limit +throughput +\S+ MB\/s +\S+ to \S+$/m)
   expect(again.stdout).toMatch(
     new RegExp(`^ {2}upload limit throughput {2}\\S+ MB/s, was ${row.value}, x [\\d.]+$`, 'm'),

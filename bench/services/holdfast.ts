@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { ChildServer } from '../child-server.ts'
+import { call, type Service, type ServiceKind } from './service.ts'
+
+const SCRIPT = fileURLToPath(new URL('../../adapters/cli/main.ts', import.meta.url))
+
+/** The standalone server in a process of its own. */
+export const holdfast: ServiceKind = { name: 'http', start: startHoldfast }
+
+async function startHoldfast(dir: string): Promise<Service> {
+  const { server, headers, gateway } = await startStandalone(dir)
+  const api = `${server.url}/api/v3`
+  return {
+    pids: [server.pid],
+    isComparable: true,
+    upload: kind => ({ method: 'POST', url: `${api}/files${kind === 'tree' ? '/directory-dag' : ''}`, headers }),
+    rootOf: answer => cidOf(JSON.parse(answer)),
+    read: path => ({ method: 'GET', url: gateway + path, headers: {} }),
+    status: cid => ({ method: 'GET', url: `${api}/status/${cid}`, headers }),
+    remove: cid => ({ method: 'DELETE', url: `${api}/files/remove/${cid}`, headers }),
+    async collect() {
+      const json = { ...headers, 'content-type': 'application/json' }
+      const url = `${server.url}/admin/v1/gc`
+      await call({ method: 'POST', url, headers: json }, Buffer.from('{"graceSeconds":0}'))
+    },
+    stop: () => server.stop(),
+  }
+}
+
+/** Starts the standalone server; `headers` carry its first key, `gateway` ends with `/ipfs/`. */
+export async function startStandalone(
+  dir: string,
+  options: readonly string[] = [],
+): Promise<{ server: ChildServer; headers: Record<string, string>; gateway: string }> {
+  const key = randomBytes(32).toString('hex')
+  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir, ...options], {
+    ...withoutSettings(process.env),
+    HOLDFAST_BOOTSTRAP_KEY: key,
+  })
+  const gateway = await server.said(/^gateway base +(\S+)$/)
+  return { server, headers: { authorization: `Bearer ${key}` }, gateway }
+}
+
+/** A setting of whoever runs the bench must not change what is measured. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HOLDFAST_')))
+}
+
+/** The CID in the answer to an upload. */
+export function cidOf(answer: unknown): string {
+  if (typeof answer === 'object' && answer !== null && 'cid' in answer && typeof answer.cid === 'string') {
+    return answer.cid
+  }
+  throw new Error(`an upload was answered without a CID: ${JSON.stringify(answer).slice(0, 300)}`)
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+
+/** What processes took for some work. Linux alone tells. */
+export interface Usage {
+  /** Of all their threads and of their children, user and system. */
+  cpuSeconds: number
+  /** Of the thread that worked most: what more cores do not share out. */
+  busiestSeconds: number
+  /** The most resident memory that they had meanwhile, together, 2²⁰ bytes. */
+  peakMiB: number
+}
+
+/** Of `/proc/<pid>/stat`: the kernel counts in hundredths of a second on every architecture that Node runs on. */
+const TICKS = 100
+
+/** Watches processes and all that descend from them. What ends between two looks is counted by its parent. */
+export class UsageWatch {
+  readonly #roots: readonly number[]
+  readonly #cpu: number
+  readonly #threads: ReadonlyMap<string, number>
+
+  private constructor(roots: readonly number[]) {
+    this.#roots = roots
+    const pids = processTree(roots)
+    // From here on the highest is counted anew; where that is not allowed, it is the highest since the start.
+    for (const pid of pids) quietly(() => writeFileSync(`/proc/${pid}/clear_refs`, '5'))
+    this.#cpu = sum(pids.map(cpuSeconds))
+    this.#threads = threadSeconds(pids)
+  }
+
+  /** Null where there is nothing to look at. */
+  static start(pids: readonly number[] | undefined): UsageWatch | null {
+    return pids === undefined || pids.length === 0 || process.platform !== 'linux' ? null : new UsageWatch(pids)
+  }
+
+  /** Since the start. */
+  usage(): Usage {
+    const pids = processTree(this.#roots)
+    const threads = [...threadSeconds(pids)].map(([thread, seconds]) => seconds - (this.#threads.get(thread) ?? 0))
+    return {
+      cpuSeconds: sum(pids.map(cpuSeconds)) - this.#cpu,
+      busiestSeconds: Math.max(0, ...threads),
+      peakMiB: sum(pids.map(peakMiB)),
+    }
+  }
+}
+
+/** Processor seconds of this process's children that have ended, by which a load client is judged. */
+export function endedChildrenSeconds(): number {
+  if (process.platform !== 'linux') return 0
+  const fields = statFields(readFileSync('/proc/self/stat', 'utf8'))
+  return ((fields[13] ?? 0) + (fields[14] ?? 0)) / TICKS
+}
+
+/** The numbers of a line of `/proc/<pid>/stat` from the state on; the name before it may have blanks and brackets. */
+export function statFields(line: string): number[] {
+  return line
+    .slice(line.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+}
+
+/** The processes and their descendants, those that are gone left out. */
+function processTree(roots: readonly number[]): number[] {
+  const found: number[] = []
+  const next = [...roots]
+  for (let pid = next.shift(); pid !== undefined; pid = next.shift()) {
+    const at = pid
+    if (found.includes(at) || quietly(() => readFileSync(`/proc/${at}/stat`)) === undefined) continue
+    found.push(at)
+    for (const thread of quietly(() => readdirSync(`/proc/${at}/task`)) ?? []) {
+      const children = quietly(() => readFileSync(`/proc/${at}/task/${thread}/children`, 'utf8')) ?? ''
+      next.push(...children.split(' ').filter(Boolean).map(Number))
+    }
+  }
+  return found
+}
+
+function cpuSeconds(pid: number): number {
+  const fields = statFields(quietly(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? ') ')
+  return sum([11, 12, 13, 14].map(at => fields[at] ?? 0)) / TICKS
+}
+
+function threadSeconds(pids: readonly number[]): Map<string, number> {
+  const seconds = new Map<string, number>()
+  for (const pid of pids) {
+    for (const thread of quietly(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+      const fields = statFields(quietly(() => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')) ?? ') ')
+      seconds.set(thread, ((fields[11] ?? 0) + (fields[12] ?? 0)) / TICKS)
+    }
+  }
+  return seconds
+}
+
+function peakMiB(pid: number): number {
+  const status = quietly(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? ''
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** Processes and threads end while they are looked at. */
+function quietly<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch {
+    return undefined
+  }
+}
