@@ -1,6 +1,7 @@
 import { borderPromises } from './promises-border.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
+import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 import { readPromises } from './promises-reads.ts'
@@ -205,6 +206,7 @@ export const promises: readonly KeptPromise[] = [
   ...doorPromises,
   ...cataloguePromises,
   ...clusterPromises,
+  ...consolePromises,
   ...gatewayPromises,
   ...readPromises,
   {

@@ -3,6 +3,7 @@ import { Account, Keys } from './account.ts'
 import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
+import { Owner } from './owner.ts'
 import { Pins } from './pins.ts'
 import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
@@ -49,6 +50,8 @@ export class HoldfastClient {
   readonly secondFactor: SecondFactor
   /** Who is told of what becomes of the account's records. */
   readonly webhooks: Webhooks
+  /** The node, for its owner. */
+  readonly owner: Owner
   readonly #connection: Connection
 
   /** @throws HoldfastError `VALIDATION` for a base, gateway or key that is none */
@@ -73,6 +76,7 @@ export class HoldfastClient {
     this.sessions = new Sessions(this.#connection)
     this.secondFactor = new SecondFactor(this.#connection)
     this.webhooks = new Webhooks(this.#connection)
+    this.owner = new Owner(this.#connection)
   }
 
   /**

@@ -36,6 +36,20 @@ export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentFile, ReadOptions } from './content.ts'
 export type { CarOptions, DirectoryFile, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
+export type { NewAccountOptions, Owner, VerifyOptions } from './owner.ts'
+export type {
+  AccountPage,
+  Amount,
+  Collected,
+  Failure,
+  HistorySample,
+  ManagedAccount,
+  NodeHistory,
+  NodePeers,
+  NodeStats,
+  Takedown,
+  Verified,
+} from './owner-answers.ts'
 export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'

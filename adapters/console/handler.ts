@@ -98,7 +98,6 @@ const HEADERS = {
   'origin-agent-cluster': '?1',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 } as const
 
 function told(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse {

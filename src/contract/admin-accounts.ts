@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import type { Account } from '../access/principal.ts'
+import { type Account, SCOPES } from '../access/principal.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { Usage } from '../pins/types.ts'
 import { usage } from './account-view.ts'
 import { count, instant, iso, orNull, PAGE_QUERY, text } from './answer-fields.ts'
+import { required } from './body-reader.ts'
 import { pageRequest, positiveInteger } from './page-query.ts'
-import { type ContractRoute, route, type Shown } from './route.ts'
+import { type ContractRoute, json, route, type Shown } from './route.ts'
 import type { Services } from './services.ts'
 import { presentSessions, Sessions, SessionsEnded } from './sessions.ts'
 
@@ -58,6 +59,57 @@ const list = route({
     const rows = await Promise.all(found.map(async account => presentAccount(account, await pins.usage(account.id))))
     const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) }
     return { status: 200, body: { accounts: rows, total, pagination } }
+  },
+})
+
+const NewAccount = Type.Object(
+  {
+    ...ManagedAccount.properties,
+    token: Type.String({ description: 'An API key of the account with every scope, shown this once.' }),
+  },
+  { title: 'NewAccount' },
+)
+
+const create = route({
+  ...owner,
+  method: 'POST',
+  path: '/accounts',
+  summary: 'Make an account',
+  details:
+    '201, the account and `token`, an API key of it with every scope. Body: `{"email", "plan", "name", "password"}`, of ' +
+    'which `name` and `password` may be left out; without a password there is no signing in, only keys.',
+  body: json(
+    Type.Object({
+      email: required,
+      plan: required,
+      name: Type.Optional(Type.String()),
+      password: Type.Optional(Type.String()),
+    }),
+  ),
+  answers: { 201: NewAccount },
+  errors: ['CONFLICT'],
+  handler: async ({ body }, { accounts, keys, pins }) => {
+    const { email, plan, name = null, password } = await body()
+    const account = await accounts.create({ email, plan, name, ...(password !== undefined && { password }) })
+    const { secret } = await keys.create(account.id, { name: 'default', scopes: SCOPES })
+    return { status: 201, body: { ...presentAccount(account, await pins.usage(account.id)), token: secret } }
+  },
+})
+
+const setPlan = route({
+  ...owner,
+  method: 'PUT',
+  path: '/accounts/:id/plan',
+  summary: 'Put an account on a plan',
+  details: 'The account. Body: `{"plan"}`. What it keeps beyond the new plan stays; nothing further comes in.',
+  params,
+  body: json(Type.Object({ plan: required })),
+  answers: { 200: ManagedAccount },
+  errors: ['NOT_FOUND'],
+  handler: async ({ body, param }, { accounts, pins }) => {
+    const { plan } = await body()
+    const account = await accounts.setPlan(param('id'), plan)
+    return { status: 200, body: presentAccount(account, await pins.usage(account.id)) }
   },
 })
 
@@ -137,7 +189,16 @@ const endSessions = route({
 })
 
 /** Accounts as the owner of a node sees them, and what they may do to them. */
-export const adminAccountRoutes: readonly ContractRoute[] = [list, remove, disable, enable, sessions, endSessions]
+export const adminAccountRoutes: readonly ContractRoute[] = [
+  list,
+  create,
+  setPlan,
+  remove,
+  disable,
+  enable,
+  sessions,
+  endSessions,
+]
 
 async function setDisabled(
   { param }: AuthenticatedContext,

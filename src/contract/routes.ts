@@ -1,5 +1,6 @@
 import { adminAccountRoutes } from './admin-accounts.ts'
 import { adminUpkeepRoutes } from './admin-upkeep.ts'
+import { adminWatchRoutes } from './admin-watch.ts'
 import { authRoutes } from './auth.ts'
 import { carRoutes } from './car.ts'
 import { clusterRoutes } from './clusters.ts'
@@ -50,7 +51,7 @@ export const contractRoutes: readonly ContractRoute[] = [
 /** Everything that is served beside the gateway. */
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
-  { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminAccountRoutes, ...takedownRoutes] },
+  { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminWatchRoutes, ...adminAccountRoutes, ...takedownRoutes] },
   { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
   { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
 ]

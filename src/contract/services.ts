@@ -14,8 +14,11 @@ import type { Collector } from '../content/collector.ts'
 import type { Verifier } from '../content/verifier.ts'
 import type { Slots } from '../domain/concurrency/slots.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
+import type { Connection } from '../network/network-node.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { Statistics } from '../pins/statistics.ts'
+import type { History } from '../upkeep/history.ts'
+import type { RecentFailures } from '../upkeep/recent-failures.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
 import type { WebhookService } from '../webhooks/webhook-service.ts'
 
@@ -42,6 +45,9 @@ export interface Peers {
   peerCount(): number
   /** Multiaddrs by which others reach it; none while networking is off. */
   addresses(): string[]
+  /** By which it is known; null while networking is off. */
+  peerId(): string | null
+  connections(): readonly Connection[]
 }
 /** Places for uploads, by account. */
 export type UploadSlots = Pick<Slots, 'enter'>
@@ -55,8 +61,11 @@ export interface Health {
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
-export type Keys = Pick<KeyService, 'generate' | 'list' | 'revoke'>
-export type Accounts = Pick<AccountService, 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'>
+export type Keys = Pick<KeyService, 'create' | 'generate' | 'list' | 'revoke'>
+export type Accounts = Pick<
+  AccountService,
+  'create' | 'setPlan' | 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'
+>
 export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
 export type Sessions = Pick<SessionService, 'end'>
 export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
@@ -90,6 +99,8 @@ export interface Services {
   collector: Pick<Collector, 'collect'>
   verifier: Pick<Verifier, 'verify'>
   reconciler: Pick<Reconciler, 'run'>
+  history: Pick<History, 'samples'>
+  failures: Pick<RecentFailures, 'all'>
   backups: Pick<Backups, 'runBelowRoots'>
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
   webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries'>

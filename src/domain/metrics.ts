@@ -22,6 +22,8 @@ export interface RequestObservation {
 export interface Metrics {
   /** A request has been answered; its body may still be going out. */
   request(observation: RequestObservation): void
+  /** The body of an answer has gone out, whole or not: so many bytes. Told by who cares for them only. */
+  answered?(bytes: number): void
   /** A collection has ended, by itself or because it was asked for. */
   collected(freed: { roots: number; blocks: number; bytes: number }): void
 }

@@ -31,7 +31,7 @@ export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
-  metrics?: Pick<Metrics, 'request'>
+  metrics?: Pick<Metrics, 'request' | 'answered'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */

@@ -23,7 +23,7 @@ export interface Answered extends Pick<RequestObservation, 'surface' | 'route' |
 /** Where requests are told of. */
 export interface AccessLog {
   logger: Logger
-  metrics: Pick<Metrics, 'request'>
+  metrics: Pick<Metrics, 'request' | 'answered'>
 }
 
 /**
@@ -40,6 +40,7 @@ export function tellOf({ logger, metrics }: AccessLog, answered: Answered): ApiR
   const code = failure === undefined || status === CLIENT_GONE ? null : publicError(failure).code
   metrics.request({ surface, method, route, status, code, source, bytesIn, ms })
   const write = (bytes: number): void => {
+    metrics.answered?.(bytes)
     const fields = {
       surface,
       requestId: answered.requestId,

@@ -23,7 +23,7 @@ export interface ApiDependencies {
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   logger: Logger
-  metrics?: Pick<Metrics, 'request'>
+  metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
   /** Random, printable. */
   newRequestId?: () => string

@@ -24,6 +24,17 @@ import { SessionFactory } from './session-factory.ts'
 /** Helia with its libp2p node, as a host program may use it. */
 export type HeliaNode = HeliaWithLibp2p<ServiceMap>
 
+/** A peer that is connected, once for each connection. */
+export interface Connection {
+  id: string
+  /** A multiaddr: where it is, as seen from here. */
+  address: string
+  /** Who has dialled. */
+  direction: 'inbound' | 'outbound'
+  /** In milliseconds since the epoch. */
+  since: number
+}
+
 /** A running node: it fetches from others, serves to them, and can be used as Helia. */
 export interface NetworkNode extends BlockFetcher {
   readonly helia: HeliaNode
@@ -32,6 +43,7 @@ export interface NetworkNode extends BlockFetcher {
   addresses(): string[]
   /** Peers that are connected. */
   peerCount(): number
+  connections(): Connection[]
   /** Tells the routers that the node has a block. False if there is no router. */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   /** Has the routers forget it in time. */
@@ -83,6 +95,13 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     peerId: libp2p.peerId.toString(),
     addresses: () => libp2p.getMultiaddrs().map(String),
     peerCount: () => libp2p.getPeers().length,
+    connections: () =>
+      libp2p.getConnections().map(({ remotePeer, remoteAddr, direction, timeline }) => ({
+        id: remotePeer.toString(),
+        address: remoteAddr.toString(),
+        direction,
+        since: timeline.open,
+      })),
     canAsk: origins => sessions.canAsk(origins),
     usable: origins => sessions.usable(origins),
     open: (root, options) => sessions.open(root, options),

@@ -4,7 +4,7 @@ import { nodeFileSystem } from '../disk/file-system.ts'
 import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
 import { Takedowns } from '../gateway/policy/takedowns.ts'
 import { loadNetwork } from '../network/load-network.ts'
-import type { NetworkNode } from '../network/network-node.ts'
+import type { Connection, NetworkNode } from '../network/network-node.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
@@ -27,6 +27,8 @@ export function makeNetwork(
     },
     peerCount: (): number => node?.peerCount() ?? 0,
     addresses: (): string[] => node?.addresses() ?? [],
+    peerId: (): string | null => node?.peerId ?? null,
+    connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
       if (config.network?.enabled !== true) return
       node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger })

@@ -10,6 +10,8 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import type { EngineEvents } from '../pins/types.ts'
+import { History } from '../upkeep/history.ts'
+import { RecentFailures } from '../upkeep/recent-failures.ts'
 
 /** What the host program has given an engine, and what all its modules share. */
 export interface Setup {
@@ -20,6 +22,10 @@ export interface Setup {
   clock: Clock
   logger: Logger
   metrics: Metrics
+  /** Fed by {@link Setup.metrics}. */
+  history: History
+  /** Fed by {@link Setup.logger}. */
+  failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
   /** Instead of `node:fs`, for blocks. */
@@ -39,19 +45,38 @@ export function setupOf(options: EngineOptions): Setup {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
   const config = withDefaults(parseConfig(given, 'options'))
+  const history = new History(clock)
+  const failures = new RecentFailures(clock)
   return {
     dataDir: resolve(dataDir),
     config,
     clusters: config.clusters ?? knownClusters,
     clock,
-    logger,
-    metrics,
-    events: new Emitter<EngineEvents>(logger),
+    logger: failures.noting(logger),
+    metrics: rememberedBy(history, metrics),
+    history,
+    failures,
+    events: new Emitter<EngineEvents>(failures.noting(logger)),
     activity: new Activity(),
     fileSystem,
     threadPoolSize,
     isSingleUser: singleUser,
     environment,
     backends,
+  }
+}
+
+/** Tells both. */
+function rememberedBy(history: History, metrics: Metrics): Metrics {
+  return {
+    request: observation => {
+      history.request(observation)
+      metrics.request(observation)
+    },
+    answered: bytes => {
+      history.answered(bytes)
+      metrics.answered?.(bytes)
+    },
+    collected: freed => metrics.collected(freed),
   }
 }

@@ -24,7 +24,7 @@ interface Below {
 
 /** What sees to it that everything fits together and is kept, and tells how much it is. */
 export function makeUpkeep(setup: Setup, below: Below) {
-  const { clock, logger, activity, config } = setup
+  const { clock, logger, activity, config, history, failures } = setup
   const { blocks, catalogue, verification: table } = below.storage
   const { audit, blockStores: stores, verifier } = below.content
   const { registry } = below.clusters
@@ -54,12 +54,21 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const hasNetwork = (): boolean => below.network.node !== null
   const verification =
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
+  const statistics = statisticsOf(setup, below)
   return {
+    history,
+    failures,
     reconciler: new Reconciler({ reconciliation, blocks, audit, lost, stores, homes, clock, activity, fetchesChanged }),
     backups: backupsOf(setup, below),
-    statistics: statisticsOf(setup, below),
-    start: async (): Promise<void> => verification?.start(),
-    stop: async (): Promise<void> => verification?.stop(),
+    statistics,
+    start: async (): Promise<void> => {
+      verification?.start()
+      history.start(() => statistics.read())
+    },
+    stop: async (): Promise<void> => {
+      history.stop()
+      await verification?.stop()
+    },
   }
 }
 

@@ -42,9 +42,14 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['POST', '/verify'],
     ['POST', '/reconcile'],
     ['GET', '/accounts'],
+    ['GET', '/history'],
+    ['GET', '/failures'],
+    ['GET', '/peers'],
+    ['POST', '/accounts', { email: `made-by-${host.name.replaceAll(/\W/g, '')}@example.org`, plan: 'free' }],
   ] as const
 
   const accountRows = [
+    ['PUT', '/accounts/:id/plan', { plan: 'premium' }],
     ['POST', '/accounts/:id/disable'],
     ['POST', '/accounts/:id/enable'],
     ['GET', '/accounts/:id/sessions'],
@@ -54,7 +59,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
 
   test.each([...rows, ...accountRows])(
     '%s %s is for the owner alone, by a key that has every scope',
-    async (method, row) => {
+    async (method, row, body?: object) => {
       const path = row.replace(
         ':id',
         (await engine.accounts.create({ email: `${method}${row.replaceAll(/[/:]/g, '.')}@example.net`, plan: 'free' }))
@@ -69,7 +74,11 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
         name: `${method} ${row.replaceAll('/', ' ')}`,
         scopes: SCOPES.slice(0, 3),
       })
-      const ask = (headers: Record<string, string>) => client.request(method, `/admin/v1${path}`, { headers })
+      const ask = (headers: Record<string, string>) =>
+        client.request(method, `/admin/v1${path}`, {
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: body === undefined ? '' : JSON.stringify(body),
+        })
 
       const nobody = await ask({})
       expect([nobody.status, nobody.json.code]).toEqual([401, 'INVALID_API_KEY'])
@@ -78,7 +87,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
       const partly = await ask(auth(lesser.secret))
       expect([partly.status, partly.json]).toMatchObject([403, { code: 'missing_scope', required: SCOPES[3] }])
       const whole = await ask(owner)
-      expect(whole.status).toBe(200)
+      expect(whole.status).toBe(row === '/accounts' && method === 'POST' ? 201 : 200)
       expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
     },
   )
@@ -183,7 +192,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(await me()).toEqual([200, undefined])
     expect(await manage('DELETE', id)).toEqual({ status: 200, json: { id, deleted: true } })
     expect(await me()).toEqual([401, 'INVALID_API_KEY'])
-    for (const [method, path] of accountRows) {
+    for (const [method, path] of accountRows.filter(([method]) => method !== 'PUT')) {
       const gone = path.replace('/accounts/:id', id)
       expect(await manage(method, gone)).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } })
     }
@@ -193,6 +202,58 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ] as const) {
       expect(await manage(method, path)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } })
     }
+  })
+
+  test('an account is made with a key, and put on another plan', async () => {
+    const ask = async (method: string, path: string, body: object) => {
+      const headers = { ...owner, 'content-type': 'application/json' }
+      const { status, json } = await client.request(method, `/admin/v1/accounts${path}`, {
+        headers,
+        body: JSON.stringify(body),
+      })
+      return { status, json }
+    }
+    const wish = { email: 'made@example.org', plan: 'free', name: 'Made' }
+    const made = await ask('POST', '', wish)
+    expect(made).toMatchObject({ status: 201, json: { ...wish, role: 'user', usage: { pins: 0, storedBytes: 0 } } })
+    const { id, token } = made.json
+    const me = (await client.request('GET', '/api/v3/users/me', { headers: auth(token) })).json
+    expect(me).toMatchObject({ id, plan: 'free' })
+    expect(await ask('POST', '', wish)).toMatchObject({ status: 409, json: { code: 'CONFLICT' } })
+    for (const wrong of [{ plan: 'free' }, { ...wish, email: 'no address' }, { ...wish, plan: 'none' }]) {
+      expect(await ask('POST', '', wrong)).toMatchObject({ status: 400, json: { code: 'VALIDATION' } })
+    }
+    expect(await ask('PUT', `/${id}/plan`, { plan: 'premium' })).toMatchObject({
+      status: 200,
+      json: { plan: 'premium' },
+    })
+    expect(await ask('PUT', `/${id}/plan`, { plan: 'none' })).toMatchObject({
+      status: 400,
+      json: { code: 'VALIDATION' },
+    })
+    expect(await ask('PUT', '/nobody/plan', { plan: 'free' })).toMatchObject({
+      status: 404,
+      json: { code: 'NOT_FOUND' },
+    })
+  })
+
+  test('history comes by the minute or the quarter of an hour, and no other way', async () => {
+    const ask = async (query: string) =>
+      (await client.request('GET', `/admin/v1/history${query}`, { headers: owner })).json
+    const { stepSeconds, samples } = await ask('')
+    expect(stepSeconds).toBe(60)
+    expect(samples.at(-1)).toMatchObject({ at: expect.stringMatching(/:00\.000Z$/), requests: expect.any(Number) })
+    expect((await ask('?step=900')).stepSeconds).toBe(900)
+    expect(await ask('?step=1')).toMatchObject({ code: 'VALIDATION', message: expect.stringContaining('step') })
+  })
+
+  test('peers are told, and what went wrong', async () => {
+    const peers = (await client.request('GET', '/admin/v1/peers', { headers: owner })).json
+    expect(peers).toEqual({ peerId: null, addresses: [], peers: [], count: 0 })
+    await engine.takedowns.add({ cid: 'bafkqaaa', reason: 'a claim' })
+    await engine.takedowns.remove({ cid: 'bafkqaaa' })
+    const { failures } = (await client.request('GET', '/admin/v1/failures', { headers: owner })).json
+    expect(failures[0]).toMatchObject({ level: 'warn', message: 'takedown lifted', about: { cid: 'bafkqaaa' } })
   })
 
   test('the sessions of an account are seen and ended', async () => {

@@ -1,20 +1,10 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
 import type { DirectoryEntry, Engine } from '../../src/index.ts'
-import { needs } from '../support/needs.ts'
+import { inBrowser, launchBrowser } from '../support/browser.ts'
 import { withEngine } from '../support/test-engine.ts'
-
-/** Where Debian and others put it. Nothing is installed for this. */
-const executable = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== undefined && existsSync(path))
-const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
 
 const HOST = 'localhost'
 
@@ -31,9 +21,7 @@ describe('the gateway in a browser', inBrowser, () => {
   let browser: Browser
 
   beforeAll(async () => {
-    // As root, in containers above all, Chromium starts only without its sandbox.
-    const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-    browser = await chromium.launch({ executablePath: executable ?? '', args })
+    browser = await launchBrowser()
   }, 60_000)
   afterAll(() => browser?.close())
 

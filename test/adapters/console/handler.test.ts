@@ -58,7 +58,6 @@ describe('the console', () => {
       expect(headers).toMatchObject({
         'cross-origin-opener-policy': 'same-origin',
         'cross-origin-resource-policy': 'same-origin',
-        'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
       })

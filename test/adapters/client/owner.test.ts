@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { HoldfastClient } from '../../../adapters/client/index.ts'
+import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
+import { temporaryDirectory } from '../../support/server-process.ts'
+
+let directory: ReturnType<typeof temporaryDirectory>
+let served: ServedEngine
+let client: HoldfastClient
+
+beforeAll(async () => {
+  directory = temporaryDirectory()
+  served = await serveEngine(join(directory.path, 'data'))
+  client = new HoldfastClient({ base: served.url, key: served.key })
+})
+afterAll(async () => {
+  await served[Symbol.asyncDispose]()
+  directory.remove()
+})
+
+test('makes an account, puts it on a plan, disables, enables and deletes it', async () => {
+  const { owner } = client
+  const password = 'a long enough password'
+  const made = await owner.createAccount({ email: 'new@example.org', plan: 'free', name: 'New', password })
+  expect(made).toMatchObject({ email: 'new@example.org', plan: 'free', name: 'New', usage: { pins: 0 } })
+  const theirs = new HoldfastClient({ base: served.url, key: made.token })
+  expect((await theirs.account.show()).id).toBe(made.id)
+  expect(await theirs.sessions.signIn('new@example.org', password)).toHaveProperty('token')
+  await expect(theirs.owner.stats()).rejects.toMatchObject({ code: 'OWNER_REQUIRED' })
+  expect((await owner.setPlan(made.id, 'premium')).plan).toBe('premium')
+  expect((await owner.setDisabled(made.id, true)).disabled).toBe(true)
+  await expect(theirs.account.show()).rejects.toMatchObject({ code: 'account_disabled' })
+  await owner.setDisabled(made.id, false)
+  expect((await owner.accounts({ page: 2, limit: 1 })).accounts.map(({ id }) => id)).toEqual([made.id])
+  await owner.deleteAccount(made.id)
+  expect((await owner.accounts()).total).toBe(1)
+})
+
+test('sees what the node holds and does', async () => {
+  await client.files.upload('watched')
+  const { owner } = client
+  expect((await owner.stats()).pins.pinned).toBe(1)
+  const { stepSeconds, samples } = await owner.history()
+  expect([stepSeconds, samples.length > 0]).toEqual([60, true])
+  expect((await owner.history(900)).stepSeconds).toBe(900)
+  expect(await owner.peers()).toEqual({ peerId: null, addresses: [], peers: [], count: 0 })
+  expect(await owner.failures()).toEqual([])
+})
+
+test('collects, and follows a verification', async () => {
+  const { cid } = await client.files.upload('let go')
+  await client.pins.remove(cid)
+  expect(await client.owner.collect({ graceSeconds: 0 })).toMatchObject({ roots: 1, blocks: 1, bytes: 6 })
+  const steps: number[] = []
+  const outcome = await client.owner.verify({ onProgress: ({ blocks }) => steps.push(blocks) })
+  expect(outcome).toMatchObject({ damaged: [], damagedBlocks: 0 })
+  expect(steps.at(-1)).toBe(outcome.blocks)
+})
+
+test('takes content down, and lets it be served again', async () => {
+  const { cid } = await client.files.upload('unlawful')
+  await client.owner.takeDown({ cid, path: 'a/b', reason: 'a claim', status: 451 })
+  expect((await client.owner.takedowns()).rows).toMatchObject([{ cid, path: 'a/b', status: 451, reason: 'a claim' }])
+  await client.owner.liftTakedown({ cid, path: 'a/b' })
+  expect((await client.owner.takedowns()).rows).toEqual([])
+})
+
+test('asks for nothing where the base is not that of an API', async () => {
+  const elsewhere = new HoldfastClient({ base: `${served.url}/other`, key: served.key })
+  await expect(elsewhere.owner.stats()).rejects.toMatchObject({ code: 'VALIDATION' })
+})

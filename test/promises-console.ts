@@ -1,0 +1,108 @@
+import type { KeptPromise } from './promises.ts'
+
+const safety = 'test/adapters/console/safety.test.ts'
+const handler = 'test/adapters/console/handler.test.ts'
+const failures = 'test/upkeep/recent-failures.test.ts'
+const console = 'adapters/console/handler.ts'
+
+/** What keeps the console apart from what is hosted beside it. */
+export const consolePromises: readonly KeptPromise[] = [
+  {
+    promise: 'no script that was uploaded runs in the console',
+    file: console,
+    find: 'script-src $',
+    replace: "script-src 'self' $",
+    test: { file: safety, name: 'runs no script from /ipfs/, and reads nothing from there' },
+  },
+  {
+    promise: 'the console reads nothing of what was uploaded',
+    file: console,
+    find: 'connect-src $',
+    replace: "connect-src 'self' $",
+    test: { file: safety, name: 'runs no script from /ipfs/, and reads nothing from there' },
+  },
+  {
+    promise: 'no text becomes markup in the console',
+    file: console,
+    find: `    "require-trusted-types-for 'script'",\n`,
+    replace: '',
+    test: { file: safety, name: 'runs no script from /ipfs/, and reads nothing from there' },
+  },
+  {
+    promise: 'a page that 0.1.0 had the browser keep is forgotten before anybody signs in',
+    file: console,
+    find: `'"cache", "storage"'`,
+    replace: `'"storage"'`,
+    test: { file: safety, name: 'has pages of 0.1.0 forgotten, which no sandbox holds, before anybody signs in' },
+  },
+  {
+    promise: 'a service worker of 0.1.0 is gone before anybody signs in',
+    file: console,
+    find: `'"cache", "storage"'`,
+    replace: `'"cache"'`,
+    test: { file: safety, name: 'has service workers of 0.1.0 taken away, and lends its modules to none' },
+  },
+  {
+    promise: 'no module of the console becomes a service worker',
+    file: console,
+    find: `request.header('service-worker') !== undefined`,
+    replace: 'false',
+    test: { file: safety, name: 'has service workers of 0.1.0 taken away, and lends its modules to none' },
+  },
+  {
+    promise: 'a page that has opened the console does not reach into it',
+    file: console,
+    find: `'cross-origin-opener-policy': 'same-origin'`,
+    replace: `'cross-origin-opener-policy': 'unsafe-none'`,
+    test: { file: safety, name: 'lets go of a page of its own origin that has opened it' },
+  },
+  {
+    promise: 'no page frames the console',
+    file: console,
+    find: `    "frame-ancestors 'none'",\n    "base-uri`,
+    replace: `    "base-uri`,
+    test: { file: safety, name: 'stands in no frame, not even of its own origin' },
+  },
+  {
+    promise: 'the console lends its modules to no page on another port',
+    file: console,
+    find: `'cross-origin-resource-policy': 'same-origin'`,
+    replace: `'cross-origin-resource-policy': 'cross-origin'`,
+    test: { file: safety, name: 'tells a page on the port of a gateway nothing, and does nothing for it' },
+  },
+  {
+    promise: 'the console is not served by plain HTTP from elsewhere',
+    file: 'adapters/console/safe-connection.ts',
+    find: "(scheme === 'http' && isLoopbackName(host))",
+    replace: "scheme === 'http'",
+    test: { file: safety, name: 'is refused by plain HTTP from elsewhere, with a word on what to do' },
+  },
+  {
+    promise: 'what the owner is told of failures has nothing that a client has sent of itself',
+    file: 'src/upkeep/recent-failures.ts',
+    find: "else if (TOLD.has(name) && typeof value === 'string')",
+    replace: "else if (typeof value === 'string')",
+    test: { file: failures, name: 'no secret, address or path of a request comes along' },
+  },
+  {
+    promise: 'failures are remembered within bounds',
+    file: 'src/upkeep/recent-failures.ts',
+    find: 'if (this.#failures.length > MOST) this.#failures.shift()',
+    replace: '',
+    test: { file: failures, name: 'the last two hundred are kept, each of bounded length' },
+  },
+  {
+    promise: 'history is remembered within bounds',
+    file: 'src/upkeep/history.ts',
+    find: 'if (this.#samples.length > MOST_SAMPLES[this.#step]) this.#samples.shift()',
+    replace: '',
+    test: { file: 'test/upkeep/history.test.ts', name: 'it stays as long as it is, however long the node runs' },
+  },
+  {
+    promise: 'on a host name of content /console/ is the content’s',
+    file: 'adapters/fetch/handler.ts',
+    find: ' && engine.isContentHost?.(header) !== true',
+    replace: '',
+    test: { file: handler, name: 'it answers below the prefix of a server, and on no host name of content' },
+  },
+]

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { toFetch } from '../../adapters/fetch/index.ts'
+import { SCOPES } from '../../src/index.ts'
+import { HISTORY_STEPS, History, type HistorySample } from '../../src/upkeep/history.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { withEngine } from '../support/test-engine.ts'
+
+const MINUTE = 60_000
+
+test('requests and bytes are counted in the span of time in which they are answered', () => {
+  const clock = new ManualClock()
+  const history = new History(clock)
+  history.request({ status: 200, bytesIn: 10 })
+  history.answered(7)
+  clock.advance(MINUTE)
+  history.request({ status: 404, bytesIn: 0 })
+  history.request({ status: 500, bytesIn: 1 })
+  expect(history.samples(60)).toMatchObject([
+    { at: clock.now() - MINUTE, requests: 1, refused: 0, failed: 0, receivedBytes: 10, sentBytes: 7 },
+    { at: clock.now(), requests: 2, refused: 1, failed: 1, receivedBytes: 1, sentBytes: 0 },
+  ])
+  expect(history.samples(900)).toMatchObject([{ requests: 3, receivedBytes: 11, sentBytes: 7 }])
+})
+
+test('it stays as long as it is, however long the node runs, and a clock that is set back does not harm it', () => {
+  const clock = new ManualClock()
+  const history = new History(clock)
+  for (let minutes = 0; minutes < 5 * 24 * 60; minutes += 1) {
+    clock.advance(MINUTE)
+    history.request({ status: 200, bytesIn: 0 })
+  }
+  expect(HISTORY_STEPS.map(step => history.samples(step).length)).toEqual([180, 288])
+  const hour = history.samples(60)
+  expect((hour.at(-1)?.at ?? 0) - (hour[0]?.at ?? 0)).toBe(179 * MINUTE)
+  const before = new History({ now: () => clock.now(), after: () => () => undefined })
+  before.request({ status: 200, bytesIn: 0 })
+  expect(before.samples(60)).toHaveLength(1)
+})
+
+test('how much there is is looked at every minute, until the node stops', () =>
+  withEngine(async ({ engine, account, clock }) => {
+    let keys = 0
+    const ask = async () => {
+      const { secret } = await engine.keys.create(owner.id, { name: `key${keys++}`, scopes: SCOPES })
+      const headers = { authorization: `Bearer ${secret}` }
+      const answer = await toFetch(engine)(new Request('http://localhost/admin/v1/history', { headers }))
+      return ((await answer.json()) as { samples: HistorySample[] }).samples
+    }
+    const owner = (await engine.accounts.ensureOwner()).account
+    clock.advance(0)
+    await engine.pins.upload('watched', { account })
+    clock.advance(MINUTE)
+    await expect.poll(async () => (await ask()).at(-1)).toMatchObject({ pins: 1, storedBytes: 7, peers: 0 })
+    const last = (await ask()).at(-1)
+    expect(last?.freeBytes).toBeGreaterThan(0)
+    expect(last?.requests).toBeGreaterThan(0)
+    expect(last?.sentBytes).toBeGreaterThan(0)
+  }))
