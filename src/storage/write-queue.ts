@@ -16,6 +16,14 @@ interface FailedBatch {
   taken: number
 }
 
+/** What became of a write in a transaction that has been committed. */
+interface Attempted {
+  write: QueuedWrite
+  value?: unknown
+  error?: unknown
+  isDone: boolean
+}
+
 export interface WriteQueueOptions {
   /** Called once, when the disk has failed a commit and no more is written. */
   onBroken?: (error: unknown) => void
@@ -26,6 +34,8 @@ export interface WriteQueueOptions {
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
   /** Moves the log into the database, elsewhere. Without it commits do that themselves. */
   checkpoints?: { run(): Promise<void> }
+  /** Syncs the log, elsewhere. Without it durable commits do that themselves, while everything waits. */
+  logSync?: { run(): Promise<void> }
 }
 
 /** A batch ends when it has taken this long, so that no transaction holds up the event loop. */
@@ -36,14 +46,14 @@ const LONGEST_LOG_PAGES = 8_000
 
 /**
  * The write side of the store, with group commit: what arrives together shares one transaction and, if any of it
- * asks to be durable, one sync. Each write is a savepoint of its own, so one that throws undoes only itself.
- * Callers see promises only, which is what lets the queue move to a worker thread.
+ * asks to be durable, one sync, which the event loop does not wait for. Each write is a savepoint of its own, so one that
+ * throws undoes only itself. Reads see what is committed before it is synced; whoever wrote it is told after.
  */
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** While room is being made, or a log that has grown too long is moved. */
+  /** While the log is synced, room is made, or a log that has grown too long is moved. */
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
@@ -53,6 +63,7 @@ export class WriteQueue {
     this.#db = db
     this.#options = options
     if (options.checkpoints !== undefined) db.leaveCheckpoints()
+    if (options.logSync !== undefined) db.setDurable(false)
   }
 
   /** Whether the disk has failed a commit. Nothing more is written then, until the database is opened anew. */
@@ -78,8 +89,9 @@ export class WriteQueue {
 
   /** Resolves when everything queued so far is committed. */
   async settled(): Promise<void> {
-    await this.#paused
-    while (this.#waiting.length > 0) await this.run(() => undefined, { durable: false })
+    while (this.#paused !== null || this.#waiting.length > 0) {
+      await (this.#paused ?? this.run(() => undefined, { durable: false }))
+    }
     await this.#checkpoint
   }
 
@@ -97,15 +109,16 @@ export class WriteQueue {
 
   /** Returns what went wrong if the transaction itself failed: then nothing of the batch happened, and it still waits. */
   #commitBatch(): FailedBatch | null {
-    const settle: Array<() => void> = []
+    const { logSync } = this.#options
+    const attempted: Attempted[] = []
     let taken = 0
     try {
-      this.#db.setDurable(this.#waiting.some(write => write.durable))
+      if (logSync === undefined) this.#db.setDurable(this.#waiting.some(write => write.durable))
       this.#db.transaction(() => {
         const until = performance.now() + BATCH_MS
         for (const write of this.#waiting) {
           taken++
-          settle.push(this.#attempt(write))
+          attempted.push(this.#attempt(write))
           if (performance.now() > until) break
         }
       })
@@ -113,8 +126,23 @@ export class WriteQueue {
       return { error, taken: Math.max(taken, 1) }
     }
     this.#waiting.splice(0, taken)
-    for (const done of settle) done()
+    for (const { write, value, isDone } of attempted) if (isDone) write.committed?.(value)
+    if (logSync !== undefined && attempted.some(({ write }) => write.durable))
+      this.#pauseFor(this.#sync(logSync, attempted))
+    else settle(attempted)
     return null
+  }
+
+  /** Nothing is committed meanwhile: it would have to wait for the next sync, and so it shares that one's commit. */
+  async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
+    try {
+      await logSync.run()
+    } catch (error) {
+      for (const { write } of attempted) write.reject(error)
+      this.#break(error)
+      return
+    }
+    settle(attempted)
   }
 
   /** Has a log that has grown moved into the database while writes go on; they wait where it has grown too long. */
@@ -135,11 +163,14 @@ export class WriteQueue {
     if (pages >= LONGEST_LOG_PAGES) this.#pauseFor(this.#checkpoint)
   }
 
+  /** @param ended does not reject */
   #pauseFor(ended: Promise<void>): void {
-    this.#paused = ended.finally(() => {
+    const paused = Promise.all([this.#paused, ended]).then(() => {
+      if (this.#paused !== paused) return
       this.#paused = null
       if (this.#waiting.length > 0) this.#schedule()
     })
+    this.#paused = paused
   }
 
   #handle(failed: FailedBatch): void {
@@ -182,17 +213,20 @@ export class WriteQueue {
     this.#options.onBroken?.(cause)
   }
 
-  #attempt(write: QueuedWrite): () => void {
+  #attempt(write: QueuedWrite): Attempted {
     try {
-      const value = this.#db.transaction(write.work)
-      return () => {
-        write.committed?.(value)
-        write.resolve(value)
-      }
+      return { write, value: this.#db.transaction(write.work), isDone: true }
     } catch (error) {
       if (!this.#db.inTransaction || isDiskFull(error)) throw error
-      return () => write.reject(error)
+      return { write, error, isDone: false }
     }
+  }
+}
+
+function settle(attempted: readonly Attempted[]): void {
+  for (const { write, value, error, isDone } of attempted) {
+    if (isDone) write.resolve(value)
+    else write.reject(error)
   }
 }
 

@@ -75,11 +75,12 @@ function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): Readonl
  */
 function writeQueue(
   { logger }: Setup,
-  { database, checkpoints }: Stores,
+  { database, checkpoints, logSync }: Stores,
   reserves: ReadonlyMap<number, DiskReserve>,
 ): WriteQueue {
   return new WriteQueue(database, {
     checkpoints,
+    logSync,
     onBroken: err => logger.error({ err }, 'the disk has failed a write: nothing more is written'),
     makeRoom: [
       () => database.restartLog(),

@@ -23,12 +23,14 @@ import { sealedDatastore } from '../network/sealed-datastore.ts'
 import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
+import { LogSync } from '../storage/log-sync.ts'
 import type { Setup } from './setup.ts'
 
 /** What an engine has open on disk. */
 export interface Stores {
   database: Database
   checkpoints: Checkpoints
+  logSync: LogSync
   /** Of the engine's own data directory; private keys in it are sealed. */
   datastore: Datastore
   threads: BlockThreads
@@ -77,6 +79,8 @@ async function openAll(setup: Setup): Promise<Stores> {
     closers.push(() => database.close())
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
     closers.push(() => checkpoints.stop())
+    const logSync = new LogSync(join(dataDir, DATABASE))
+    closers.push(() => logSync.close())
     const sealing = openDataKey(database, dataDir)
     const datastore = await sealedDatastore(owned.datastore, sealing)
     const threads = new BlockThreads()
@@ -101,6 +105,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     return {
       database,
       checkpoints,
+      logSync,
       datastore,
       threads,
       blockFiles,

@@ -5,30 +5,35 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type BlockingFiles, writeBlock } from '../../src/content/block-writing.ts'
 import type { DirectoryEntry } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
+import { LogSync } from '../../src/storage/log-sync.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { turns } from '../support/content-parts.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { exported, streamOf } from './car/support/cars.ts'
 
-const { transaction, setDurable } = Database.prototype
+const { transaction } = Database.prototype
+const { run } = LogSync.prototype
 
 afterEach(() => vi.restoreAllMocks())
 
-/** Writes into the log when a transaction that is not inside another begins and has ended, and whether it syncs. */
+/** Writes into the log when a transaction that is not inside another, and a sync, begins and has ended. */
 function recordCommits(log: string[]): void {
-  let kind = 'FULL'
-  vi.spyOn(Database.prototype, 'setDurable').mockImplementation(function (this: Database, durable: boolean) {
-    kind = durable ? 'FULL' : 'normal'
-    setDurable.call(this, durable)
-  })
   vi.spyOn(Database.prototype, 'transaction').mockImplementation(function (this: Database, work: () => unknown) {
     if (this.inTransaction) return transaction.call(this, work)
-    log.push(`commit ${kind}`)
+    log.push('commit')
     const result = transaction.call(this, work)
-    log.push(`commit ${kind} done`)
+    log.push('commit done')
     return result
+  })
+  vi.spyOn(LogSync.prototype, 'run').mockImplementation(async function (this: LogSync) {
+    log.push('sync')
+    await run.call(this)
+    // Whoever does not wait for it is seen to go ahead.
+    await turns(2)
+    log.push('sync done')
   })
 }
 
@@ -88,8 +93,10 @@ function expectOrder(log: readonly string[]): number {
     return index
   }
   const renames = log.filter(line => line.startsWith('rename ') && !line.endsWith(' done'))
-  const lastCommit = log.lastIndexOf('commit FULL')
-  expect(lastCommit, 'a durable commit before the answer').not.toBe(-1)
+  const lastSync = log.lastIndexOf('sync')
+  expect(lastSync, 'a sync before the answer').not.toBe(-1)
+  at('sync done', lastSync)
+  expect(log.slice(0, lastSync)).toContain('commit done')
   for (const line of renames) {
     const [, temp, name = ''] = line.split(' ')
     const shard = name.slice(0, -'.data'.length).slice(-2)
@@ -97,9 +104,8 @@ function expectOrder(log: readonly string[]): number {
     expect(at(`write ${temp} done`)).toBeLessThan(at(`datasync ${temp}`))
     expect(at(`datasync ${temp} done`)).toBeLessThan(renamed)
     const synced = at(`syncDirectory ${shard} done`, at(`syncDirectory ${shard}`, at(`${line} done`)))
-    const noted = log.findIndex((entry, index) => index > synced && entry.startsWith('commit '))
-    expect(noted).toBeGreaterThan(synced)
-    expect(lastCommit).toBeGreaterThan(noted)
+    const noted = at('commit done', at('commit', synced))
+    expect(lastSync).toBeGreaterThan(at('commit done', at('commit', noted)))
   }
   return renames.length
 }
@@ -162,7 +168,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
       const [shard, name] = file.split('/')
       const unlinked = log.indexOf(`unlink ${name}`)
       const synced = log.indexOf(`syncDirectory ${shard}`)
-      expect(log.slice(0, unlinked)).toContain('commit FULL done')
+      expect(log.slice(0, unlinked)).toContain('sync done')
       expect(synced).toBeGreaterThan(log.indexOf(`unlink ${name} done`))
       const commitsBetween = log.slice(unlinked, log.indexOf(`syncDirectory ${shard} done`)).filter(isCommit)
       expect(commitsBetween).toEqual([])
@@ -203,5 +209,5 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
 })
 
 function isCommit(line: string): boolean {
-  return line.startsWith('commit ')
+  return line === 'commit'
 }

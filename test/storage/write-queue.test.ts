@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
+import { LogSync } from '../../src/storage/log-sync.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { turns } from '../support/content-parts.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /** Counts the transactions that are not inside another, and may make one of them fail as a full disk does. */
@@ -167,6 +169,82 @@ describe('write queue', () => {
       expect(kept(db)).toEqual([])
       expect(told).toEqual([db.failure])
       expect(queue.isBroken).toBe(true)
+    })
+  })
+
+  test('the loop does not wait for a sync: what comes meanwhile does, and is committed together', async () => {
+    await withQueue(async (_, db) => {
+      const log: string[] = []
+      const ends: Array<() => void> = []
+      const logSync = {
+        run: () => {
+          log.push(`sync of ${kept(db)}`)
+          return new Promise<void>(resolve => ends.push(resolve))
+        },
+      }
+      const queue = new WriteQueue(db, { logSync })
+      const write = async (id: number, durable: boolean): Promise<void> => {
+        await queue.run(() => keep(db, id), { durable, committed: () => log.push(`${id} can be read`) })
+        log.push(`${id} is answered`)
+      }
+      const first = [write(1, false), write(2, true)]
+      await turns(3)
+      const later = [write(3, true), write(4, false), write(5, true)]
+      await turns(3)
+      expect(log).toEqual(['1 can be read', '2 can be read', 'sync of 1,2'])
+      expect(db.commits).toBe(1)
+      ends.shift()?.()
+      await Promise.all(first)
+      await turns(3)
+      expect(log.slice(3)).toEqual([
+        ...['1 is answered', '2 is answered'],
+        ...['3 can be read', '4 can be read', '5 can be read', 'sync of 1,2,3,4,5'],
+      ])
+      let isSettled = false
+      const settled = queue.settled().then(() => {
+        isSettled = true
+      })
+      await turns(3)
+      expect(isSettled).toBe(false)
+      ends.shift()?.()
+      await Promise.all([...later, settled])
+      expect(db.commits).toBe(2)
+      expect(db.durable).toEqual([false])
+      await write(6, false)
+      expect(log.at(-1)).toBe('6 is answered')
+      expect(ends).toEqual([])
+    })
+  })
+
+  test('after a sync that the disk has failed nothing is acknowledged, and nothing more written', async () => {
+    await withQueue(async (_, db) => {
+      const failure = Object.assign(new Error('i/o error'), { code: 'EIO' })
+      const told: unknown[] = []
+      const queue = new WriteQueue(db, { logSync: { run: () => Promise.reject(failure) }, onBroken: e => told.push(e) })
+      const outcomes = Promise.allSettled([1, 2].map(id => queue.run(() => keep(db, id), { durable: id === 2 })))
+      await turns(1)
+      const later = await Promise.allSettled([queue.run(() => keep(db, 3), { durable: false })])
+      expect(await outcomes).toEqual(Array(2).fill({ status: 'rejected', reason: failure }))
+      expect(later).toMatchObject([{ status: 'rejected', reason: { code: 'UNAVAILABLE' } }])
+      await queue.settled()
+      expect(kept(db)).toEqual([1, 2])
+      expect(told).toEqual([failure])
+      expect(queue.isBroken).toBe(true)
+    })
+  })
+
+  test('the log that is synced is that of the database', async () => {
+    await withTempDir(async dir => {
+      const db = new Database(join(dir, 'holdfast.db'))
+      const logSync = new LogSync(join(dir, 'holdfast.db'))
+      try {
+        await logSync.run()
+        await logSync.run()
+      } finally {
+        await logSync.close()
+        db.close()
+      }
+      await expect(new LogSync(join(dir, 'other.db')).run()).rejects.toMatchObject({ code: 'ENOENT' })
     })
   })
 
