@@ -54,7 +54,7 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
   }
   return {
     response,
-    bytes: () => answerBytes(response, idle, cause => wrong(cause, brokenOff)),
+    bytes: () => answerBytes(response, idle, body !== undefined, cause => wrong(cause, brokenOff)),
     discard: async () => {
       await response.body?.cancel().catch(() => undefined)
       idle.abort()
@@ -86,6 +86,7 @@ function moved(idle: IdleTimer, tell: (bytes: number) => void, bytes: number): v
 async function* answerBytes(
   { body }: Response,
   idle: IdleTimer,
+  sendsBody: boolean,
   wrong: (cause: unknown) => unknown,
 ): AsyncGenerator<Uint8Array, void> {
   if (body === null) return
@@ -107,7 +108,7 @@ async function* answerBytes(
   } finally {
     if (!isOver) await reader.cancel().catch(() => undefined)
     // A body that the server did not want to the end is not sent any further.
-    idle.abort()
+    if (!isOver || sendsBody) idle.abort()
   }
 }
 

@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { User } from '../../client/index.ts'
+import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
 import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
 import { PinView } from './content/pin-view.ts'
 import { flushRemovals } from './content/removals.ts'
+import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { html } from './html.ts'
 import { type Route, routeTo, useRoute } from './route.ts'
 import { newClient, type Session, SessionContext } from './session.ts'
@@ -32,13 +33,22 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
   const { credential, kind } = signedIn
   const [user, setUser] = useState<User>(signedIn.user)
   const client = useMemo(() => newClient(credential), [credential])
-  const session: Session = {
-    client,
-    user,
-    kind,
-    refresh: () => void client.account.show().then(setUser, () => undefined),
-    end: onEnd,
-  }
+  const [clusters, setClusters] = useState<readonly Cluster[]>([])
+  const refresh = (): void => void client.account.show().then(setUser, () => undefined)
+  const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
+  useEffect(() => {
+    // A key that may not ask goes by the node's own gateway.
+    void client.account.clusters().then(setClusters, () => undefined)
+    return () => uploads.cancelAll()
+  }, [client])
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent): void => {
+      if (uploads.isBusy) event.preventDefault()
+    }
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [uploads])
+  const session: Session = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     // What was deleted a moment ago needs the credential still.
     await flushRemovals()
@@ -51,6 +61,13 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
     <${Header} route=${route} user=${user} onSignOut=${signOut} />
     <main id="main" tabindex="-1"><${Place} route=${route} /></main>
   </${SessionContext.Provider}>`
+}
+
+function upload(client: HoldfastClient, source: Source, options: TargetOptions & SendOptions): Promise<Upload> {
+  const { content, name } = source
+  return 'file' in content
+    ? client.files.upload(content.file, { ...options, name })
+    : client.files.uploadDirectory(content.files, { ...options, name })
 }
 
 /** The address is for places, so the link is followed by hand. */

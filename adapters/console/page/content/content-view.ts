@@ -1,10 +1,16 @@
 import { html } from '../html.ts'
+import { AddContent } from './add-content.ts'
+import { PinForm } from './pin-form.ts'
 import { PinList } from './pin-list.ts'
+import { UploadsView, useUploads } from './uploads-view.ts'
 
 /** What the account keeps, and what brings more of it. */
 export function ContentView() {
+  const done = useUploads().filter(({ state }) => state === 'done').length
   return html`<div class="stack">
     <h1>Content</h1>
-    <${PinList} />
+    <div class="two"><${AddContent} /><${PinForm} /></div>
+    <${UploadsView} />
+    <${PinList} changes=${done} />
   </div>`
 }

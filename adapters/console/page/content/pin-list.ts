@@ -1,14 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ListedUpload, ListOptions, PinState, Upload, UploadPage } from '../../../client/index.ts'
+import type { ListedUpload, ListOptions, PinState, Upload } from '../../../client/index.ts'
 import { html } from '../html.ts'
 import { routeTo } from '../route.ts'
 import { useSession } from '../session.ts'
 import { StateBadge } from '../widgets/badge.ts'
 import { Choice, Problem } from '../widgets/field.ts'
 import { formatAge, formatBytes, formatCount, formatInstant, shortCid } from '../widgets/format.ts'
+import { Pager } from '../widgets/pager.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
-import { useRemovals } from './removals.ts'
+import { type Removals, useRemovals } from './removals.ts'
 
 /** What the list is narrowed to, as the fields above it have it; empty for everything. */
 interface Filter {
@@ -33,10 +34,11 @@ export function PinList({ changes = 0 }: { changes?: number }) {
   const [page, setPage] = useState(1)
   const [limit, setLimit] = useState(PAGE_SIZES[0] ?? '')
   const searched = usePaused(filter)
+  const { isGoing, ended } = useRemovals()
   const options = { ...optionsOf(searched), limit: Number(limit) }
   const { value, error, isLoading, reload } = useLoad(
     signal => client.pins.page(page, { ...options, signal }),
-    [client, page, limit, searched, changes],
+    [client, page, limit, searched, changes, ended],
   )
   const isMoving = value?.uploads.some(({ status }) => status === 'queued' || status === 'pinning') ?? false
   useEffect(() => {
@@ -48,19 +50,25 @@ export function PinList({ changes = 0 }: { changes?: number }) {
     setFilter({ ...filter, ...changed })
     setPage(1)
   }
+  const resize = (size: string): void => {
+    setLimit(size)
+    setPage(1)
+  }
   return html`<section class="card" aria-labelledby="list-title">
     <h2 id="list-title">Pins ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
     <${Filters} filter=${filter} onChange=${change} />
     <${Problem} text=${error} />
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
-      ${value && html`<${Rows} rows=${value.uploads} isFiltered=${filter !== EVERYTHING && isNarrow(filter)} />`}
+      ${value && html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} isGoing=${isGoing} />`}
     </div>
     ${
       value &&
-      html`<${Pager} of=${value} limit=${limit} onPage=${setPage} onLimit=${(size: string) => {
-        setLimit(size)
-        setPage(1)
-      }} />`
+      html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage}>
+        ${
+          value.total > Number(PAGE_SIZES[0]) &&
+          html`<${Choice} label="Rows" value=${limit} onInput=${resize} options=${PAGE_SIZES.map(size => [size, size])} />`
+        }
+      </${Pager}>`
     }
   </section>`
 }
@@ -96,8 +104,11 @@ function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Par
   </form>`
 }
 
-function Rows({ rows, isFiltered }: { rows: readonly ListedUpload[]; isFiltered: boolean }) {
-  const isGoing = useRemovals()
+function Rows({
+  rows,
+  isFiltered,
+  isGoing,
+}: { rows: readonly ListedUpload[]; isFiltered: boolean } & Pick<Removals, 'isGoing'>) {
   const now = useNow()
   const left = rows.filter(({ cid, clusterId }) => !isGoing(cid, clusterId))
   if (left.length === 0) {
@@ -134,26 +145,6 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
   </tr>`
 }
 
-interface PagerProps {
-  of: UploadPage
-  limit: string
-  onPage: (page: number) => void
-  onLimit: (limit: string) => void
-}
-
-function Pager({ of: { pagination }, limit, onPage, onLimit }: PagerProps) {
-  const { page, totalPages } = pagination
-  const button = (to: number, words: string) =>
-    html`<button class="small" disabled=${to < 1 || to > totalPages || to === page} onClick=${() => onPage(to)}>${words}</button>`
-  if (totalPages <= 1 && pagination.total <= Number(PAGE_SIZES[0])) return null
-  return html`<nav class="pager" aria-label="Pages">
-    ${button(1, 'First')} ${button(page - 1, 'Back')}
-    <span>Page ${formatCount(page)} of ${formatCount(Math.max(totalPages, 1))}</span>
-    ${button(page + 1, 'Next')} ${button(totalPages, 'Last')}
-    <${Choice} label="Rows" value=${limit} onInput=${onLimit} options=${PAGE_SIZES.map(size => [size, size])} />
-  </nav>`
-}
-
 /** What somebody types, once they pause. */
 function usePaused(filter: Filter): Filter {
   const [paused, setPaused] = useState(filter)
@@ -181,6 +172,6 @@ function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
 }
 
 /** What looks like nothing else. */
-export function isCid(text: string): boolean {
+function isCid(text: string): boolean {
   return /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,})$/.test(text)
 }

@@ -1,4 +1,146 @@
+import { useEffect } from 'preact/hooks'
+import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../html.ts'
-export function PinView() {
-  return html`<p></p>`
+import { routeTo } from '../route.ts'
+import { contentUrl, useSession } from '../session.ts'
+import { StateBadge } from '../widgets/badge.ts'
+import { CopyButton } from '../widgets/copy-button.ts'
+import { Problem } from '../widgets/field.ts'
+import { formatAge, formatBytes, formatInstant, plural, shortCid } from '../widgets/format.ts'
+import { useLoad } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+import { DeleteButton, RenameButton } from './pin-actions.ts'
+import { PinFiles } from './pin-files.ts'
+import { PinMeta } from './pin-meta.ts'
+import { PinRecords } from './pin-records.ts'
+
+/** Between two looks at what is on its way, and at what may be tried again later. */
+const LOOK_MS = 1_500
+const LATER_LOOK_MS = 10_000
+const MOST_RECORDS = 100
+
+/** All there is to know of a content in a cluster, and to do with it. */
+export function PinView({ cid, cluster }: { cid: string; cluster: string | undefined }) {
+  const { client } = useSession()
+  const { value, error, reload } = useLoad(
+    async signal => {
+      const status = await client.pins.status(cid, { cluster, signal })
+      const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })
+      return { status, records: uploads }
+    },
+    [client, cid, cluster],
+  )
+  useEffect(() => {
+    if (value === undefined || value.status.status === 'pinned') return
+    const { status, nextAttemptAt } = value.status
+    if (status === 'failed' && nextAttemptAt === null) return
+    const timer = setTimeout(reload, status === 'failed' ? LATER_LOOK_MS : LOOK_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return html`<div class="stack">
+    <nav aria-label="Way back"><a href="#/content">‹ All content</a></nav>
+    <${Problem} text=${error} />
+    ${value && html`<${Pin} status=${value.status} records=${value.records} onChanged=${reload} />`}
+    ${value === undefined && error === null && html`<p class="empty">Loading…</p>`}
+  </div>`
+}
+
+interface PinProps {
+  status: Status
+  /** All of this content, in whatever cluster. */
+  records: readonly ListedUpload[]
+  onChanged: () => void
+}
+
+function Pin({ status, records, onChanged }: PinProps) {
+  const session = useSession()
+  const { cid, clusterId, name } = status
+  const url = contentUrl(session, cid, clusterId)
+  const record = records.find(({ uploadId }) => uploadId === status.uploadId)
+  const isPinned = status.status === 'pinned'
+  const download = `${url}?download=true&filename=${encodeURIComponent(name)}`
+  const isFolder = status.type === 'directory'
+  return html`<div class="stack">
+    <div class="title">
+      <h1>${name === cid ? shortCid(cid) : name}</h1>
+      <${StateBadge} state=${status.status} />
+    </div>
+    <div class="buttons">
+      ${
+        isPinned &&
+        html`<a class="button primary" href=${url} target="_blank" rel="noopener">Open</a>
+          ${
+            isFolder
+              ? html`<a class="button" href=${`${url}?format=tar&filename=${encodeURIComponent(`${name}.tar`)}`} rel="noopener">Download (TAR)</a>`
+              : html`<a class="button" href=${download} rel="noopener">Download</a>`
+          }
+          <a class="button" href=${`${url}?format=car&filename=${encodeURIComponent(`${name}.car`)}`} rel="noopener">Download CAR</a>`
+      }
+      <${RenameButton} status=${status} onDone=${onChanged} />
+      <${DeleteButton} status=${status} />
+    </div>
+    <section class="card" aria-labelledby="facts-title">
+      <h2 id="facts-title">About it</h2>
+      ${!isPinned && html`<${Progress} status=${status} />`}
+      <${Facts} status=${status} record=${record} url=${url} />
+    </section>
+    <${Allocations} status=${status} />
+    ${isFolder && isPinned && html`<${PinFiles} cid=${cid} url=${url} />`}
+    <${PinRecords} status=${status} records=${records} onChanged=${onChanged} />
+    <${PinMeta} key=${status.uploadId} uploadId=${status.uploadId} meta=${status.meta} onDone=${onChanged} />
+  </div>`
+}
+
+function Progress({ status }: { status: Status }) {
+  const now = useNow(1_000)
+  const { blocks, bytes, attempts, nextAttemptAt, lastError, reason } = status
+  const far = `${plural(blocks, 'block')} so far, ${formatBytes(bytes)}`
+  return html`<div>
+    <p role="status">${far}${attempts > 1 && ` · attempt ${attempts}`}${
+      nextAttemptAt !== null && ` · tried again ${formatAge(nextAttemptAt, now)}`
+    }</p>
+    ${(status.status === 'pinning' || status.status === 'queued') && html`<progress aria-label="Getting the content"></progress>`}
+    <${Problem} text=${lastError ?? (status.status === 'failed' ? reason : null)} />
+  </div>`
+}
+
+function Facts({ status, record, url }: { status: Status; record: ListedUpload | undefined; url: string }) {
+  const now = useNow()
+  const { cid, clusterId, type, size, createdAt, expiresAt, originalName, lastAnnounced, blocks } = status
+  const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'Pinned by its CID' : 'File'
+  const when = (iso: string) => html`${formatInstant(iso)} <span class="quiet">(${formatAge(iso, now)})</span>`
+  const size_ =
+    record === undefined ? formatBytes(size) : `${formatBytes(size)}, ${formatBytes(record.dagSize)} with structure`
+  const facts: Array<[string, unknown]> = [
+    ['CID', html`<code>${cid}</code> <${CopyButton} text=${cid} what="CID" />`],
+    [
+      'Address',
+      html`<a href=${url} target="_blank" rel="noopener">${url}</a> <${CopyButton} text=${url} what="Address" />`,
+    ],
+    ['Kind', kind],
+    ['Size', `${size_}, in ${plural(blocks, 'block')}`],
+    ['Cluster', html`<code>${clusterId}</code>`],
+    ['Added', when(createdAt)],
+    ['Ends', expiresAt === null ? 'Kept until it is deleted' : when(expiresAt)],
+    ...(originalName === null ? [] : [['Original name', originalName] as [string, unknown]]),
+    ['Announced', lastAnnounced === null ? 'The network has not been told of it yet' : when(lastAnnounced)],
+  ]
+  return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`
+}
+
+function Allocations({ status: { allocations, cid } }: { status: Status }) {
+  return html`<section class="card" aria-labelledby="allocations-title">
+    <h2 id="allocations-title">Where it is kept</h2>
+    <div class="list"><table>
+      <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
+      <tbody>${allocations.map(
+        ({ peer, status, timestamp, error }) => html`<tr>
+          <td><a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a></td>
+          <td><${StateBadge} state=${status} /></td>
+          <td class="age">${formatInstant(timestamp)}</td>
+          <td>${error ?? '–'}</td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+  </section>`
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { HoldfastClient } from '../../../client/index.ts'
 import { notify } from '../widgets/notices.ts'
-import { wordsOf } from '../widgets/use-load.ts'
+import { wordsOf } from '../words.ts'
 
 /** What is deleted: all records of a content, in one cluster or in all. */
 export interface Removal {
@@ -19,26 +19,23 @@ interface Pending {
 }
 
 /** The moment in which a deletion can be taken back. */
-export const UNDO_MS = 8_000
+const UNDO_MS = 8_000
 
 const pending = new Set<Pending>()
 const listeners = new Set<() => void>()
+let ended = 0
 
-/**
- * Deletes after a moment, in which it can be taken back. A page that is closed within it deletes nothing.
- *
- * @param onDone Told once it is gone, or refused.
- */
-export function removeLater(client: HoldfastClient, removal: Removal, onDone: () => void): void {
+/** Deletes after a moment, in which it can be taken back. A page that is closed within it deletes nothing. */
+export function removeLater(client: HoldfastClient, removal: Removal): void {
   const act = async (): Promise<void> => {
     clearTimeout(entry.timer)
+    dismiss()
     try {
       await client.pins.remove(removal.cid, { cluster: removal.cluster })
     } catch (error) {
       notify({ text: `${removal.name} was not deleted: ${wordsOf(error)}`, isError: true, ms: 10_000 })
     }
     forget(entry)
-    onDone()
   }
   const entry: Pending = { removal, act, timer: setTimeout(() => void act(), UNDO_MS) }
   pending.add(entry)
@@ -46,9 +43,8 @@ export function removeLater(client: HoldfastClient, removal: Removal, onDone: ()
   const undo = (): void => {
     clearTimeout(entry.timer)
     forget(entry)
-    onDone()
   }
-  notify({ text: `Deleting ${removal.name}`, action: { label: 'Undo', run: undo }, ms: UNDO_MS })
+  const dismiss = notify({ text: `Deleting ${removal.name}`, action: { label: 'Undo', run: undo }, ms: UNDO_MS })
 }
 
 /** Sends what still waits. */
@@ -56,22 +52,31 @@ export async function flushRemovals(): Promise<void> {
   await Promise.all([...pending].map(entry => entry.act()))
 }
 
-/** Whether something is about to be deleted; follows. */
-export function useRemovals(): (cid: string, cluster: string) => boolean {
+export interface Removals {
+  /** Whether it is about to be deleted. */
+  isGoing: (cid: string, cluster: string) => boolean
+  /** How many have come to an end, one way or the other. */
+  ended: number
+}
+
+/** What is about to be deleted, followed. */
+export function useRemovals(): Removals {
   const [, draw] = useState(0)
   useEffect(() => {
     const listener = (): void => draw(turn => turn + 1)
     listeners.add(listener)
     return () => void listeners.delete(listener)
   }, [])
-  return (cid, cluster) =>
+  const isGoing = (cid: string, cluster: string): boolean =>
     [...pending].some(
       ({ removal }) => removal.cid === cid && (removal.cluster === undefined || removal.cluster === cluster),
     )
+  return { isGoing, ended }
 }
 
 function forget(entry: Pending): void {
   pending.delete(entry)
+  ended++
   tell()
 }
 

@@ -49,7 +49,11 @@ export function formatInstant(iso: string): string {
 export function formatAge(iso: string, now: number): string {
   const distance = Date.parse(iso) - now
   const [size, unit] = AGES.find(([from]) => Math.abs(distance) >= from) ?? [0, 'minute']
-  return size === 0 ? (distance > 0 ? 'in a moment' : 'just now') : relative.format(Math.trunc(distance / size), unit)
+  return size === 0
+    ? distance > 1_000
+      ? 'in a moment'
+      : 'just now'
+    : relative.format(Math.trunc(distance / size), unit)
 }
 
 /** What is left, from seconds: `40 s`, `3 min`, `2 h`. */

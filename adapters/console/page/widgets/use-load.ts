@@ -1,6 +1,7 @@
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { isHoldfastError } from '../../../client/index.ts'
 import { SessionContext } from '../session.ts'
+import { wordsOf } from '../words.ts'
 
 export interface Loaded<Value> {
   /** What came last; kept while it is asked for anew. */
@@ -8,12 +9,6 @@ export interface Loaded<Value> {
   error: string | null
   isLoading: boolean
   reload: () => void
-}
-
-/** In words for people. */
-export function wordsOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** What a failure means for the session: one that has ended is not told of at every place that meets it. */

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The time in milliseconds, told anew every so often. */
+/** The time in milliseconds; what shows it is drawn anew every so often. */
 export function useNow(everyMs = 30_000): number {
-  const [now, setNow] = useState(Date.now())
+  const [, draw] = useState(0)
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    const timer = setInterval(() => draw(turn => turn + 1), everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
-  return now
+  return Date.now()
 }

@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks'
+import type { Delivery, Webhook } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Problem } from '../widgets/field.ts'
+import { formatAge, formatInstant, plural } from '../widgets/format.ts'
+import { useLoad } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+
+const ROWS = 20
+const EVENTS: Readonly<Record<Delivery['event'], string>> = {
+  'pin:created': 'A pin was made',
+  'pin:status': 'A pin changed its state',
+  'pin:removed': 'A pin was removed',
+}
+const LOOKS: Readonly<Record<Delivery['state'], string>> = { waiting: 'wait', delivered: 'good', failed: 'bad' }
+
+/** What a webhook was told, and has still to be. */
+export function Deliveries({ of: { id, url } }: { of: Webhook }) {
+  const { client } = useSession()
+  const [after, setAfter] = useState<string | undefined>(undefined)
+  const { value, error, reload } = useLoad(
+    signal => client.webhooks.deliveries(id, { after, limit: ROWS, signal }),
+    [client, id, after],
+  )
+  const now = useNow()
+  return html`<div>
+    <p class="quiet">To ${url}, the newest first.</p>
+    <${Problem} text=${error} />
+    ${value?.rows.length === 0 && html`<p class="empty">Nothing has been told yet.</p>`}
+    <ul class="uploads">${value?.rows.map(row => html`<${Row} key=${row.id} row=${row} now=${now} />`)}</ul>
+    <div class="buttons">
+      <button class="small" onClick=${reload}>Look again</button>
+      ${typeof value?.next === 'string' && html`<button class="small" onClick=${() => setAfter(value.next ?? undefined)}>Older</button>`}
+    </div>
+  </div>`
+}
+
+function Row({ row, now }: { row: Delivery; now: number }) {
+  const { event, state, at, attempts, nextAttemptAt, lastStatus, lastError } = row
+  const details = [
+    at === null ? null : formatInstant(at),
+    plural(attempts, 'attempt'),
+    lastStatus === null ? null : `answered ${lastStatus}`,
+    nextAttemptAt === null ? null : `next ${formatAge(nextAttemptAt, now)}`,
+  ]
+  return html`<li>
+    <div class="what">${EVENTS[event] ?? event}<span class="under">${details.filter(Boolean).join(' · ')}</span></div>
+    <span class=${`badge ${LOOKS[state]}`}>${state}</span>
+    ${lastError !== null && html`<p class="problem">${lastError}</p>`}
+  </li>`
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { CodeField, codeOf } from './code-field.ts'
+import type { Secret } from './secret-dialog.ts'
+
+const SCOPES: ReadonlyArray<[scope: string, words: string]> = [
+  ['files:read', 'see the list, and how far pins are'],
+  ['files:write', 'upload, pin and rename'],
+  ['files:delete', 'delete'],
+  ['cluster:read', 'see the clusters'],
+]
+const DAYS: ReadonlyArray<readonly [string, string]> = [
+  ['', 'Never'],
+  ['7', 'In a week'],
+  ['30', 'In a month'],
+  ['90', 'In three months'],
+  ['365', 'In a year'],
+]
+
+/** Makes a key, with what it may do and from where. */
+export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
+  const { client } = useSession()
+  const [name, setName] = useState('')
+  const [label, setLabel] = useState('')
+  const [scopes, setScopes] = useState<readonly string[]>(['files:read', 'files:write', 'cluster:read'])
+  const [days, setDays] = useState('')
+  const [networks, setNetworks] = useState('')
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const { token } = await client.keys.create({
+        name: name.trim(),
+        label: label.trim() || undefined,
+        scopes,
+        expiresInDays: days === '' ? undefined : Number(days),
+        ipAllowlist: listOf(networks),
+        totpCode: codeOf(code),
+      })
+      onMade({ title: `The key ${name.trim()}`, what: 'key', text: token })
+    }),
+  )
+  const toggle = (scope: string) => (): void =>
+    setScopes(scopes.includes(scope) ? scopes.filter(one => one !== scope) : [...scopes, scope])
+  return html`<${Dialog} title="New key" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autofocus: true, autocomplete: 'off' }} />
+      <fieldset>
+        <legend>What it may do</legend>
+        ${SCOPES.map(
+          ([scope, words]) => html`<label class="check" key=${scope}>
+            <input type="checkbox" checked=${scopes.includes(scope)} onChange=${toggle(scope)} />
+            <span>${words} <code>${scope}</code></span>
+          </label>`,
+        )}
+      </fieldset>
+      <${Choice} label="Ends" value=${days} onInput=${setDays} options=${DAYS} />
+      <details>
+        <summary>Note and addresses</summary>
+        <${Field} label="Note" value=${label} onInput=${setLabel} hint="For yourself." />
+        <${Field} label="Addresses" value=${networks} onInput=${setNetworks} input=${{ spellcheck: false }}
+          hint="Where it may be used from, such as 192.0.2.0/24; empty for anywhere." />
+      </details>
+      <${CodeField} value=${code} onInput=${setCode} />
+      <${Problem} text=${error} />
+      <button class="primary" disabled=${isBusy}>Make the key</button>
+    </form>
+  </${Dialog}>`
+}
+
+/** Texts with spaces or commas between; undefined for none. */
+export function listOf(typed: string): string[] | undefined {
+  const texts = typed.split(/[\s,]+/).filter(Boolean)
+  return texts.length === 0 ? undefined : texts
+}

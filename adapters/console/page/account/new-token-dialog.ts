@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks'
+import { ANYWHERE, TargetFields, targetOptions } from '../content/target-fields.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { CodeField, codeOf } from './code-field.ts'
+import type { Secret } from './secret-dialog.ts'
+
+const MB = 1_000_000
+const SECONDS: ReadonlyArray<readonly [string, string]> = [
+  ['3600', 'In an hour'],
+  ['86400', 'In a day'],
+  ['604800', 'In a week'],
+]
+
+/** Makes an upload token, with what it is good for. */
+export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
+  const { client } = useSession()
+  const [name, setName] = useState('')
+  const [uses, setUses] = useState('1')
+  const [megabytes, setMegabytes] = useState('')
+  const [seconds, setSeconds] = useState('3600')
+  const [target, setTarget] = useState(ANYWHERE)
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const { cluster, timelock } = targetOptions(target)
+      const { token, name: given } = await client.keys.createUploadToken({
+        name: name.trim() || undefined,
+        maxUses: Number(uses),
+        maxBytes: megabytes === '' ? undefined : Math.round(Number(megabytes) * MB),
+        expiresInSeconds: Number(seconds),
+        cl: cluster,
+        timelock: timelock === undefined ? undefined : new Date(timelock).toISOString(),
+        totpCode: codeOf(code),
+      })
+      onMade({ title: `The upload token ${given}`, what: 'token', text: token })
+    }),
+  )
+  return html`<${Dialog} title="New upload token" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${Field} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autofocus: true, autocomplete: 'off' }} />
+      <div class="two">
+        <${Field} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
+        <${Field} label="MB of each, at most" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: what the plan allows." input=${{ min: 0, step: 'any' }} />
+      </div>
+      <${Choice} label="The token ends" value=${seconds} onInput=${setSeconds} options=${SECONDS} />
+      <details>
+        <summary>Where its uploads go, and for how long</summary>
+        <${TargetFields} target=${target} onChange=${setTarget} />
+      </details>
+      <${CodeField} value=${code} onInput=${setCode} />
+      <${Problem} text=${error} />
+      <button class="primary" disabled=${isBusy}>Make the token</button>
+    </form>
+  </${Dialog}>`
+}

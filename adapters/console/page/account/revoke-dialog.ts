@@ -1,0 +1,32 @@
+import { useState } from 'preact/hooks'
+import type { Key } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { CodeField, codeOf } from './code-field.ts'
+
+/** Asks before a key, or an upload token, is taken away for good. */
+export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: () => void; onDone: () => void }) {
+  const { client } = useSession()
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    if (!(await run(() => client.keys.revoke(key.name, { totpCode: codeOf(code) })))) return
+    notify({ text: `${key.name} is revoked` })
+    onDone()
+  })
+  return html`<${Dialog} title=${`Revoke ${key.name}?`} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p>Whatever uses it is refused from now on, and so are the keys that it has made.</p>
+      <${CodeField} value=${code} onInput=${setCode} />
+      <${Problem} text=${error} />
+      <div class="buttons">
+        <button type="button" onClick=${onClose}>Keep it</button>
+        <button class="danger" disabled=${isBusy}>Revoke</button>
+      </div>
+    </form>
+  </${Dialog}>`
+}

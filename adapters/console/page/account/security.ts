@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { SecondFactor } from './second-factor.ts'
+import { SessionList } from './session-list.ts'
+
+/** How one gets in. A key may change nothing of it. */
+export function Security() {
+  const { kind } = useSession()
+  if (kind === 'key') {
+    return html`<section class="card">
+      <h2>Security</h2>
+      <p>You came with an API key. Password, second factor and sessions are for who is signed in with the password.</p>
+    </section>`
+  }
+  return html`<div class="stack">
+    <div class="two"><${Password} /><${SecondFactor} /></div>
+    <${SessionList} />
+  </div>`
+}
+
+function Password() {
+  const { client, user } = useSession()
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    if (!(await run(() => client.account.changePassword(current, next)))) return
+    setCurrent('')
+    setNext('')
+    notify({ text: 'The password is changed, and all other sessions have ended' })
+  })
+  return html`<section class="card" aria-labelledby="password-title">
+    <h2 id="password-title">Password</h2>
+    <form onSubmit=${submit}>
+      <input type="text" name="username" autocomplete="username" value=${user.email} hidden readonly />
+      <${Field} label="Current password" type="password" value=${current} onInput=${setCurrent}
+        input=${{ required: true, autocomplete: 'current-password' }} />
+      <${Field} label="New password" type="password" value=${next} onInput=${setNext}
+        input=${{ required: true, autocomplete: 'new-password' }} />
+      <${Problem} text=${error} />
+      <button disabled=${isBusy}>Change it</button>
+    </form>
+  </section>`
+}

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { routeTo } from '../route.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
+
+/** Asks for content that others have, by its CID, and goes on to its page, which shows how far it is. */
+export function PinForm() {
+  const { client } = useSession()
+  const [cid, setCid] = useState('')
+  const [name, setName] = useState('')
+  const [origins, setOrigins] = useState('')
+  const [target, setTarget] = useState(ANYWHERE)
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const given = origins.split(/\s+/).filter(Boolean)
+      const pin = await client.pins.add(cidIn(cid), {
+        name: name.trim() || undefined,
+        origins: given.length === 0 ? undefined : given,
+        background: true,
+        ...targetOptions(target),
+      })
+      location.hash = routeTo(['pin', pin.cid], { cluster: pin.clusterId })
+    }),
+  )
+  return html`<section class="card" aria-labelledby="pin-title">
+    <h2 id="pin-title">Pin by CID</h2>
+    <form onSubmit=${submit}>
+      <${Field} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
+        hint="Of something that is on the network already; an ipfs:// address will do." />
+      <${Field} label="Name" value=${name} onInput=${setName} hint="What to call it; may be empty." />
+      <details>
+        <summary>Where, how long, and who has it</summary>
+        <${TargetFields} target=${target} onChange=${setTarget} />
+        <${Field} label="Who has it" value=${origins} onInput=${setOrigins} input=${{ spellcheck: false }}
+          hint="Multiaddrs of peers, or addresses of gateways, with spaces between; may be empty." />
+      </details>
+      <${Problem} text=${error} />
+      <button class="primary" disabled=${isBusy}>${isBusy ? 'Asking…' : 'Pin'}</button>
+    </form>
+  </section>`
+}
+
+/** People copy addresses: `ipfs://CID`, `https://gateway.example/ipfs/CID/`. */
+export function cidIn(text: string): string {
+  const [, found] = /(?:ipfs:\/\/|\/ipfs\/)([^/?#\s]+)/.exec(text) ?? []
+  return (found ?? text).trim()
+}

@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks'
+import type { ListedUpload, Status } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { formatInstant, instantOf, localInput } from '../widgets/format.ts'
+import { notify } from '../widgets/notices.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+
+const MONTH_MS = 30 * 86_400_000
+
+/** Until when it is kept: each record of it has an end of its own, and it stays until the last. */
+export function PinRecords({
+  status,
+  records,
+  onChanged,
+}: {
+  status: Status
+  records: readonly ListedUpload[]
+  onChanged: () => void
+}) {
+  const { client, user } = useSession()
+  const now = useNow()
+  const [ends, setEnds] = useState('')
+  const { run, isBusy, error } = useAction()
+  const { cid, clusterId, name } = status
+  const submit = submitting(async () => {
+    const pin = (): Promise<unknown> =>
+      client.pins.add(cid, { cluster: clusterId, timelock: instantOf(ends), name: name === cid ? undefined : name })
+    if (!(await run(pin))) return
+    setEnds('')
+    notify({ text: 'Kept until then' })
+    onChanged()
+  })
+  const soonest = localInput(new Date(now))
+  return html`<section class="card" aria-labelledby="records-title">
+    <h2 id="records-title">How long it is kept</h2>
+    <div class="list"><table>
+      <thead><tr><th scope="col">Record</th><th scope="col">Cluster</th><th scope="col">Made</th><th scope="col">Ends</th></tr></thead>
+      <tbody>${records.map(
+        ({ uploadId, name, clusterId, createdAt, expiresAt }) => html`<tr key=${uploadId}>
+          <td class="name">${name}</td>
+          <td><code>${clusterId}</code></td>
+          <td class="age">${formatInstant(createdAt)}</td>
+          <td class="age">${expiresAt === null ? 'when deleted' : formatInstant(expiresAt)}</td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+    ${
+      user.planDetails.timelock &&
+      html`<form class="inline" onSubmit=${submit}>
+        <${Field} label="Keep it until" type="datetime-local" value=${ends} onInput=${setEnds}
+          input=${{ required: true, min: soonest }}
+          hint="Makes another record with this end. What records there are stay, and it is kept until the last of them ends." />
+        <button disabled=${isBusy}>Keep</button>
+        <button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>
+      </form>`
+    }
+    <${Problem} text=${error} />
+  </section>`
+}

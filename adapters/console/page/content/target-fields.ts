@@ -1,0 +1,37 @@
+import type { TargetOptions } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Choice, Field } from '../widgets/field.ts'
+import { instantOf } from '../widgets/format.ts'
+
+/** Where content goes and when it ends, as typed; empty for what the account has. */
+export interface Target {
+  cluster: string
+  /** In the reader's own time, `2030-01-31T12:00`. */
+  ends: string
+}
+
+export const ANYWHERE: Target = { cluster: '', ends: '' }
+
+/** For those who want something else than the account's own. */
+export function TargetFields({ target, onChange }: { target: Target; onChange: (target: Target) => void }) {
+  const { clusters, user } = useSession()
+  const options = [
+    ['', 'The account’s own'] as const,
+    ...clusters.map(({ id, label }) => [id, `${label} (${id})`] as const),
+  ]
+  return html`<div class="two">
+    <${Choice} label="Cluster" value=${target.cluster} options=${options}
+      onInput=${(cluster: string) => onChange({ ...target, cluster })} />
+    ${
+      user.planDetails.timelock
+        ? html`<${Field} label="Ends" type="datetime-local" value=${target.ends} hint="Empty: it is kept until it is deleted."
+            onInput=${(ends: string) => onChange({ ...target, ends })} />`
+        : html`<p class="hint">Your plan has no pins that end by themselves.</p>`
+    }
+  </div>`
+}
+
+export function targetOptions({ cluster, ends }: Target): TargetOptions {
+  return { cluster: cluster === '' ? undefined : cluster, timelock: instantOf(ends) }
+}

@@ -1,0 +1,20 @@
+import { html, type WithChildren } from '../html.ts'
+import { formatCount } from './format.ts'
+
+export interface PagerProps extends WithChildren {
+  page: number
+  pages: number
+  onPage: (page: number) => void
+}
+
+/** Leads through the pages of a list; nothing where there is one alone, and nothing else to choose. */
+export function Pager({ page, pages, onPage, children }: PagerProps) {
+  if (pages <= 1 && !children) return null
+  const button = (to: number, words: string) =>
+    html`<button class="small" disabled=${to < 1 || to > pages || to === page} onClick=${() => onPage(to)}>${words}</button>`
+  return html`<nav class="pager" aria-label="Pages">
+    ${button(1, 'First')} ${button(page - 1, 'Back')}
+    <span>Page ${formatCount(page)} of ${formatCount(Math.max(pages, 1))}</span>
+    ${button(page + 1, 'Next')} ${button(pages, 'Last')} ${children}
+  </nav>`
+}
