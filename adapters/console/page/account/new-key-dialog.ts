@@ -48,7 +48,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
     setScopes(scopes.includes(scope) ? scopes.filter(one => one !== scope) : [...scopes, scope])
   return html`<${Dialog} title="New key" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autofocus: true, autocomplete: 'off' }} />
+      <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autocomplete: 'off' }} />
       <fieldset>
         <legend>What it may do</legend>
         ${SCOPES.map(
@@ -73,7 +73,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
 }
 
 /** Texts with spaces or commas between; undefined for none. */
-export function listOf(typed: string): string[] | undefined {
+function listOf(typed: string): string[] | undefined {
   const texts = typed.split(/[\s,]+/).filter(Boolean)
   return texts.length === 0 ? undefined : texts
 }

@@ -42,7 +42,7 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
   )
   return html`<${Dialog} title="New upload token" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autofocus: true, autocomplete: 'off' }} />
+      <${Field} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autocomplete: 'off' }} />
       <div class="two">
         <${Field} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
         <${Field} label="MB of each, at most" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: what the plan allows." input=${{ min: 0, step: 'any' }} />

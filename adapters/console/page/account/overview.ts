@@ -26,7 +26,7 @@ export function Overview() {
 function Usage(props: { label: string; used: number; most: number | null; format: (value: number) => string }) {
   const { label, used, most, format } = props
   return html`<div class="field">
-    <div class="buttons spread"><strong>${label}</strong> <span>${format(used)} of ${most === null ? 'any amount' : format(most)}</span></div>
+    <div class="buttons spread"><strong>${label}</strong> <span>${format(used)}${most === null ? ', no limit' : ` of ${format(most)}`}</span></div>
     ${most !== null && html`<meter aria-label=${label} min="0" max=${most} high=${most * 0.9} optimum="0" value=${used}></meter>`}
   </div>`
 }

@@ -25,7 +25,7 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
       name !== null &&
       html`<${Dialog} title="Rename" onClose=${() => setName(null)}>
         <form onSubmit=${submit}>
-          <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255, autofocus: true }} />
+          <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
           <${Problem} text=${error} />
           <button class="primary" disabled=${isBusy}>Rename</button>
         </form>

@@ -14,6 +14,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const { current } = dialog
     current?.showModal()
+    // The first that is focused by itself is the button to close it.
+    current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
     return () => current?.close()
   }, [])
   const cancel = (event: Event): void => {
