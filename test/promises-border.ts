@@ -8,6 +8,33 @@ const multipart = 'test/http/multipart.test.ts'
 /** Promises of the border to those outside. */
 export const borderPromises: readonly KeptPromise[] = [
   {
+    promise: 'of a body no more is taken from the socket than makes a piece',
+    file: 'adapters/node-http/incoming-body.ts',
+    find: '      this.#incoming.pause()\n      this.#wakeNow()\n',
+    replace: '      this.#wakeNow()\n',
+    test: {
+      file: 'test/adapters/node-http/incoming-body.test.ts',
+      name: 'comes in pieces of what has arrived, and no more is taken than makes one',
+    },
+  },
+  {
+    promise: 'the memory of an upload is free once it has been taken in',
+    file: 'adapters/node-http/incoming-body.ts',
+    find: '      yield piece\n      free(piece)\n',
+    replace: '      yield piece\n',
+    test: {
+      file: 'test/adapters/node-http/incoming-body.test.ts',
+      name: 'gives the memory of a piece back once the next one is asked for',
+    },
+  },
+  {
+    promise: 'a form is read right by a server that frees each piece of a body as it goes on',
+    file: 'src/http/multipart.ts',
+    find: '    this.#bytes = Buffer.from(this.#bytes)\n',
+    replace: '',
+    test: { file: multipart, name: 'come back byte for byte, with names and order, however the body is cut' },
+  },
+  {
     promise: 'a place that becomes free goes to the owner who has fewest',
     file: 'src/domain/concurrency/slots.ts',
     find: 'if (fewer < 0 || (fewer === 0',
@@ -75,7 +102,7 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a body that trickles is refused',
-    file: 'adapters/node-http/request.ts',
+    file: 'adapters/node-http/incoming-body.ts',
     find: 'if (bytes * 1_000 < bytesPerSecond * waited) {',
     replace: 'if (bytes < 0) {',
     test: { file: pressure, name: 'are refused, by how much has come over a span of waiting' },

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nextTurn, turnSpent } from '../../src/domain/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
-import { IDLE_MS } from './request.ts'
+import { IDLE_MS } from './incoming-body.ts'
 
 /** How much of an unwanted body is read so that its sender gets to see the answer. */
 const DRAIN_BYTES = 64 * 1024 * 1024

@@ -19,7 +19,7 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
     if (length === 0 && chunk.length > 0) requireJson(request.header('content-type'))
     length += chunk.length
     if (length > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+    chunks.push(Buffer.from(chunk))
   }
   if (length === 0) return undefined
   const body = parse(Buffer.concat(chunks))

@@ -10,7 +10,7 @@ export interface FormPart {
   readonly filename: string | undefined
   /** Whether the client marked the part as a file, by a file name or as plain octets. */
   readonly isFile: boolean
-  /** The bytes, as views of the body's own chunks. What is not read is skipped. */
+  /** The bytes, each piece good until the next one is asked for. What is not read is skipped. */
   readonly content: AsyncIterable<Uint8Array>
 }
 
@@ -82,7 +82,7 @@ export async function readPartText(part: FormPart, maxBytes: number): Promise<st
   for await (const chunk of part.content) {
     length += chunk.length
     if (length > maxBytes) throw malformed(`field ${quoted(part.name)} is longer than ${maxBytes} bytes`)
-    chunks.push(chunk)
+    chunks.push(Buffer.from(chunk))
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
@@ -115,7 +115,7 @@ async function headerBlock(scanner: ByteScanner, index: number, maxBytes: number
   for (let piece = await scanner.piece(HEADER_END); piece !== undefined; piece = await scanner.piece(HEADER_END)) {
     length += piece.length
     if (length > maxBytes) throw malformed(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
-    chunks.push(piece)
+    chunks.push(Buffer.from(piece))
   }
   return Buffer.concat(chunks).toString('latin1')
 }
@@ -168,7 +168,8 @@ function cutShort(): HoldfastError {
 
 /**
  * Cuts a stream of bytes at delimiters. It pulls: nothing is read from the source before a piece is asked for that
- * the bytes at hand cannot give. Pieces are views of the source's own chunks.
+ * the bytes at hand cannot give. Pieces are views of the source's own chunks, which are good until the next one is asked
+ * for.
  */
 class ByteScanner {
   readonly #source: AsyncIterator<Uint8Array>
@@ -229,6 +230,8 @@ class ByteScanner {
 
   async #pull(): Promise<boolean> {
     if (this.#ended) return false
+    // Of what is at hand here there is never more than may be the beginning of a delimiter.
+    this.#bytes = Buffer.from(this.#bytes)
     let next: IteratorResult<Uint8Array>
     try {
       next = await this.#source.next()

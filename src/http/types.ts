@@ -12,8 +12,8 @@ export interface ApiRequest {
   /** A header by lower-case name; repeated headers are joined with `, `. */
   header(name: string): string | undefined
   /**
-   * The body's bytes. Nothing is read from the socket, and no `100 Continue` is sent, before the first pull.
-   * Iterated at most once; iteration throws if the client goes away.
+   * The body's bytes, each piece good until the next one is asked for. Nothing is read from the socket, and no
+   * `100 Continue` is sent, before the first pull. Iterated at most once; iteration throws if the client goes away.
    */
   readonly body: AsyncIterable<Uint8Array>
   /** Aborted when the client goes away before it is answered whole. */

@@ -10,8 +10,13 @@ interface ReadPart {
   content: Buffer
 }
 
+/** A chunk is good until the next one is asked for. */
 async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  for (let at = 0; at < bytes.length; at += size) {
+    const chunk = Uint8Array.prototype.slice.call(bytes, at, at + size)
+    yield chunk
+    chunk.fill(0)
+  }
 }
 
 function form(bytes: Uint8Array | string, contentType: string, chunkSize = 64 * 1024) {

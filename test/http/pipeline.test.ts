@@ -88,8 +88,13 @@ function get(
   }
 }
 
+/** Each piece is good until the next one is asked for. */
 async function* bytes(...texts: string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield Buffer.from(text)
+  for (const text of texts) {
+    const piece = Buffer.from(text)
+    yield piece
+    piece.fill(0)
+  }
 }
 
 const fine: Route = {

@@ -61,7 +61,7 @@ async function raw(
 
 async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
+  for await (const chunk of body) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString()
 }
 

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { piecesOf } from '../../../adapters/node-http/incoming-body.ts'
+
+const CHUNK_BYTES = 64 * 1024
+
+function chunk(fill: number): Buffer {
+  return Buffer.alloc(CHUNK_BYTES, fill)
+}
+
+/** As Node's own requests: what arrives is pushed. */
+function request(...chunks: Buffer[]): Readable {
+  const incoming = new Readable({ read: () => undefined, highWaterMark: CHUNK_BYTES })
+  for (const one of chunks) incoming.push(one)
+  return incoming
+}
+
+async function next(pieces: AsyncGenerator<Uint8Array, void>): Promise<Uint8Array> {
+  const { value } = await pieces.next()
+  if (value === undefined) throw new Error('there was no piece')
+  return value
+}
+
+describe('the body of a request', () => {
+  test('comes whole, in the order of the wire', async () => {
+    const incoming = request(chunk(1), chunk(2), Buffer.from('end'))
+    incoming.push(null)
+    const read: Buffer[] = []
+    for await (const piece of piecesOf(incoming)) read.push(Buffer.from(piece))
+    expect(Buffer.concat(read).equals(Buffer.concat([chunk(1), chunk(2), Buffer.from('end')]))).toBe(true)
+  })
+
+  test('comes in pieces of what has arrived, and no more is taken than makes one', async () => {
+    const incoming = request(...Array.from({ length: 9 }, (_, index) => chunk(index)))
+    const pieces = piecesOf(incoming)
+    const first = await next(pieces)
+    expect(first.length).toBe(4 * CHUNK_BYTES)
+    expect(first[3 * CHUNK_BYTES]).toBe(3)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(incoming.readableLength).toBe(CHUNK_BYTES)
+    expect((await next(pieces)).length).toBe(4 * CHUNK_BYTES)
+    expect((await next(pieces)).length).toBe(CHUNK_BYTES)
+  })
+
+  test('gives the memory of a piece back once the next one is asked for', async () => {
+    const arrived = [chunk(1), chunk(2), chunk(3)]
+    const incoming = request(...arrived)
+    const pieces = piecesOf(incoming)
+    const joined = await next(pieces)
+    expect(arrived.map(({ length }) => length)).toEqual([0, 0, 0])
+    expect(joined.length).toBe(3 * CHUNK_BYTES)
+    const alone = chunk(4)
+    incoming.push(alone)
+    expect(await next(pieces)).toBe(alone)
+    expect(joined.buffer.byteLength).toBe(0)
+    incoming.push(null)
+    expect((await pieces.next()).done).toBe(true)
+    expect(alone.length).toBe(0)
+  })
+
+  test('leaves memory alone that is not its own', async () => {
+    const shared = Buffer.concat([chunk(1), chunk(2)])
+    const incoming = request(shared.subarray(0, CHUNK_BYTES))
+    incoming.push(null)
+    for await (const piece of piecesOf(incoming)) expect(piece.length).toBe(CHUNK_BYTES)
+    expect(shared.length).toBe(2 * CHUNK_BYTES)
+  })
+
+  test('that ends early brings what has come, and then the error', async () => {
+    const incoming = request(chunk(1))
+    const pieces = piecesOf(incoming)
+    expect((await next(pieces)).length).toBe(CHUNK_BYTES)
+    incoming.destroy(new Error('aborted'))
+    await expect(pieces.next()).rejects.toThrow('aborted')
+    const closed = request()
+    closed.destroy()
+    await expect(piecesOf(closed).next()).rejects.toThrow('cut short')
+  })
+
+  test('of which nobody wants the rest stays open, to be drained', async () => {
+    const incoming = request(...Array.from({ length: 9 }, () => chunk(1)))
+    for await (const _ of piecesOf(incoming)) break
+    expect(incoming.destroyed).toBe(false)
+    expect(incoming.listenerCount('data')).toBe(0)
+    const ended = new Promise(resolve => incoming.once('end', resolve))
+    incoming.push(null)
+    incoming.resume()
+    await ended
+  })
+})
