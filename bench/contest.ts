@@ -25,6 +25,10 @@ export interface Outcome {
   seconds?: number
   /** How often it was done, where the load client goes by time. */
   done?: number
+  /** The figure itself, where it follows neither from the time nor from how often. */
+  value?: number
+  /** Further figures by their metrics, times in milliseconds, less being better. */
+  also?: Readonly<Record<string, number>>
   /** The load client, where it is not the bench itself. */
   client?: string
 }
@@ -64,10 +68,13 @@ export async function runContest<W extends Work>(contest: Contest<W>, options: R
       options.signal.throwIfAborted()
       const dir = join(options.dir, subject.name)
       await mkdir(dir)
-      racers.push({ name: subject.name, running: await subject.start(dir), values: [], costs: [] })
+      racers.push({ name: subject.name, running: await subject.start(dir), values: [], costs: [], also: new Map() })
     }
     await runRound(contest, racers, contest.createWork('tiny'), options, 'warm-up')
-    for (const racer of racers) racer.values.length = racer.costs.length = 0
+    for (const racer of racers) {
+      racer.values.length = racer.costs.length = 0
+      racer.also.clear()
+    }
     const work = contest.createWork(options.scale)
     for (let round = 0; round < options.rounds; round++) {
       await runRound(contest, rotated(racers, round), work, options, `round ${round + 1} of ${options.rounds}`)
@@ -76,11 +83,16 @@ export async function runContest<W extends Work>(contest: Contest<W>, options: R
     for (const { running } of racers.toReversed()) await running.stop()
   }
   const { metric, unit, better } = contest
-  return racers.map(({ name, values, costs, client }) => ({
-    ...{ subject: name, metric, unit, better, values },
-    ...(costs.length > 0 && { costs }),
-    ...(client !== undefined && { client }),
-  }))
+  return racers.flatMap(({ name, values, costs, client, also }): Measurement[] => [
+    {
+      ...{ subject: name, metric, unit, better, values },
+      ...(costs.length > 0 && { costs }),
+      ...(client !== undefined && { client }),
+    },
+    ...[...also].map(
+      ([metric, values]): Measurement => ({ subject: name, metric, unit: 'ms', better: 'lower', values }),
+    ),
+  ])
 }
 
 interface Racer<W extends Work> {
@@ -88,6 +100,7 @@ interface Racer<W extends Work> {
   running: RunningSubject<W>
   values: number[]
   costs: Cost[]
+  also: Map<string, number[]>
   client?: string
 }
 
@@ -112,7 +125,10 @@ async function runRound<W extends Work>(
     const { cid, client, done = 1, ...outcome } = await running.run(work)
     const elapsed = (performance.now() - started) / 1_000
     const seconds = outcome.seconds ?? elapsed
-    const value = contest.value(work, seconds, done)
+    const value = outcome.value ?? contest.value(work, seconds, done)
+    for (const [metric, further] of Object.entries(outcome.also ?? {})) {
+      racer.also.set(metric, [...(racer.also.get(metric) ?? []), further])
+    }
     racer.values.push(value)
     if (watch !== null) {
       const usage = watch.usage()

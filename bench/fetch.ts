@@ -1,9 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Bench, RunOptions, Scale } from './bench.ts'
-import { type Contest, runContest } from './contest.ts'
-import { HeldFile, HeldTree, type HeldWork, Provider } from './provider.ts'
-import { engineFetch, heliaFetch } from './subjects/fetchers.ts'
+import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
+import { FileContent, TreeContent } from './content.ts'
+import { type Contest, runContest, type Subject } from './contest.ts'
+import { findProgram } from './programs.ts'
+import { HeldWork, type Holder, Provider, startKuboHolder } from './provider.ts'
+import { engineFetch, heliaFetch, kuboFetchers } from './subjects/fetchers.ts'
 
 const MIB = 1024 * 1024
 const FILE_BYTES: Readonly<Record<Scale, number>> = { full: 100 * MIB, quick: 32 * MIB, tiny: 3 * MIB }
@@ -12,25 +14,54 @@ const SMALL_BYTES = 4 * 1024
 const THROUGHPUT = 'throughput'
 const FILES = 'files'
 
-function fileContest(provider: Provider): Contest<HeldFile> {
+/** Where content comes from, what the figure is called then, and who fetches besides the engine. */
+interface Source {
+  start(dir: string): Promise<Holder>
+  metrics: { file: string; tree: string }
+  others(holder: Holder): Subject<HeldWork>[]
+}
+
+const ours: Source = {
+  start: dir => Provider.start(dir),
+  metrics: { file: THROUGHPUT, tree: FILES },
+  others: holder => [heliaFetch(holder)],
+}
+
+/** What is fetched from a Kubo, by us and by Kubo. */
+function kuboSources(): Source[] {
+  const program = findProgram('kubo')
+  if (program === null) return []
+  return [
+    {
+      async start(dir) {
+        await mkdir(dir)
+        return startKuboHolder(program, dir)
+      },
+      metrics: { file: `${THROUGHPUT}-from-kubo`, tree: `${FILES}-from-kubo` },
+      others: kuboFetchers,
+    },
+  ]
+}
+
+function fileContest(holder: Holder, source: Source): Contest<HeldWork> {
   return {
-    metric: THROUGHPUT,
+    metric: source.metrics.file,
     unit: 'MB/s',
     better: 'higher',
-    subjects: [engineFetch<HeldFile>('fetch-file', provider), heliaFetch<HeldFile>(provider)],
-    createWork: scale => new HeldFile(provider, FILE_BYTES[scale]),
-    value: (work, seconds) => work.content.bytes.length / 1e6 / seconds,
+    subjects: [engineFetch('fetch-file', holder), ...source.others(holder)],
+    createWork: scale => new HeldWork(holder, new FileContent(FILE_BYTES[scale])),
+    value: ({ content }, seconds) => (content.files[0]?.bytes.length ?? 0) / 1e6 / seconds,
   }
 }
 
-function treeContest(provider: Provider): Contest<HeldTree> {
+function treeContest(holder: Holder, source: Source): Contest<HeldWork> {
   return {
-    metric: FILES,
+    metric: source.metrics.tree,
     unit: 'files/s',
     better: 'higher',
-    subjects: [engineFetch<HeldTree>('fetch-tree', provider), heliaFetch<HeldTree>(provider)],
-    createWork: scale => new HeldTree(provider, FILE_COUNT[scale], SMALL_BYTES),
-    value: (work, seconds) => work.content.files.length / seconds,
+    subjects: [engineFetch('fetch-tree', holder), ...source.others(holder)],
+    createWork: scale => new HeldWork(holder, new TreeContent(FILE_COUNT[scale], SMALL_BYTES)),
+    value: ({ content }, seconds) => content.files.length / seconds,
   }
 }
 
@@ -45,21 +76,29 @@ export const fetch: Bench = {
     { subject: 'fetch-file', metric: THROUGHPUT, against: 'helia', atLeast: 2 },
     { subject: 'fetch-tree', metric: FILES, against: 'helia', atLeast: 10 },
   ],
-  run: async options => [...(await run(fileContest, options, 'file')), ...(await run(treeContest, options, 'tree'))],
+  async run(options) {
+    const measurements: Measurement[] = []
+    for (const [at, source] of [ours, ...kuboSources()].entries()) {
+      measurements.push(...(await run(fileContest, source, options, `file-${at}`)))
+      measurements.push(...(await run(treeContest, source, options, `tree-${at}`)))
+    }
+    return measurements
+  },
 }
 
-/** Each contest has a provider and directories of its own. */
-async function run<W extends HeldWork>(
-  contestOf: (provider: Provider) => Contest<W>,
+/** Each contest has a holder and directories of its own. */
+async function run(
+  contestOf: (holder: Holder, source: Source) => Contest<HeldWork>,
+  source: Source,
   options: RunOptions,
   name: string,
-) {
+): Promise<Measurement[]> {
   const dir = join(options.dir, name)
   await mkdir(dir)
-  const provider = await Provider.start(join(dir, 'provider'))
+  const holder = await source.start(join(dir, 'provider'))
   try {
-    return await runContest(contestOf(provider), { ...options, dir })
+    return await runContest(contestOf(holder, source), { ...options, dir })
   } finally {
-    await provider.stop()
+    await holder.stop()
   }
 }

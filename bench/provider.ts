@@ -1,12 +1,38 @@
+import { join } from 'node:path'
 import type { ChildServer } from './child-server.ts'
-import { FileContent, TreeContent } from './content.ts'
+import { sendWithNode } from './clients/node-client.ts'
+import type { FormContent } from './content.ts'
 import type { Work } from './contest.ts'
 import { HttpClient } from './http-client.ts'
-import { type FormPart, MultipartForm } from './multipart-form.ts'
+import { MultipartForm } from './multipart-form.ts'
 import { cidOf, startStandalone } from './services/holdfast.ts'
+import { startKubo } from './services/kubo.ts'
+
+/** What holds content, from which others fetch it. */
+export interface Holder {
+  /** The multiaddr by which it is reached on this machine. */
+  readonly address: string
+  /** Takes content in. Returns its CID. */
+  hold(content: FormContent): Promise<string>
+  stop(): Promise<void>
+}
+
+/** A Kubo that holds content. The caller stops it. */
+export async function startKuboHolder(program: string, dir: string): Promise<Holder> {
+  const kubo = await startKubo(program, dir, {})
+  return {
+    address: await kubo.address(),
+    async hold(content) {
+      const { path, contentType } = await content.formFile(join(dir, 'form.bin'))
+      const to = kubo.upload(content.files.length > 1 ? 'tree' : 'file')
+      return kubo.rootOf((await sendWithNode(to, path, contentType)).body)
+    },
+    stop: () => kubo.stop(),
+  }
+}
 
 /** The standalone server in a process of its own, from which subjects fetch what was uploaded to it. */
-export class Provider {
+export class Provider implements Holder {
   readonly #server: ChildServer
   readonly #client: HttpClient
   /** The multiaddr by which it is reached on this machine. */
@@ -25,8 +51,9 @@ export class Provider {
     return new Provider(server, new HttpClient(server.url, headers), address)
   }
 
-  async hold(path: string, parts: FormPart[]): Promise<string> {
-    return cidOf(JSON.parse(await this.#client.postForm(path, new MultipartForm(parts))))
+  async hold(content: FormContent): Promise<string> {
+    const path = content.files.length > 1 ? '/api/v3/files/directory-dag' : '/api/v3/files'
+    return cidOf(JSON.parse(await this.#client.postForm(path, new MultipartForm(content.parts()))))
   }
 
   async stop(): Promise<void> {
@@ -35,62 +62,25 @@ export class Provider {
   }
 }
 
-/** Content that a provider holds, to be fetched by its CID. */
-export abstract class HeldWork implements Work {
-  readonly provider: Provider
+/** Content that somebody holds, to be fetched by its CID. */
+export class HeldWork implements Work {
+  readonly content: FormContent
+  readonly #holder: Holder
   #cid: Promise<string> | null = null
 
-  constructor(provider: Provider) {
-    this.provider = provider
+  constructor(holder: Holder, content: FormContent) {
+    this.#holder = holder
+    this.content = content
   }
 
   refill(): void {
-    this.renew()
+    this.content.refill()
     this.#cid = null
   }
 
-  /** Resolves with the CID once the provider holds it, for whichever subject asks first. */
+  /** Resolves with the CID once it is held, for whichever subject asks first. */
   held(): Promise<string> {
-    this.#cid ??= this.upload()
+    this.#cid ??= this.#holder.hold(this.content)
     return this.#cid
-  }
-
-  protected abstract renew(): void
-  protected abstract upload(): Promise<string>
-}
-
-/** One large file. */
-export class HeldFile extends HeldWork {
-  readonly content: FileContent
-
-  constructor(provider: Provider, size: number) {
-    super(provider)
-    this.content = new FileContent(size)
-  }
-
-  protected renew(): void {
-    this.content.refill()
-  }
-
-  protected upload(): Promise<string> {
-    return this.provider.hold('/api/v3/files', this.content.parts())
-  }
-}
-
-/** A tree of small files. */
-export class HeldTree extends HeldWork {
-  readonly content: TreeContent
-
-  constructor(provider: Provider, fileCount: number, fileBytes: number) {
-    super(provider)
-    this.content = new TreeContent(fileCount, fileBytes)
-  }
-
-  protected renew(): void {
-    this.content.refill()
-  }
-
-  protected upload(): Promise<string> {
-    return this.provider.hold('/api/v3/files/directory-dag', this.content.parts())
   }
 }

@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
+import { collect } from './collect.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { dag } from './dag.ts'
+import { deletes } from './delete.ts'
 import { benchEnvironment, environmentLine, programLines } from './environment.ts'
 import { fetch } from './fetch.ts'
 import { gateway } from './gateway.ts'
@@ -12,9 +14,25 @@ import { loop } from './loop.ts'
 import { memory } from './memory.ts'
 import { type Row, rowsOf, tableOf } from './report.ts'
 import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.ts'
+import { small } from './small.ts'
+import { start } from './start.ts'
+import { status } from './status.ts'
 import { upload } from './upload.ts'
 
-const BENCHES: readonly Bench[] = [upload, dag, fetch, gateway, list, loop, memory]
+const BENCHES: readonly Bench[] = [
+  upload,
+  dag,
+  small,
+  fetch,
+  gateway,
+  list,
+  status,
+  deletes,
+  collect,
+  start,
+  loop,
+  memory,
+]
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 

@@ -34,6 +34,32 @@ export async function hammerWithNode(hammering: Hammering): Promise<Load> {
   return { client: 'node', done: count, seconds, medianMs: median(times) }
 }
 
+/**
+ * Makes the same call once with each of the files as a form, a few at a time.
+ * @param onDone is told how long each took, in milliseconds
+ */
+export async function askAll(
+  call: Call,
+  files: Iterable<Uint8Array>,
+  connections: number,
+  onDone: (ms: number) => void = () => undefined,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const left = files[Symbol.iterator]()
+  const goOn = async (): Promise<void> => {
+    for (let next = left.next(); next.done !== true; next = left.next()) {
+      const began = performance.now()
+      await ask(agent, call, next.value)
+      onDone(performance.now() - began)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: connections }, goOn))
+  } finally {
+    agent.destroy()
+  }
+}
+
 /** One request; the bytes go as a form with one file. @throws Error for another status */
 function ask(agent: Agent, { method, url, headers }: Call, bytes?: Uint8Array, status?: number): Promise<void> {
   const form = bytes === undefined ? undefined : smallForm(bytes)

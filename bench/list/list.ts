@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench, Measurement, RunOptions, Scale, Target } from '../bench.ts'
+import { runContest } from '../contest.ts'
 import { median } from '../report.ts'
 import { type FilledEngine, startFilled } from './filled-engine.ts'
+import { httpList } from './http.ts'
 
 const FEW = 1_000
 const MANY: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 5_000 }
@@ -68,29 +70,45 @@ export const list: Bench = {
   name: 'list',
   minutes: 3,
   describe: scale =>
-    `questions to an account of ${FEW.toLocaleString('en')} and of ${MANY[scale].toLocaleString('en')} records`,
+    `questions to an account of ${FEW.toLocaleString('en')} and of ${MANY[scale].toLocaleString('en')} records; a page ` +
+    'of 20 over HTTP',
   targets: QUESTIONS.flatMap(({ metric, atMost }): Target[] =>
     atMost === null ? [] : [{ subject: 'many', metric, against: 'few', atLeast: Number((1 / atMost).toPrecision(2)) }],
   ),
   async run(options: RunOptions): Promise<Measurement[]> {
-    const subjects: Array<{ name: string; filled: FilledEngine; last: number }> = []
-    try {
-      for (const [name, records] of [
-        ['few', FEW],
-        ['many', MANY[options.scale]],
-      ] as const) {
-        options.progress(`filling ${records} records`)
-        const dir = join(options.dir, name)
-        await mkdir(dir)
-        const filled = await startFilled(dir, records, SAMPLES * (options.rounds + 2))
-        subjects.push({ name, filled, last: Math.ceil(records / PAGE) - 1 })
-        options.signal.throwIfAborted()
-      }
-      return await measured(subjects, options)
-    } finally {
-      for (const { filled } of subjects) await filled.engine.stop()
+    const measurements: Measurement[] = []
+    if (isAskedFor(['few', 'many'], options)) measurements.push(...(await inProcess(options)))
+    if (isAskedFor(['http', 'fastify'], options)) {
+      const dir = join(options.dir, 'http')
+      await mkdir(dir)
+      measurements.push(...(await runContest(httpList(options.scale), { ...options, dir })))
     }
+    return measurements
   },
+}
+
+function isAskedFor(names: readonly string[], { subjects }: RunOptions): boolean {
+  return subjects === undefined || names.some(name => subjects.includes(name))
+}
+
+async function inProcess(options: RunOptions): Promise<Measurement[]> {
+  const subjects: Array<{ name: string; filled: FilledEngine; last: number }> = []
+  try {
+    for (const [name, records] of [
+      ['few', FEW],
+      ['many', MANY[options.scale]],
+    ] as const) {
+      options.progress(`filling ${records} records`)
+      const dir = join(options.dir, name)
+      await mkdir(dir)
+      const filled = await startFilled(dir, records, SAMPLES * (options.rounds + 2))
+      subjects.push({ name, filled, last: Math.ceil(records / PAGE) - 1 })
+      options.signal.throwIfAborted()
+    }
+    return await measured(subjects, options)
+  } finally {
+    for (const { filled } of subjects) await filled.engine.stop()
+  }
 }
 
 async function measured(

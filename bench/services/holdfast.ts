@@ -18,6 +18,7 @@ async function startHoldfast(dir: string): Promise<Service> {
     rootOf: answer => cidOf(JSON.parse(answer)),
     read: path => ({ method: 'GET', url: gateway + path, headers: {} }),
     status: cid => ({ method: 'GET', url: `${api}/status/${cid}`, headers }),
+    list: limit => ({ method: 'GET', url: `${api}/users/me/uploads?limit=${limit}`, headers }),
     remove: cid => ({ method: 'DELETE', url: `${api}/files/remove/${cid}`, headers }),
     async collect() {
       const json = { ...headers, 'content-type': 'application/json' }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,7 +10,7 @@ import { call, type Service, type ServiceKind } from './service.ts'
 const run = promisify(execFile)
 
 /** Kubo with its defaults (flatfs, which is not synced), with flatfs synced, and on Pebble. None where there is no Kubo. */
-export function kuboKinds(): ServiceKind[] {
+export function kuboKinds(): KuboKind[] {
   const program = findProgram('kubo')
   if (program === null) return []
   return [
@@ -19,11 +20,18 @@ export function kuboKinds(): ServiceKind[] {
   ]
 }
 
+/** Starts one like any other service. */
+export interface KuboKind extends ServiceKind {
+  start(dir: string): Promise<KuboService>
+}
+
 /** What a Kubo is besides a service. */
 export interface KuboService extends Service {
   /** The address of its RPC as a multiaddr. */
   rpc: string
+  /** Connects it to a peer, from which it fetches. */
   connect(address: string): Promise<void>
+  /** Resolves when all of that DAG is here. */
   pin(cid: string): Promise<void>
   /** Where peers reach it on this machine. */
   address(): Promise<string>
@@ -43,16 +51,9 @@ interface Config {
  * Starts a daemon on a repository of its own under the profile `unixfs-v1-2025`, by which all make the same CIDs. It
  * never looks beyond this machine.
  */
-export async function startKubo(program: string, dir: string, { profile, isSynced }: Flavour): Promise<KuboService> {
+export async function startKubo(program: string, dir: string, flavour: Flavour): Promise<KuboService> {
   const env = { ...process.env, IPFS_PATH: join(dir, 'repository'), IPFS_TELEMETRY: 'off' }
-  const profiles = ['unixfs-v1-2025', ...(profile === undefined ? [] : [profile])].join(',')
-  await run(program, ['init', '--empty-repo', `--profile=${profiles}`], { env })
-  const file = join(env.IPFS_PATH, 'config')
-  const config = JSON.parse(await readFile(file, 'utf8')) as Config
-  for (const mount of config.Datastore.Spec.mounts ?? []) {
-    if (mount.type === 'flatfs') mount.sync = isSynced === true
-  }
-  await writeFile(file, JSON.stringify({ ...config, ...LOOPBACK }))
+  if (!existsSync(env.IPFS_PATH)) await makeRepository(program, env, flavour)
   const daemon = await ChildServer.run(program, ['daemon'], env, /^Daemon is ready/)
   const rpcAddress = await daemon.said(/^RPC API server listening on (\S+)$/)
   const gateway = urlOf(await daemon.said(/^Gateway server listening on (\S+)$/))
@@ -78,6 +79,21 @@ export async function startKubo(program: string, dir: string, { profile, isSynce
     },
     stop: () => daemon.stop(),
   }
+}
+
+async function makeRepository(
+  program: string,
+  env: NodeJS.ProcessEnv,
+  { profile, isSynced = false }: Flavour,
+): Promise<void> {
+  const profiles = ['unixfs-v1-2025', ...(profile === undefined ? [] : [profile])].join(',')
+  await run(program, ['init', '--empty-repo', `--profile=${profiles}`], { env })
+  const file = join(env.IPFS_PATH ?? '', 'config')
+  const config = JSON.parse(await readFile(file, 'utf8')) as Config
+  for (const mount of config.Datastore.Spec.mounts ?? []) {
+    if (mount.type === 'flatfs') mount.sync = isSynced
+  }
+  await writeFile(file, JSON.stringify({ ...config, ...LOOPBACK }))
 }
 
 const LOOPBACK = {

@@ -18,11 +18,9 @@ export interface Service {
   /** Content below `/ipfs/`, by its gateway. */
   read?(path: string): Call
   status?(cid: string): Call
+  /** A page of so many of what an account has. */
+  list?(limit: number): Call
   remove(cid: string): Call
-  /** Resolves when all of that DAG is here. */
-  pin?(cid: string): Promise<void>
-  /** Connects it to a peer, from which it fetches. */
-  connect?(address: string): Promise<void>
   /** Resolves when what nothing pins is gone. */
   collect?(): Promise<void>
   stop(): Promise<void>

@@ -12,13 +12,14 @@ import { createHeliaLight } from 'helia'
 import { CID } from 'multiformats/cid'
 import { createEngine } from '../../src/index.ts'
 import type { Subject } from '../contest.ts'
-import type { HeldWork, Provider } from '../provider.ts'
+import type { HeldWork, Holder } from '../provider.ts'
+import { kuboKinds } from '../services/kubo.ts'
 
 /** As long as any round may take. */
 const PATIENCE_SECONDS = 3_600
 
 /** The engine in this process, connected to the provider: a pin by CID, durable when it is answered. */
-export function engineFetch<W extends HeldWork>(name: string, provider: Provider): Subject<W> {
+export function engineFetch(name: string, provider: Holder): Subject<HeldWork> {
   return {
     name,
     async start(dir) {
@@ -48,7 +49,7 @@ export function engineFetch<W extends HeldWork>(name: string, provider: Provider
  * Plain Helia on files and LevelDB, connected to the provider: `pins.add` with its own Bitswap and the defaults of
  * both. Of libp2p it has what stays on this machine.
  */
-export function heliaFetch<W extends HeldWork>(provider: Provider): Subject<W> {
+export function heliaFetch(provider: Holder): Subject<HeldWork> {
   return {
     name: 'helia',
     async start(dir) {
@@ -85,4 +86,29 @@ export function heliaFetch<W extends HeldWork>(provider: Provider): Subject<W> {
       }
     },
   }
+}
+
+/** Kubo, connected to the provider: `pin/add` by its RPC. */
+export function kuboFetchers(provider: Holder): Subject<HeldWork>[] {
+  return kuboKinds()
+    .filter(({ name }) => name !== 'kubo-sync')
+    .map(({ name, start }) => ({
+      name,
+      async start(dir) {
+        const kubo = await start(dir)
+        await kubo.connect(provider.address)
+        return {
+          pids: kubo.pids,
+          prepare: async work => {
+            await work.held()
+          },
+          async run(work) {
+            const cid = await work.held()
+            await kubo.pin(cid)
+            return { cid }
+          },
+          stop: () => kubo.stop(),
+        }
+      },
+    }))
 }

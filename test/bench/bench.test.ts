@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
+import { collect } from '../../bench/collect.ts'
 import { parseCommand, UsageError } from '../../bench/command-line.ts'
 import { FileContent, TreeContent } from '../../bench/content.ts'
 import { rotated, runContest, type Subject, type Work } from '../../bench/contest.ts'
 import { dag } from '../../bench/dag.ts'
+import { deletes } from '../../bench/delete.ts'
 import { fetch } from '../../bench/fetch.ts'
 import { gateway } from '../../bench/gateway.ts'
 import { writeHashed } from '../../bench/hashed-file.ts'
@@ -19,6 +21,9 @@ import { memory } from '../../bench/memory.ts'
 import { MultipartForm } from '../../bench/multipart-form.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
 import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
+import { small } from '../../bench/small.ts'
+import { start } from '../../bench/start.ts'
+import { status } from '../../bench/status.ts'
 import { upload } from '../../bench/upload.ts'
 
 let dir: string
@@ -35,7 +40,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, fetch, gateway, list, loop, memory])(
+test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, start, loop, memory])(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
