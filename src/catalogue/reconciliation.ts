@@ -1,3 +1,4 @@
+import type { DagIdentity } from '../domain/cid.ts'
 import type { StatusChange } from './fetches.ts'
 import type { AccountUsage } from './records.ts'
 
@@ -69,7 +70,7 @@ export interface Reconciliation {
    */
   requeue(root: {
     backendId: number
-    rootId: number
+    dag: DagIdentity
     homes: ReadonlyMap<string, number>
     reason: string
     now: number

@@ -30,15 +30,20 @@ export function wordsOf(list: number, { name, type, status, multihash, expires, 
   const words = new Set([word(list, 'l'), typeWord(list, type), statusWord(list, status), contentWord(list, multihash)])
   if (expires) words.add(expiringWord(list))
   for (const [key, value] of Object.entries(meta)) words.add(metaWord(list, key, value))
-  if (name === null) return [...words]
-  words.add(nameWord(list, name)).add(foldedNameWord(list, name))
+  for (const one of name === null ? [] : wordsOfName(list, name)) words.add(one)
+  return [...words]
+}
+
+/** Those of them by which its name is found. */
+export function wordsOfName(list: number, name: string): Set<string> {
+  const words = new Set([nameWord(list, name), foldedNameWord(list, name)])
   const characters = [...folded(name)]
   for (let start = 0; start < characters.length; start++) {
     for (let end = start + 1; end <= Math.min(start + GRAM, characters.length); end++) {
       words.add(gramWord(list, characters.slice(start, end)))
     }
   }
-  return [...words]
+  return words
 }
 
 /** The word that every record of a list has. */

@@ -89,10 +89,10 @@ export class LostBlocks {
     const reason = `block ${cid} ${problem}; it is fetched again`
     for (let after = 0; ; ) {
       const roots = blocks.completeRootsOf(id, after, BATCH)
-      for (const { id: rootId } of roots) {
+      for (const { id: rootId, ...dag } of roots) {
         after = rootId
         const now = clock.now()
-        await this.changed(await reconciliation.requeue({ backendId, rootId, homes: homes(), reason, now }))
+        await this.changed(await reconciliation.requeue({ backendId, dag, homes: homes(), reason, now }))
       }
       if (roots.length < BATCH) return
     }

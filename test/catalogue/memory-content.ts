@@ -470,7 +470,7 @@ function isLive({ expiresAt }: NewRecord, now: number): boolean {
   return expiresAt === null || expiresAt > now
 }
 
-function keyOf({ codec, multihash }: DagIdentity): string {
+export function keyOf({ codec, multihash }: DagIdentity): string {
   return `${codec} ${hex(multihash)}`
 }
 

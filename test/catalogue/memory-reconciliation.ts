@@ -8,7 +8,7 @@ import type {
   RecordRow,
   StatusChange,
 } from '../../src/catalogue/index.ts'
-import { fetchHold, hex, type MemoryContent } from './memory-content.ts'
+import { fetchHold, hex, keyOf, type MemoryContent } from './memory-content.ts'
 
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
 
@@ -94,9 +94,9 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
         last: seen.at(-1) ?? null,
       }
     },
-    requeue: async ({ backendId, rootId, homes, reason, now }) =>
+    requeue: async ({ backendId, dag, homes, reason, now }) =>
       [...all.rows.values()]
-        .filter(row => row.rootId === rootId && homes.get(row.clusterId) === backendId)
+        .filter(row => row.rootId !== null && keyOf(row) === keyOf(dag) && homes.get(row.clusterId) === backendId)
         .map(row => wait(row, backendId, reason, now)),
   }
 }

@@ -78,10 +78,10 @@ export const reconciliationRules: readonly ContentRule[] = [
     name: 'all records of a root of which blocks are lost wait until they are fetched',
     async run(catalogue) {
       const { reconciliation, records, fetches } = catalogue
-      const rootId = await committed(catalogue, idOf('1'))
+      await committed(catalogue, idOf('1'))
       await commit(catalogue, [record(idOf('2'), { accountId: 'two' })])
       await committed(catalogue, idOf('3'), dagOf('b'))
-      const lost = { backendId: 0, rootId, homes: HOMES, reason: 'a block is lost', now: NOW }
+      const lost = { backendId: 0, dag: DAG, homes: HOMES, reason: 'a block is lost', now: NOW }
       const changes = await reconciliation.requeue(lost)
       assert.deepEqual(changes.map(({ record: { id } }) => id).toSorted(), [idOf('1'), idOf('2')])
       const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow

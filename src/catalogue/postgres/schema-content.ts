@@ -57,6 +57,7 @@ export const contentSchema = `
     backend_id INTEGER NOT NULL,
     codec BIGINT NOT NULL,
     multihash BYTEA NOT NULL,
+    node TEXT COLLATE "C" NOT NULL,
     -- in that node's ledger
     root_id BIGINT NOT NULL,
     hold_id TEXT COLLATE "C" NOT NULL,
@@ -72,9 +73,9 @@ export const contentSchema = `
     whole BOOLEAN NOT NULL DEFAULT FALSE,
     UNIQUE (multihash, codec, backend_id)
   );
-  CREATE INDEX fetches_by_account ON fetches (account_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
-  CREATE INDEX fetches_by_time ON fetches (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
-  CREATE INDEX fetches_running ON fetches (id) WHERE running;
+  CREATE INDEX fetches_by_account ON fetches (node, account_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX fetches_by_time ON fetches (node, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+  CREATE INDEX fetches_running ON fetches (node, id) WHERE running;
 
   CREATE TABLE records (
     id TEXT COLLATE "C" PRIMARY KEY,
@@ -151,6 +152,9 @@ export const contentSchema = `
     placed BOOLEAN NOT NULL DEFAULT FALSE,
     attempts BIGINT NOT NULL DEFAULT 0,
     due_at BIGINT,
+    -- while a node is at it, until this by the database's clock
+    leased_by TEXT,
+    leased_until TIMESTAMPTZ,
     last_error TEXT,
     -- until when an unpin whose end is unknown may still arrive
     unpin_until BIGINT NOT NULL DEFAULT 0,

@@ -31,6 +31,7 @@ export const webhooksSchema = `
     -- null once it has ended
     due_at BIGINT,
     -- while a node is at it, until this by the database's clock
+    leased_by TEXT,
     leased_until TIMESTAMPTZ,
     delivered BOOLEAN NOT NULL DEFAULT FALSE,
     last_status INTEGER,

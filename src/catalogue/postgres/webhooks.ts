@@ -17,14 +17,19 @@ const DELIVERY = `id, account_id AS "accountId", webhook_id AS "webhookId", even
   last_error AS "lastError", last_at AS "lastAt"`
 /** Longer than an attempt takes: afterwards its node is taken for gone. */
 const LEASE = `INTERVAL '120 seconds'`
-const FREE = '(leased_until IS NULL OR leased_until < clock_timestamp())'
+/** What no other node is at; this one knows by itself what it is at. */
+const free = (node: string): string =>
+  `(leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = ${node})`
 
 /** The rows of `webhooks` and `deliveries`; triggers on `records` write the latter. */
 export class PostgresWebhooks implements WebhookStore {
   readonly #database: Postgres
+  readonly #node: string
 
-  constructor(database: Postgres) {
+  /** @param node by which this process is known to others at work on the same catalogue */
+  constructor(database: Postgres, node: string) {
     this.#database = database
+    this.#node = node
   }
 
   insert(webhook: NewWebhook, most: number): ReturnType<WebhookStore['insert']> {
@@ -84,9 +89,9 @@ export class PostgresWebhooks implements WebhookStore {
       last = next?.accountId ?? null
       if (last === null) break
       const found = await reading.all<DeliveryRow>(
-        `SELECT ${DELIVERY} FROM deliveries WHERE due_at IS NOT NULL AND account_id = $1 AND due_at <= $2 AND ${FREE}
+        `SELECT ${DELIVERY} FROM deliveries WHERE due_at IS NOT NULL AND account_id = $1 AND due_at <= $2 AND ${free('$4')}
          ORDER BY due_at, id LIMIT $3`,
-        [last, query.now, query.each],
+        [last, query.now, query.each, this.#node],
       )
       jobs.push(...found)
     }
@@ -94,8 +99,8 @@ export class PostgresWebhooks implements WebhookStore {
   }
 
   async nextDue(): Promise<number | null> {
-    const text = `SELECT due_at AS at FROM deliveries WHERE due_at IS NOT NULL AND ${FREE} ORDER BY due_at LIMIT 1`
-    return (await this.#database.reading.first<{ at: number }>(text))?.at ?? null
+    const text = `SELECT due_at AS at FROM deliveries WHERE due_at IS NOT NULL AND ${free('$1')} ORDER BY due_at LIMIT 1`
+    return (await this.#database.reading.first<{ at: number }>(text, [this.#node]))?.at ?? null
   }
 
   /** Undefined also while another node is at it. */
@@ -103,10 +108,11 @@ export class PostgresWebhooks implements WebhookStore {
     return this.#database.transaction(async sql => {
       const delivery = await sql.first<DeliveryRow>(
         `UPDATE deliveries SET attempts = attempts + 1, created_at = COALESCE(created_at, $2),
-           leased_until = clock_timestamp() + ${LEASE}
-         WHERE id = (SELECT id FROM deliveries WHERE id = $1 AND due_at IS NOT NULL AND ${FREE} FOR UPDATE SKIP LOCKED)
+           leased_by = $3, leased_until = clock_timestamp() + ${LEASE}
+         WHERE id = (
+           SELECT id FROM deliveries WHERE id = $1 AND due_at IS NOT NULL AND ${free('$3')} FOR UPDATE SKIP LOCKED)
          RETURNING ${DELIVERY}`,
-        [id, now],
+        [id, now, this.#node],
       )
       if (delivery === undefined) return undefined
       const text = `SELECT ${COLUMNS} FROM webhooks WHERE id = $1`

@@ -108,9 +108,11 @@ export class SqliteReconciliation implements Reconciliation {
   }
 
   async requeue(root: Parameters<Reconciliation['requeue']>[0]): Promise<StatusChange[]> {
-    const { backendId, rootId, homes, reason, now } = root
-    const { holds, records } = this.#tables
+    const { backendId, dag, homes, reason, now } = root
+    const { holds, records, roots } = this.#tables
     const changes: StatusChange[] = []
+    const rootId = roots.find(backendId, dag)?.id
+    if (rootId === undefined) return changes
     for (let place: HoldPlace | undefined = { ends: -1, id: '' }; place !== undefined; ) {
       const from: HoldPlace = place
       const step = (): HoldPlace | undefined => {

@@ -21,5 +21,5 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
     await server?.stop()
   })
 
-  test.each(accessRules)('$name', ({ run }) => run(postgresAccess(database)))
+  test.each(accessRules)('$name', ({ run }) => run(postgresAccess(database, 'here')))
 })
