@@ -19,6 +19,7 @@ export type {
   Brought,
   CommitIntent,
   Committed,
+  ListedRecord,
   NameMatch,
   NewRecord,
   PinLimits,

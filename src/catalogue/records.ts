@@ -32,6 +32,12 @@ export interface RecordRow {
   createdAt: number
 }
 
+/** What lists tell of a record. Of a page there are many, so no more is read for it. */
+export type ListedRecord = Omit<
+  RecordRow,
+  'codec' | 'multihash' | 'rootId' | 'statusAt' | 'statusCode' | 'statusReason' | 'fetchId' | 'charge'
+>
+
 /** A record about to be made: all of it but what the transaction finds out. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetchId'>
 
@@ -174,9 +180,9 @@ export interface Records {
   }): Promise<RecordRow | undefined>
   usage(accountId: string, now: number): Promise<AccountUsage>
   /** Some of the records that a filter lets through, newest first, and how many there are in all. */
-  page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }>
+  page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }>
   /** All records that a filter lets through, newest first; a page goes on where the one before has ended. */
-  walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>>
+  walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>>
   /** When the next record expires; null if none does. */
   nextExpiry(): Promise<number | null>
 }

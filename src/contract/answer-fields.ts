@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../domain/errors.ts'
+import { isoInstant } from '../domain/iso-instant.ts'
 
 /**
  * What answers are made of. Their schemas describe the contract and type the presenters; the tests hold real answers
@@ -43,5 +44,5 @@ export const STORING: readonly ErrorCode[] = [
 export function iso(ms: number): string
 export function iso(ms: number | null): string | null
 export function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : isoInstant(ms)
 }

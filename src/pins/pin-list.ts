@@ -1,6 +1,6 @@
 import type { Files } from '../catalogue/files.ts'
 import type { Page } from '../catalogue/page.ts'
-import type { RecordFilter, RecordRow, Records } from '../catalogue/records.ts'
+import type { ListedRecord, RecordFilter, RecordRow, Records } from '../catalogue/records.ts'
 import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { searchOf } from './list-search.ts'
@@ -56,7 +56,7 @@ export class PinList {
     const { account } = await this.#parts.targets.requester(query.account)
     let after: string | null = null
     do {
-      const page: Page<RecordRow> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
+      const page: Page<ListedRecord> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
         after,
         limit: AT_ONCE,
       })
@@ -106,7 +106,7 @@ export class PinList {
   }
 }
 
-function itemOf(row: RecordRow): ListItem {
+function itemOf(row: ListedRecord): ListItem {
   return { ...presentRecord(row), parentCid: null, path: null }
 }
 

@@ -63,7 +63,7 @@ export function listOf(accountId: string) {
   return { accountId, multihash: null, hasExpiration: false, now: NOW }
 }
 
-export function ids(rows: readonly RecordRow[]): string[] {
+export function ids(rows: readonly Pick<RecordRow, 'id'>[]): string[] {
   return rows.map(({ id }) => id)
 }
 

@@ -1,8 +1,8 @@
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import type { Page, PageRequest } from '../page.ts'
-import type { RecordFilter, RecordRow } from '../records.ts'
-import { LIVE, RECORD_COLUMNS, type RecordTable } from './record-table.ts'
+import type { AccountUsage, ListedRecord, RecordFilter, RecordRow } from '../records.ts'
+import { LISTED_COLUMNS, LIVE, type RecordTable } from './record-table.ts'
 
 /** Where in the order of a list a record is. */
 interface Key {
@@ -57,7 +57,7 @@ interface Statements {
   older: Statement<SqlValue[], Key>
   /** The keys newer than one or equal, the oldest first. */
   newer: Statement<SqlValue[], Key>
-  rows: Statement<SqlValue[], RecordRow>
+  rows: Statement<SqlValue[], ListedRecord>
 }
 
 /**
@@ -91,20 +91,22 @@ export class RecordPages {
     this.#shift(record, -1)
   }
 
-  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
-    const list = new List(filter, this.#statementsOf(filter), this.#placesOf(filter))
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }> {
+    let counts = this.#records.counts(filter.accountId, filter.now)
+    const list = new List(filter, this.#statementsOf(filter), this.#placesOf(filter, counts.expired))
     for (;;) {
-      const total = filter.multihash === null ? this.#count(filter) : list.known.total
+      const total = filter.multihash === null ? totalOf(filter, counts) : list.known.total
       if (total === null) list.countOn()
       else if (offset >= total) return { rows: [], total }
       else if (list.isNear(offset)) return { rows: list.rows(offset, limit), total }
       // Records may go while they are counted; then the nearest place is as good as it gets.
       else if (!list.stride(offset, total)) return { rows: list.rows(offset, limit), total }
       if (turnSpent()) await nextTurn()
+      counts = this.#records.counts(filter.accountId, filter.now)
     }
   }
 
-  walk(filter: RecordFilter, { after, limit }: PageRequest): Page<RecordRow> {
+  walk(filter: RecordFilter, { after, limit }: PageRequest): Page<ListedRecord> {
     const from = after === null ? NEWEST : keyOfText(after)
     const { accountId, multihash, now } = filter
     const of = [accountId, ...(multihash === null ? [] : [multihash]), from.createdAt, from.id, now]
@@ -113,19 +115,14 @@ export class RecordPages {
     return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
   }
 
-  #count({ accountId, hasExpiration, now }: RecordFilter): number {
-    const { pins, expiringPins } = this.#records.usage(accountId, now)
-    return hasExpiration ? expiringPins : pins
-  }
-
   #statementsOf({ multihash, hasExpiration }: RecordFilter): Statements {
     if (multihash === null) return hasExpiration ? this.#expiring : this.#all
     return hasExpiration ? this.#expiringContent : this.#content
   }
 
   /** While records that have expired are still there, offsets are counted anew: they are no part of any list. */
-  #placesOf(filter: RecordFilter): KnownPlaces {
-    if (this.#records.countExpired(filter.accountId, filter.now) > 0) return new KnownPlaces()
+  #placesOf(filter: RecordFilter, expired: number): KnownPlaces {
+    if (expired > 0) return new KnownPlaces()
     const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration)
     const known = this.#known.get(key) ?? new KnownPlaces()
     this.#known.delete(key)
@@ -141,6 +138,10 @@ export class RecordPages {
       if (record.expiresAt !== null) this.#known.get(keyOf(record.accountId, multihash, true))?.shift(record, by)
     }
   }
+}
+
+function totalOf({ hasExpiration }: RecordFilter, counts: AccountUsage & { expired: number }): number {
+  return (hasExpiration ? counts.expiringPins : counts.pins) - counts.expired
 }
 
 /** One list while a page of it is looked for. */
@@ -159,7 +160,7 @@ class List {
     return offset - (this.known.before(offset)?.offset ?? 0) < STRIDE
   }
 
-  rows(offset: number, limit: number): RecordRow[] {
+  rows(offset: number, limit: number): ListedRecord[] {
     const from = this.known.before(offset) ?? NEWEST
     const skipped = offset - from.offset
     return this.#statements.rows.all(...this.#of(from), limit, skipped)
@@ -221,7 +222,7 @@ function prepare(db: Database, index: string, condition: string): Statements {
     older: db.prepare(`${key} ${from} AND (created_at, id) < (?, ?) AND ${LIVE} ${newestFirst} LIMIT ?`),
     newer: db.prepare(`${key} ${from} AND (created_at, id) >= (?, ?) AND ${LIVE} ORDER BY created_at, id LIMIT ?`),
     rows: db.prepare(`
-      SELECT ${RECORD_COLUMNS} ${from} AND (created_at, id) < (?, ?) AND ${LIVE} ${newestFirst} LIMIT ? OFFSET ?`),
+      SELECT ${LISTED_COLUMNS} ${from} AND (created_at, id) < (?, ?) AND ${LIVE} ${newestFirst} LIMIT ? OFFSET ?`),
   }
 }
 

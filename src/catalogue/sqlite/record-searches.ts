@@ -109,7 +109,7 @@ export class RecordSearches {
     if (span === null) return null
     const question = questionOf(list.number, filter)
     // Of what has expired and is still there the index does not know, and where time goes back each record is looked at.
-    const isOver = this.#records.countExpired(accountId, filter.now) > 0
+    const isOver = this.#records.counts(accountId, filter.now).expired > 0
     const isWhole = question.isWhole && !isOver && list.disordered === 0
     return { ...question, isWhole, span }
   }

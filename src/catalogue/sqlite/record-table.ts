@@ -9,6 +9,10 @@ export const RECORD_COLUMNS = `id, account_id AS accountId, cluster_id AS cluste
   root_id AS rootId, type, status, status_at AS statusAt, status_code AS statusCode, status_reason AS statusReason, fetch_id AS fetchId, name,
   original_name AS originalName, custom_name AS customName, meta, size, dag_size AS dagSize, charge, expires_at AS expiresAt,
   created_at AS createdAt`
+/** Those of a {@link ListedRecord}. */
+export const LISTED_COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, type, status, name,
+  original_name AS originalName, custom_name AS customName, meta, size, dag_size AS dagSize, expires_at AS expiresAt,
+  created_at AS createdAt`
 export const LIVE = '(expires_at IS NULL OR expires_at > ?)'
 
 type InsertParams = [
@@ -228,24 +232,20 @@ export class RecordTable {
     return this.#nextExpiry.get()?.expiresAt ?? null
   }
 
-  /** Records of an account that have expired and are not removed yet. */
-  countExpired(accountId: string, now: number): number {
-    return this.#countExpired.get(accountId, now)?.count ?? 0
-  }
-
   /** Records of an account that wait for their content, counted up to a limit. */
   countUnfinished(accountId: string, limit: number): number {
     return this.#countUnfinished.get(accountId, limit)?.count ?? 0
   }
 
   usage(accountId: string, now: number): AccountUsage {
+    const { pins, expiringPins, storedBytes, expired } = this.counts(accountId, now)
+    return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
+  }
+
+  /** What is noted of an account, and how many of its records have expired and are not removed yet. */
+  counts(accountId: string, now: number): AccountUsage & { expired: number } {
     const counters = this.#counters.get(accountId) ?? { pins: 0, expiringPins: 0, storedBytes: 0 }
-    const expired = counters.expiringPins === 0 ? 0 : this.countExpired(accountId, now)
-    return {
-      pins: counters.pins - expired,
-      expiringPins: counters.expiringPins - expired,
-      storedBytes: counters.storedBytes,
-    }
+    return { ...counters, expired: counters.expiringPins === 0 ? 0 : this.#expiredOf(accountId, now) }
   }
 
   /**
@@ -267,6 +267,10 @@ export class RecordTable {
         accountId,
       )
     return { noted, counted }
+  }
+
+  #expiredOf(accountId: string, now: number): number {
+    return this.#countExpired.get(accountId, now)?.count ?? 0
   }
 
   /** Returns how many accounts there are that it counts for. */

@@ -7,6 +7,7 @@ import type {
   AccountUsage,
   CommitIntent,
   Committed,
+  ListedRecord,
   RecordFilter,
   RecordRow,
   Records,
@@ -133,14 +134,14 @@ export class SqliteRecords implements Records {
     return this.#table.usage(accountId, now)
   }
 
-  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }> {
     const { search } = filter
     if (search === undefined) return this.#pages.page(filter, offset, limit)
     await this.#searchIndex.bringIn(filter.accountId)
     return this.#search.page({ ...filter, search }, offset, limit)
   }
 
-  async walk(filter: RecordFilter, page: PageRequest): Promise<Page<RecordRow>> {
+  async walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>> {
     const { search } = filter
     if (search === undefined) return this.#pages.walk(filter, page)
     await this.#searchIndex.bringIn(filter.accountId)
