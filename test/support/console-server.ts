@@ -3,7 +3,7 @@ import http, { type RequestListener } from 'node:http'
 import type { Page } from 'playwright-core'
 import { createConsole } from '../../adapters/console/index.ts'
 import { createHandler, PrometheusMetrics } from '../../adapters/node-http/index.ts'
-import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/index.ts'
+import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /** A node with its console, in this process. */
@@ -20,7 +20,10 @@ export interface ConsoleServer {
 }
 
 /** Runs with one on this machine's own clock, which is stopped and removed afterwards. */
-export function withConsole<T>(run: (server: ConsoleServer) => Promise<T>, config: EngineConfig = {}): Promise<T> {
+export function withConsole<T>(
+  run: (server: ConsoleServer) => Promise<T>,
+  config: Partial<EngineOptions> = {},
+): Promise<T> {
   return withTempDir(async dataDir => {
     const metrics = new PrometheusMetrics()
     const engine = await createEngine({ console: true, passwordCost: 1_024, ...config, dataDir, metrics })

@@ -6,6 +6,7 @@ import { PinView } from './content/pin-view.ts'
 import { flushRemovals } from './content/removals.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { html } from './html.ts'
+import { OwnerView } from './owner/owner-view.ts'
 import { type Route, routeTo, useRoute } from './route.ts'
 import { newClient, type Session, SessionContext } from './session.ts'
 import { type SignedIn, SignIn } from './sign-in.ts'
@@ -82,7 +83,8 @@ function Header({ route, user, onSignOut }: { route: Route; user: User; onSignOu
     html`<a href=${routeTo([to])} aria-current=${top === to || (to === 'content' && top === 'pin') ? 'page' : undefined}>${words}</a>`
   return html`<header class="top">
     <a class="brand" href="#/"><img src="icon.svg" alt="" width="24" height="24" /> Holdfast</a>
-    <nav aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}</nav>
+    <nav aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}
+      ${user.role === 'owner' && link('owner', 'Node')}</nav>
     <span class="who" title=${user.email}>${user.name ?? user.email}</span>
     <button class="plain" onClick=${onSignOut}>Sign out</button>
   </header>`
@@ -100,6 +102,7 @@ function Place({ route }: { route: Route }) {
     const cluster = route.query.get('cluster') ?? undefined
     return html`<${PinView} key=${`${second} ${cluster}`} cid=${second} cluster=${cluster} />`
   }
+  if (top === 'owner') return html`<${OwnerView} section=${second} />`
   if (top === 'account') return html`<${AccountView} section=${second} />`
   return html`<section class="card"><h1>Nothing here</h1><p><a href="#/">To the content</a></p></section>`
 }

@@ -139,7 +139,7 @@ describe('mounted', () => {
           server.closeAllConnections()
         }
         const answer = toFetch(engine, { console: createConsole(engine) })
-        const asked = (host: string) => answer(new Request(`http://${host}/console/`))
+        const asked = (host: string) => answer(new Request(`https://${host}/console/`))
         expect(await (await asked('localhost')).text()).toContain('<!doctype html>')
         const page = await asked('bafkqaaa.ipfs.example.org')
         expect(page.headers.get('clear-site-data')).toBeNull()

@@ -1,0 +1,35 @@
+import type { ManagedAccount } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Problem, submitting } from '../widgets/field.ts'
+import { plural } from '../widgets/format.ts'
+import { notify } from '../widgets/notices.ts'
+import { useAction } from '../widgets/use-load.ts'
+
+export interface DeleteAccountDialogProps {
+  account: ManagedAccount
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Asks before an account goes for good. */
+export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountDialogProps) {
+  const { client } = useSession()
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    if (!(await run(() => client.owner.deleteAccount(account.id)))) return
+    notify({ text: `${account.email} is deleted` })
+    onDone()
+  })
+  return html`<${Dialog} title=${`Delete ${account.email}?`} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p>Its keys, its sessions and ${plural(account.usage.pins, 'pin')} go with it. This cannot be undone.</p>
+      <${Problem} text=${error} />
+      <div class="buttons">
+        <button type="button" onClick=${onClose}>Keep it</button>
+        <button class="danger" disabled=${isBusy}>Delete the account</button>
+      </div>
+    </form>
+  </${Dialog}>`
+}

@@ -1,0 +1,41 @@
+import { useState } from 'preact/hooks'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { useAction } from '../widgets/use-load.ts'
+
+export interface NewAccountDialogProps {
+  /** By name. */
+  plans: readonly string[]
+  onClose: () => void
+  /** `token` is a key of it. */
+  onMade: (made: { email: string; token: string }) => void
+}
+
+/** Makes an account for somebody. */
+export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogProps) {
+  const { client } = useSession()
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const [plan, setPlan] = useState(plans[0] ?? 'free')
+  const [password, setPassword] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const wish = { email: email.trim(), plan, name: name.trim() || undefined, password: password || undefined }
+      onMade(await client.owner.createAccount(wish))
+    }),
+  )
+  return html`<${Dialog} title="New account" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${Field} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ required: true, autocomplete: 'off' }} />
+      <${Field} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'off', maxlength: 255 }} />
+      <${Choice} label="Plan" value=${plan} onInput=${setPlan} options=${plans.map(one => [one, one] as const)} />
+      <${Field} label="Password" type="password" value=${password} onInput=${setPassword} input=${{ autocomplete: 'new-password' }}
+        hint="To begin with. Without one there is no signing in, only the key that is shown next." />
+      <${Problem} text=${error} />
+      <button class="primary" disabled=${isBusy}>Make the account</button>
+    </form>
+  </${Dialog}>`
+}

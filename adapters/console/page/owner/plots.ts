@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks'
+import type { HistorySample, NodeHistory } from '../../../client/index.ts'
+import { html } from '../html.ts'
+import { useSession } from '../session.ts'
+import { Problem } from '../widgets/field.ts'
+import { formatBytes, formatCount } from '../widgets/format.ts'
+import { Plot } from './plot.ts'
+import { useWatch } from './use-watch.ts'
+
+/** What is shown at once, by how long a sample is. */
+const SPANS = [
+  { step: 60, most: 180, words: '3 hours', each: '/ min' },
+  { step: 900, most: 288, words: '3 days', each: '/ 15 min' },
+] as const
+
+/** Requests, traffic and storage over time. */
+export function Plots() {
+  const { client } = useSession()
+  const [span, setSpan] = useState<(typeof SPANS)[number]>(SPANS[0])
+  const { value, error } = useWatch(signal => client.owner.history(span.step, signal), [client, span])
+  const button = (choice: typeof span) =>
+    html`<button type="button" aria-pressed=${choice === span} onClick=${() => setSpan(choice)}>${choice.words}</button>`
+  return html`<section class="card" aria-labelledby="plots-title">
+    <div class="buttons spread">
+      <h2 id="plots-title">Over time</h2>
+      <div class="choices" role="group" aria-label="How far back">${SPANS.map(button)}</div>
+    </div>
+    <${Problem} text=${error} />
+    ${value !== undefined && value.stepSeconds === span.step && html`<${Three} history=${value} span=${span} />`}
+    <p class="hint">Kept in the node’s memory: it begins with the last start.</p>
+  </section>`
+}
+
+function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[number] }) {
+  const { samples } = history
+  const common = { samples, stepMs: span.step * 1_000, most: span.most, back: `${span.words} ago`, each: span.each }
+  const sum = (field: 'requests' | 'refused' | 'failed' | 'sentBytes' | 'receivedBytes'): number =>
+    samples.reduce((total, sample) => total + sample[field], 0)
+  const stored = samples.at(-1)?.storedBytes ?? null
+  return html`<div class="plots">
+    <${Plot} ...${common} title="Requests" format=${formatCount}
+      summary=${`${formatCount(sum('requests'))}, ${formatCount(sum('refused'))} refused, ${formatCount(sum('failed'))} failed`}
+      series=${[
+        {
+          name: 'answered',
+          tone: 'first',
+          read: ({ requests, refused, failed }: HistorySample) => requests - refused - failed,
+        },
+        { name: 'refused', tone: 'second', read: ({ refused }: HistorySample) => refused },
+        { name: 'failed', tone: 'third', read: ({ failed }: HistorySample) => failed },
+      ]} />
+    <${Plot} ...${common} title="Traffic" format=${formatBytes}
+      summary=${`${formatBytes(sum('sentBytes'))} out, ${formatBytes(sum('receivedBytes'))} in`}
+      series=${[
+        { name: 'out', tone: 'first', read: ({ sentBytes }: HistorySample) => sentBytes },
+        { name: 'in', tone: 'second', read: ({ receivedBytes }: HistorySample) => receivedBytes },
+      ]} />
+    <${Plot} ...${common} title="Stored" format=${formatBytes} each="" summary=${stored === null ? '' : formatBytes(stored)}
+      series=${[{ name: 'stored', tone: 'first', read: ({ storedBytes }: HistorySample) => storedBytes ?? 0 }]} />
+  </div>`
+}
