@@ -12,6 +12,9 @@ export interface SignedIn {
   kind: 'password' | 'key'
 }
 
+type Way = SignedIn['kind']
+const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
+
 export interface SignInProps {
   /** Why somebody who was signed in is here. */
   reason: string | null
@@ -20,17 +23,30 @@ export interface SignInProps {
 
 /** The first page: by a password and a second factor, or by a key. */
 export function SignIn({ reason, onSignedIn }: SignInProps) {
-  const [way, setWay] = useState<'password' | 'key'>('password')
+  const [way, setWay] = useState<Way>('password')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
-  const tab = (value: typeof way, words: string) => html`<button
+  const choose = (value: Way): void => {
+    setWay(value)
+    document.getElementById(`tab-${value}`)?.focus()
+  }
+  const tab = (value: Way, words: string) => html`<button
     type="button"
     role="tab"
+    id=${`tab-${value}`}
+    aria-controls="way"
     aria-selected=${way === value ? 'true' : 'false'}
-    onClick=${() => setWay(value)}
+    tabindex=${way === value ? 0 : -1}
+    onClick=${() => choose(value)}
+    onKeyDown=${(event: KeyboardEvent) => /^Arrow(Left|Right)$/.test(event.key) && choose(OTHER[value])}
   >${words}</button>`
-  const forms = html`<div role="tablist" aria-label="How to sign in" class="tabs">
-      ${tab('password', 'Password')} ${tab('key', 'API key')}
-    </div>`
+  const form =
+    way === 'password'
+      ? html`<${PasswordForm} onSignedIn=${onSignedIn} onCodeAsked=${setTemporaryToken} />`
+      : html`<${KeyForm} onSignedIn=${onSignedIn} />`
+  const forms = html`<div>
+    <div role="tablist" aria-label="How to sign in" class="tabs">${tab('password', 'Password')} ${tab('key', 'API key')}</div>
+    <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
+  </div>`
   return html`<main class="alone">
     <h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>
     <section class="card">
@@ -38,11 +54,7 @@ export function SignIn({ reason, onSignedIn }: SignInProps) {
       ${
         temporaryToken !== null
           ? html`<${CodeForm} temporaryToken=${temporaryToken} onSignedIn=${onSignedIn} onBack=${() => setTemporaryToken(null)} />`
-          : html`${forms}${
-              way === 'password'
-                ? html`<${PasswordForm} onSignedIn=${onSignedIn} onCodeAsked=${setTemporaryToken} />`
-                : html`<${KeyForm} onSignedIn=${onSignedIn} />`
-            }`
+          : forms
       }
     </section>
     <p class="hint">

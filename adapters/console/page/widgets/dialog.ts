@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { html, type WithChildren } from '../html.ts'
 
 export interface DialogProps extends WithChildren {
@@ -11,7 +11,7 @@ export interface DialogProps extends WithChildren {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
     // The first that is focused by itself is the button to close it.

@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults } from '../../../support/axe.ts'
+import { inBrowser } from '../../../support/browser.ts'
+import { consoles, keep } from './opened.ts'
+
+/** What the whole of the page may weigh on the wire, compressed. */
+const MOST_BYTES = 100_000
+
+describe('the console', inBrowser, () => {
+  const { atDoor, signedIn } = consoles()
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`has nothing that axe-core finds wrong, ${colorScheme}`, () =>
+      atDoor(
+        async ({ page, server }) => {
+          const clean = async (place: string): Promise<void> =>
+            expect([place, await accessibilityFaults(page)]).toEqual([place, []])
+          await clean('password')
+          await page.getByRole('tab', { name: 'API key' }).click()
+          await clean('key')
+          await page.getByLabel('API key', { exact: true }).fill('hf_nothing')
+          await page.getByRole('button', { name: 'Sign in' }).click()
+          await page.getByRole('alert').waitFor()
+          await clean('refused')
+          const cid = await keep(server, 'a text', 'a text.txt')
+          const { record } = await server.engine.pins.uploadDirectory(folder(), {
+            account: server.owner,
+            name: 'site',
+          })
+          await server.engine.pins.pin({
+            account: server.owner,
+            cid,
+            cluster: 'cl1-eu',
+            timelock: '2099-01-01T00:00:00Z',
+          })
+          await page.getByLabel('API key', { exact: true }).fill(server.key)
+          await page.getByRole('button', { name: 'Sign in' }).click()
+          await page.getByRole('row').nth(2).waitFor()
+          await page
+            .getByLabel('Files', { exact: true })
+            .setInputFiles([{ name: 'x.txt', mimeType: 'text/plain', buffer: Buffer.from('x') }])
+          await page.getByText('1 of 1 upload done').waitFor()
+          await clean('content')
+          for (const pinned of [cid, record.cid]) {
+            await go(page, `pin/${pinned}`)
+            await page.getByRole('region', { name: 'About it' }).waitFor()
+            await clean(`pin ${pinned}`)
+          }
+          await page.getByRole('button', { name: 'Rename' }).click()
+          await clean('rename')
+          await page.keyboard.press('Escape')
+          for (const section of ['overview', 'keys', 'upload-tokens', 'security', 'webhooks', 'nothing']) {
+            await go(page, `account/${section}`)
+            await page.waitForLoadState('networkidle')
+            await clean(section)
+          }
+          for (const [section, button] of [
+            ['keys', 'New key'],
+            ['upload-tokens', 'New upload token'],
+          ] as const) {
+            await go(page, `account/${section}`)
+            await page.getByRole('button', { name: button }).click()
+            await page.getByRole('dialog').waitFor()
+            await clean(button)
+            await page.keyboard.press('Escape')
+          }
+          await go(page, 'nowhere')
+          await page.getByRole('heading', { name: 'Nothing here' }).waitFor()
+          await clean('nowhere')
+        },
+        { browser: { colorScheme, reducedMotion: 'reduce' } },
+      ))
+  }
+
+  test('goes by the keyboard alone, from signing in to a pin and back', () =>
+    atDoor(async ({ page, server }) => {
+      await keep(server, 'by keys', 'by keys.txt')
+      const press = async (key: string, times = 1): Promise<void> => {
+        for (let i = 0; i < times; i++) await page.keyboard.press(key)
+      }
+      const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
+      await press('Tab')
+      await press('ArrowRight')
+      await expect.poll(focused).toBe('API key')
+      await press('Tab')
+      await page.keyboard.type(server.key)
+      await press('Enter')
+      await page.getByRole('row', { name: /by keys/ }).waitFor()
+      await press('Tab')
+      for (let i = 0; i < 60 && (await focused()) !== 'by keys.txt'; i++) await press('Tab')
+      await press('Enter')
+      await page.getByRole('heading', { name: 'by keys.txt' }).waitFor()
+      for (let i = 0; i < 30 && (await focused()) !== 'Rename'; i++) await press('Tab')
+      await press('Enter')
+      await page.locator('dialog input:focus').waitFor()
+      await press('End')
+      await page.keyboard.type(' too')
+      await press('Enter')
+      await page.getByRole('heading', { name: 'by keys.txt too' }).waitFor()
+      // Closed, a dialog gives the keyboard back to where it was.
+      await expect.poll(focused).toBe('Rename')
+    }))
+
+  test('fits a phone without scrolling to the side', () =>
+    signedIn(
+      async ({ page, server }) => {
+        const cid = await keep(server, 'wide', `${'a long name without a space '.replaceAll(' ', '_').repeat(6)}.txt`)
+        for (const place of [
+          'content',
+          `pin/${cid}`,
+          ...['overview', 'keys', 'security', 'webhooks'].map(one => `account/${one}`),
+        ]) {
+          await go(page, place)
+          await page.waitForLoadState('networkidle')
+          const [wide, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+          expect([place, wide]).toEqual([place, shown])
+        }
+      },
+      { browser: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } },
+    ))
+
+  test('weighs less than 100 KB on the wire, all of it', () =>
+    atDoor(async ({ page }) => {
+      const session = await page.context().newCDPSession(page)
+      await session.send('Network.enable')
+      await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+      let bytes = 0
+      let answers = 0
+      // The content alone: headers are for the server to say.
+      page.on('response', response => {
+        bytes += Number(response.headers()['content-length'])
+        answers++
+      })
+      await page.reload({ waitUntil: 'networkidle' })
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      expect(answers).toBeGreaterThan(2)
+      expect(bytes).toBeLessThan(MOST_BYTES)
+    }))
+})
+
+function go(page: Page, place: string): Promise<void> {
+  return page.evaluate(to => {
+    location.hash = `#/${to}`
+  }, place)
+}
+
+async function* folder() {
+  yield { kind: 'file' as const, path: 'index.html', content: Buffer.from('<h1>home</h1>') }
+}

@@ -1,0 +1,154 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { inBrowser } from '../../../support/browser.ts'
+import { choose, consoles, drop, keep } from './opened.ts'
+
+describe('content in the console', inBrowser, () => {
+  const { signedIn } = consoles()
+  const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+  test('takes files that are dropped, and a folder with all below it', () =>
+    signedIn(async ({ page, server }) => {
+      await drop(page, {
+        'notes.txt': 'a note',
+        'site/index.html': '<h1>home</h1>',
+        'site/css/ä b.css': 'a{}',
+        'empty/': '',
+      })
+      await expect.poll(() => page.locator('.uploads .badge').allTextContents()).toEqual(['Pinned', 'Pinned'])
+      await expect.poll(() => row(page, 'site').textContent()).toContain('Folder')
+      await page.getByText('empty has no files in it').waitFor()
+      const { items } = await server.engine.pins.list({ account: server.owner })
+      expect(items.map(({ name, type }) => [name, type]).toSorted()).toEqual([
+        ['notes.txt', 'file'],
+        ['site', 'directory'],
+      ])
+      const [folder] = items.filter(({ name }) => name === 'site')
+      const { files } = await server.engine.pins.dag({ account: server.owner, cid: folder?.cid ?? '' })
+      expect(files.map(({ path }) => path).toSorted()).toEqual(['css/ä b.css', 'index.html'])
+    }))
+
+  test('takes files and a folder that are chosen, to the cluster and with the end that are asked for', () =>
+    signedIn(async ({ page, server }) => {
+      await page.getByText('Where, and for how long').click()
+      const add = page.getByRole('region', { name: 'Add files' })
+      await add.getByLabel('Cluster').selectOption('cl1-eu')
+      await add.getByLabel('Ends').fill('2099-05-01T12:00')
+      const bytes = Buffer.from('chosen')
+      await page.getByLabel('Files', { exact: true }).setInputFiles([
+        { name: 'one.txt', mimeType: 'text/plain', buffer: bytes },
+        { name: 'two.txt', mimeType: 'text/plain', buffer: Buffer.from('other') },
+      ])
+      await page.getByText('2 of 2 uploads done').waitFor()
+      const { items } = await server.engine.pins.list({ account: server.owner })
+      const local = await page.evaluate(() => new Date('2099-05-01T12:00').getTime())
+      expect(items.map(({ clusterId, expiresAt }) => [clusterId, expiresAt])).toEqual([
+        ['cl1-eu', local],
+        ['cl1-eu', local],
+      ])
+    }))
+
+  test('tells how far a large file is, lets it be cancelled, and sends it again', () =>
+    signedIn(async ({ page, server }) => {
+      // A slow line: half a megabyte a second.
+      const line = await page.context().newCDPSession(page)
+      const at = (bytes: number) =>
+        line.send('Network.emulateNetworkConditions', {
+          ...{ offline: false, latency: 20, downloadThroughput: -1, uploadThroughput: bytes },
+        })
+      await line.send('Network.enable')
+      await at(500_000)
+      await choose(page, 'large.bin', 6_000_000)
+      const bar = page.getByRole('progressbar', { name: 'Upload of large.bin' })
+      await expect.poll(() => bar.evaluate(one => (one as HTMLProgressElement).value)).toBeGreaterThan(100_000)
+      await expect.poll(() => page.locator('.uploads li').textContent()).toMatch(/of 6\.0 MB · \d.* [KM]B\/s, .* left/)
+      await page.getByRole('button', { name: 'Cancel large.bin' }).click()
+      await page.getByText('cancelled').waitFor()
+      expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
+      await at(-1)
+      await page.getByRole('button', { name: 'Retry large.bin' }).click()
+      await page.getByText('1 of 1 upload done').waitFor()
+      expect((await server.engine.pins.list({ account: server.owner })).total).toBe(1)
+    }))
+
+  test('says what a refused upload is refused for, and tries it again', () =>
+    signedIn(async ({ page, server }) => {
+      server.answerWith((request, response) => {
+        request.resume().on('end', () => {
+          response.writeHead(507, { 'content-type': 'application/json' })
+          response.end('{"error":"x","message":"the disk is full","code":"STORAGE_FULL"}')
+        })
+      })
+      await choose(page, 'a.txt', 10)
+      await page.getByRole('alert').getByText('The disk is full').waitFor()
+      server.answerWith()
+      await page.getByRole('button', { name: 'Retry a.txt' }).click()
+      await page.getByText('1 of 1 upload done').waitFor()
+    }))
+
+  test('goes on uploading while another part of the page is looked at, and asks before it is closed', () =>
+    signedIn(async ({ page, server }) => {
+      let answer = (): void => undefined
+      const arrived = new Promise<void>(resolve => {
+        server.answerWith((request, response) => {
+          if (request.url?.endsWith('/files') !== true) return response.writeHead(404).end('{}')
+          const body = '{"cid":"bafy","status":"pinned"}'
+          answer = () => response.writeHead(201, { 'content-type': 'application/json' }).end(body)
+          request.resume().on('end', resolve)
+        })
+      })
+      await choose(page, 'a.txt', 10)
+      await arrived
+      server.answerWith()
+      await page.getByRole('link', { name: 'Account' }).click()
+      const asked = page.waitForEvent('dialog')
+      void page.close({ runBeforeUnload: true })
+      const dialog = await asked
+      expect(dialog.type()).toBe('beforeunload')
+      await dialog.dismiss()
+      answer()
+      await page.getByRole('link', { name: 'Content', exact: true }).click()
+      await page.getByText('1 of 1 upload done').waitFor()
+    }))
+
+  test('pins by CID, live, and says why what failed has failed', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'here already', 'here')
+      await page.getByLabel('CID', { exact: true }).fill('not a CID')
+      await page.getByRole('button', { name: 'Pin', exact: true }).click()
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('CID', { exact: true }).fill(`ipfs://${cid}/`)
+      await page.getByLabel('Name', { exact: true }).fill('by its CID')
+      await page.getByRole('button', { name: 'Pin', exact: true }).click()
+      await page.getByRole('heading', { name: 'by its CID' }).waitFor()
+      await page.locator('.title .badge', { hasText: 'Pinned' }).waitFor()
+    }))
+
+  test('shows a pin that is on its way, and follows it', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'moving', 'moving')
+      let state = {
+        status: 'pinning',
+        blocks: 7,
+        bytes: 7_000_000,
+        attempts: 2,
+        lastError: 'nobody has it yet',
+        reason: null,
+      }
+      await page.route('**/api/v3/status/**', async route => {
+        const answer = await route.fetch()
+        await route.fulfill({ response: answer, json: { ...(await answer.json()), ...state } })
+      })
+      await page.goto(`${server.origin}/console/#/pin/${cid}`)
+      const status = page.getByRole('region', { name: 'About it' }).getByRole('status')
+      await expect.poll(() => status.textContent()).toContain('7 blocks so far, 7.0 MB · attempt 2')
+      await page
+        .getByRole('alert')
+        .getByText('Nobody has it yet')
+        .or(page.getByText('nobody has it yet'))
+        .first()
+        .waitFor()
+      state = { ...state, status: 'pinned', blocks: 9 }
+      await page.locator('.title .badge', { hasText: 'Pinned' }).waitFor()
+    }))
+})

@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect } from 'vitest'
+import type { EngineConfig } from '../../../../src/index.ts'
+import { launchBrowser } from '../../../support/browser.ts'
+import { type ConsoleServer, fillInKey, withConsole } from '../../../support/console-server.ts'
+import { withTempDir } from '../../../support/temp-dir.ts'
+
+/** A console in a browser, beside the node that it speaks to. */
+export interface Opened {
+  page: Page
+  server: ConsoleServer
+}
+
+export interface OpenOptions {
+  config?: EngineConfig
+  browser?: BrowserContextOptions
+}
+
+type Run = (opened: Opened) => Promise<void>
+
+/**
+ * What opens consoles in one browser for a suite. Each test fails if anything in the page threw, or was kept from it by
+ * its policy.
+ */
+export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
+  let browser: Browser | undefined
+  beforeAll(async () => {
+    browser = await launchBrowser()
+  }, 60_000)
+  afterAll(() => browser?.close())
+  const open = (run: Run, options: OpenOptions = {}): Promise<void> =>
+    withConsole(async server => {
+      const context = await browser?.newContext({ locale: 'en-GB', ...options.browser })
+      const page = await context?.newPage()
+      if (context === undefined || page === undefined) throw new Error('the browser was not started')
+      const wrong: string[] = []
+      page.on('pageerror', error => wrong.push(error.message))
+      page.on('console', message => {
+        // Refusals are part of what is tried.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+          wrong.push(message.text())
+      })
+      try {
+        await page.goto(`${server.origin}/console/`)
+        await run({ page, server })
+        expect(wrong).toEqual([])
+      } finally {
+        await context.close()
+      }
+    }, options.config)
+  const signedIn = (run: Run, options?: OpenOptions): Promise<void> =>
+    open(async opened => {
+      await fillInKey(opened.page, opened.server.key)
+      await run(opened)
+    }, options)
+  return { atDoor: open, signedIn }
+}
+
+/** Drops files on the page as a person does, from a disk; a path that ends in `/` is an empty folder. */
+export function drop(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
+  return withTempDir(async directory => {
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(join(directory, path.endsWith('/') ? path : dirname(path)), { recursive: true })
+      if (!path.endsWith('/')) await writeFile(join(directory, path), content)
+    }
+    const names = new Set(Object.keys(files).map(path => path.split('/')[0] ?? ''))
+    const paths = [...names].map(name => join(directory, name))
+    const { x, y, data, session } = await dragOver(page, paths)
+    await session.send('Input.dispatchDragEvent', { type: 'drop', x, y, data })
+    await session.detach()
+    // They are read while they are sent.
+    await page.locator('.uploads').waitFor()
+    await expect.poll(() => page.getByRole('button', { name: /^Cancel / }).count()).toBe(0)
+  })
+}
+
+/** Holds files over the place for them. */
+export async function dragOver(page: Page, paths: readonly string[]) {
+  const place = await page.locator('.drop').boundingBox()
+  if (place === null) throw new Error('there is no place to drop at')
+  const [x, y] = [place.x + place.width / 2, place.y + place.height / 2]
+  const data = { items: [], files: [...paths], dragOperationsMask: 1 }
+  const session = await page.context().newCDPSession(page)
+  await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x, y, data })
+  await session.send('Input.dispatchDragEvent', { type: 'dragOver', x, y, data })
+  return { x, y, data, session }
+}
+
+/** Chooses a file of so many bytes in the dialog. */
+export async function choose(page: Page, name: string, bytes: number): Promise<void> {
+  const buffer = Buffer.alloc(bytes, name)
+  await page.getByLabel('Files', { exact: true }).setInputFiles({ name, mimeType: 'application/octet-stream', buffer })
+}
+
+/** Has the owner keep a text. Returns its CID. */
+export async function keep({ engine, owner }: ConsoleServer, text: string, name: string): Promise<string> {
+  const { record } = await engine.pins.upload(Buffer.from(text), { account: owner, name })
+  return record.cid
+}
