@@ -83,8 +83,8 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'block files are for the user who runs the node alone',
     file: 'src/content/block-writing.ts',
-    find: ", 'wx', OWNERS_FILE)",
-    replace: ", 'wx')",
+    find: 'openSync(temp, flags, OWNERS_FILE)',
+    replace: 'openSync(temp, flags)',
     test: { file: permissions, name: 'a new data directory is for its owner alone' },
   },
   {

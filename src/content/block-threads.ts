@@ -81,7 +81,8 @@ export class ChunkPool {
     const free = this.#free.pop()
     if (free !== undefined) return free
     this.#made++
-    return new SharedArrayBuffer(CHUNK_BYTES)
+    // What may grow, if only to this size, begins with a page of memory, and disks take whole pages without a copy.
+    return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
   }
 
   #hand(memory: SharedArrayBuffer, length: number): Buffer {

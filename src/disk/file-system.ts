@@ -13,6 +13,12 @@ const WINDOWS = platform() === 'win32'
 export const OWNERS_FILE = 0o600
 export const OWNERS_DIRECTORY = 0o700
 
+/** Flags that create a file whose writes go past the page cache; null where there is no such thing. */
+export const DIRECT: number | null =
+  constants.O_DIRECT === undefined
+    ? null
+    : constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DIRECT
+
 /** The file system of the operating system, through libuv's pool. */
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),

@@ -1,16 +1,34 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BlockThreads, CHUNK_BYTES, ChunkPool, chunkPool, isShared } from '../../src/content/block-threads.ts'
 import { Chunker } from '../../src/content/unixfs/import.ts'
+import { DIRECT } from '../../src/disk/file-system.ts'
 import { leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
+import { needs } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { carOf, streamOf } from './car/support/cars.ts'
 
 const MiB = 1024 ** 2
+const needsDirectWrites = needs(writesDirectly(), 'temporary files are always written through the page cache')
+
+function writesDirectly(): boolean {
+  if (DIRECT === null) return false
+  const path = join(tmpdir(), `holdfast-direct-${process.pid}`)
+  try {
+    closeSync(openSync(path, DIRECT))
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
 const bytesOf = (value: number): Buffer => Buffer.alloc(10, value)
 
 describe('a pool of chunks', () => {
@@ -24,6 +42,17 @@ describe('a pool of chunks', () => {
       for (const chunk of taken) pool.release(chunk)
     }
     expect([pool.made, pool.outstanding]).toEqual([4, 0])
+  })
+
+  test('makes chunks that a disk takes without a copy', needsDirectWrites, async () => {
+    await withTempDir(async dir => {
+      const pool = new ChunkPool(8)
+      for (let index = 0; index < 8; index++) {
+        const file = openSync(join(dir, String(index)), DIRECT ?? 'w')
+        expect(writeSync(file, await pool.move(Buffer.alloc(MiB, index)))).toBe(MiB)
+        closeSync(file)
+      }
+    })
   })
 
   test('serves those who wait in the order of asking', async () => {

@@ -3,12 +3,14 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type BlockingFiles, writeBlock } from '../../src/content/block-writing.ts'
+import { DIRECT } from '../../src/disk/file-system.ts'
 import type { DirectoryEntry } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
+import { needsLinux } from '../support/needs.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -176,23 +178,64 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  test('a chunk that a thread writes', () => {
-    const log: string[] = []
-    const files: Record<keyof BlockingFiles, (...args: unknown[]) => unknown> = {
-      openSync: (path, flags) => log.push(`open ${path} ${flags}`),
-      writeSync: (_, bytes, offset) => {
-        log.push(`write from ${offset}`)
-        return Math.min(4, (bytes as Uint8Array).length - Number(offset))
-      },
-      fdatasyncSync: () => log.push('datasync'),
-      closeSync: () => log.push('close'),
-      renameSync: (from, to) => log.push(`rename ${from} ${to}`),
+  describe('a chunk that a thread writes', () => {
+    const written = (
+      bytes: Uint8Array,
+      fail: (call: string, flags: unknown) => string | undefined = () => undefined,
+      log: string[] = [],
+    ) => {
+      let flags: unknown
+      const note = (call: string): number => {
+        log.push(call)
+        const code = fail(call.split(' ')[0] ?? '', flags)
+        if (code !== undefined) throw Object.assign(new Error(code), { code })
+        return 1
+      }
+      const files: Record<keyof BlockingFiles, (...args: unknown[]) => unknown> = {
+        openSync: (path, given) => {
+          flags = given
+          return note(`open ${path} ${given === DIRECT ? 'direct' : given}`)
+        },
+        writeSync: (_, all, offset) => {
+          note(`write from ${offset}`)
+          return Math.min(4_096, (all as Uint8Array).length - Number(offset))
+        },
+        fdatasyncSync: () => note('datasync'),
+        closeSync: () => note('close'),
+        renameSync: (from, to) => note(`rename ${from} ${to}`),
+      }
+      writeBlock(files as unknown as BlockingFiles, 'temp', 'path', bytes)
+      return log
     }
-    writeBlock(files as unknown as BlockingFiles, 'temp', 'path', new Uint8Array(10))
-    expect(log).toEqual([
-      ...['open temp wx', 'write from 0', 'write from 4', 'write from 8'],
-      ...['datasync', 'close', 'rename temp path'],
-    ])
+    const pages = ['write from 0', 'write from 4096', 'datasync', 'close']
+
+    test('is synced before it has its name', () => {
+      const whole = ['write from 0', 'write from 4096', 'write from 8192', 'datasync', 'close', 'rename temp path']
+      expect(written(new Uint8Array(8_193))).toEqual(['open temp w', ...whole])
+    })
+
+    test('goes past the page cache in whole pages', needsLinux, () => {
+      expect(written(new Uint8Array(8_192))).toEqual(['open temp direct', ...pages, 'rename temp path'])
+    })
+
+    test('goes through it where the file system can do no other', needsLinux, () => {
+      const bytes = new Uint8Array(8_192)
+      const refusing = (refused: string) => (call: string, flags: unknown) =>
+        call === refused && flags === DIRECT ? 'EINVAL' : undefined
+      const rest = ['open temp w', ...pages, 'rename temp path']
+      expect(written(bytes, refusing('open'))).toEqual(['open temp direct', ...rest])
+      expect(written(bytes, refusing('write'))).toEqual(['open temp direct', 'write from 0', 'close', ...rest])
+    })
+
+    test('has no name after a failure', () => {
+      const failures = { open: 'EACCES', write: 'ENOSPC', datasync: 'EIO' }
+      for (const [failing, code] of Object.entries(failures)) {
+        const log: string[] = []
+        const fail = (call: string): string | undefined => (call === failing ? code : undefined)
+        expect(() => written(new Uint8Array(8_192), fail, log)).toThrow(code)
+        expect(log.filter(call => call.startsWith('rename'))).toEqual([])
+      }
+    })
   })
 
   test('directories: blocks, tmp and the shards are entered in a directory that is synced', async () => {
