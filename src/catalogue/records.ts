@@ -1,5 +1,6 @@
 import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
+import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Page, PageRequest } from './page.ts'
 
@@ -66,8 +67,10 @@ export type CommitIntent = {
 } & (
   | {
       kind: 'whole'
-      /** The staged root that has the DAG, or null if a complete one must be there already. */
+      /** The staged root that has the DAG, or null if a complete one must be there already, or `block` is given. */
       stagedRootId: number | null
+      /** The one block that the DAG is, to be stored with the record; only for records that take it. */
+      block?: NewBlock | null
       dag: WholeDag
     }
   /** Here in part: what is staged is where a fetch begins. */
@@ -81,6 +84,8 @@ export interface Committed {
   created: boolean
   /** The record as it was before, if it had been waiting for this content; its fetch is left for the caller to end. */
   waited: RecordRow | null
+  /** Whether the block that came with it was here, damaged, and has been put right. */
+  healed?: boolean
 }
 
 /** Which records of an account a list wants; `now` hides the expired. */
@@ -139,6 +144,8 @@ export interface AccountUsage {
  * it takes, of which after a crash all or none have happened. Data in, data out: the clock is the caller's.
  */
 export interface Records {
+  /** Whether a commit stores the block of a DAG of one block, so that it need not be staged. */
+  readonly takesBlocks?: boolean
   /**
    * Writes the records and has their content stay, all of them or none.
    *

@@ -42,9 +42,9 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return this.#store.backendId
   }
 
-  async stage(): Promise<StagedDag> {
-    const rootId = await this.#ledger.stage(this.id, this.#clock.now())
-    return this.resume(rootId)
+  async stage({ late = false }: { late?: boolean } = {}): Promise<StagedDag> {
+    const begin = () => this.#ledger.stage(this.id, this.#clock.now())
+    return new StagedDag(late ? begin : await begin(), this.#store, this.#ledger)
   }
 
   resume(rootId: number): StagedDag {

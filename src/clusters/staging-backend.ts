@@ -6,8 +6,12 @@ import type { ClusterBackend } from './cluster-backend.ts'
 
 /** Takes DAGs in block by block: nothing shows them until they are completed together with a record. */
 export interface Staging {
-  /** Starts an empty staged DAG. Whoever staged it has it completed, or abandons it. */
-  stage(): Promise<StagedDag>
+  /**
+   * Starts an empty staged DAG. Whoever staged it has it completed, or abandons it.
+   *
+   * @param options.late nothing is written before it has two blocks, or a large one: a commit may store the only one
+   */
+  stage(options?: { late?: boolean }): Promise<StagedDag>
   /** Goes on with a staged DAG of an earlier attempt. */
   resume(rootId: number): StagedDag
   /**

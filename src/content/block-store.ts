@@ -128,6 +128,24 @@ export class BlockStore implements BlockSource {
     }
   }
 
+  /**
+   * Whether a block may be stored by the commit of its record: one that lives in the database, or would.
+   *
+   * @throws HoldfastError `STORAGE_FULL` if the disk has no room for it
+   */
+  async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
+    if (size > this.#options.smallBlockBytes) return false
+    const admitted = this.#options.reserve.admit(size)
+    if (admitted !== null) await admitted
+    const found = this.#blocks.find(this.backendId, multihash)
+    return found === undefined || found.inline === 1
+  }
+
+  /** Tells of a damaged block that a commit has put right. */
+  healed(cid: CID): void {
+    this.#options.onHealed(cid)
+  }
+
   /** The multihash of a block that is to be put. */
   async hash(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
     const { threads } = this.#options

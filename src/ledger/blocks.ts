@@ -1,6 +1,12 @@
 /** The backend of the engine's own data directory. */
 export const DEFAULT_BACKEND_ID = 0
 
+/** A block that is small enough to live in the database. */
+export interface NewBlock {
+  multihash: Uint8Array
+  bytes: Uint8Array
+}
+
 export type BlockState = 'writing' | 'durable' | 'deleting'
 
 export interface BlockRow {

@@ -1,7 +1,8 @@
+import { HoldfastError } from '../domain/errors.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type BlockTable, FIND_BLOCK } from './block-table.ts'
-import type { BlockRow, BlockState, StoredBlock } from './blocks.ts'
+import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
 
 /**
  * The answer to a claim:
@@ -68,6 +69,23 @@ export class Claims {
     if (claim.inline && inline !== null && this.#heal(found, inline)) return { ...claim, outcome: 'healed', added }
     if (found.state === 'writing') return { ...claim, outcome: 'absent', added }
     return { ...claim, outcome: 'present', added }
+  }
+
+  /**
+   * Claims a block that lives in the database, bytes and all. Part of a transaction of the caller's.
+   *
+   * @throws HoldfastError `UNAVAILABLE` for one that is, or was, in a file: whoever claims that has a file to look at
+   */
+  store(rootId: number, backendId: number, { multihash, bytes }: NewBlock): ClaimOutcome {
+    const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes)
+    if (inline && outcome !== 'absent' && outcome !== 'deleting') return outcome
+    throw new HoldfastError('UNAVAILABLE', 'the block is being moved; try again')
+  }
+
+  /** Puts right a block in the database, if it is there, and damaged; returns whether it was. Part of a transaction. */
+  mend(backendId: number, { multihash, bytes }: NewBlock): boolean {
+    const found = this.#find.get(multihash, backendId)
+    return found?.inline === 1 && this.#heal(found, bytes)
   }
 
   /** Puts right the bytes of an inline block if they are not what they should be. */

@@ -43,6 +43,7 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS 
 /** The rows of `roots` and `root_files`. */
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
+  readonly #insert: Statement<[number, number, Uint8Array, number, number, number, number, number, number], unknown>
   readonly #complete: Statement<[number, Uint8Array, number, number, number, number, number, number], unknown>
   readonly #drop: Statement<[number], unknown>
   readonly #abandon: Statement<[number], unknown>
@@ -68,6 +69,9 @@ export class RootTable {
 
   constructor(db: Database) {
     this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
+    this.#insert = db.prepare(`
+      INSERT INTO roots (backend_id, state, codec, multihash, content_size, dag_size, file_count, blocks, charge, created_at)
+      VALUES (?, 'complete', ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#complete = db.prepare(`
       UPDATE roots SET state = 'complete', codec = ?, multihash = ?, content_size = ?, dag_size = ?, file_count = ?,
         blocks = ?, charge = ?
@@ -116,6 +120,13 @@ export class RootTable {
   /** Starts a root that nothing shows yet. Returns its id. */
   stage(backendId: number, now: number): number {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
+  }
+
+  /** Makes a root that is complete from the start, with what it needs in the same transaction. Returns its id. */
+  insert(backendId: number, dag: WholeDag, now: number): number {
+    const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
+    const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
+    return Number(this.#insert.run(backendId, codec, multihash, ...sizes, now).lastInsertRowid)
   }
 
   /** @throws HoldfastError `INTERNAL_ERROR` if the root is not being staged: nothing that is not kept may seem so */

@@ -84,10 +84,16 @@ export class PinCommit {
         const names = storedNames(one.input.names)
         await one.staged?.settle()
         const home = this.#parts.clusters.backendOf(one.input.target.clusterId)
-        if (home !== one.input.backend) one.staged = await handOver(one.input, one.staged, home)
+        if (home !== one.input.backend) {
+          await one.staged?.begin()
+          await one.staged?.settle()
+          one.staged = await handOver(one.input, one.staged, home)
+        }
         intents.push(this.#intentOf(one.input, names, one.staged, home.id))
       }
-      return await this.#parts.records.commit([...intents, ...partial], token)
+      const made = await this.#parts.records.commit([...intents, ...partial], token)
+      for (const [index, { input, staged }] of all.entries()) if (made[index]?.healed) staged?.store.healed(input.cid)
+      return made
     } catch (error) {
       for (const { staged } of all) await staged?.abandon()
       throw error
@@ -101,7 +107,9 @@ export class PinCommit {
     return {
       kind: 'whole',
       backendId,
-      stagedRootId: staged?.rootId ?? null,
+      ...(staged?.onlyBlock == null
+        ? { stagedRootId: staged?.rootId ?? null }
+        : { stagedRootId: null, block: staged.onlyBlock }),
       dag: { ...dag, ...sizes },
       record: {
         id: newUploadId(now),

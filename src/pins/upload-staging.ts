@@ -68,7 +68,8 @@ export class UploadStaging {
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })
     budget.expect(options.expectedBytes)
-    const staged = await this.#clusters.defaultBackend.staging.stage()
+    const late = kind === 'file' && this.#records.takesBlocks === true
+    const staged = await this.#clusters.defaultBackend.staging.stage({ late })
     try {
       return await upload({ staged, budget, requester })
     } catch (error) {

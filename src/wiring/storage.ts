@@ -29,17 +29,18 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const blocks = new BlockTable(database)
   const roots = new RootTable(database)
   const holds = new Holds(database, roots)
+  const claims = new Claims(database, blocks, writes)
   const access = sqliteAccess(database, writes)
   const catalogue = {
     ...access,
-    ...sqliteContent(database, writes, { roots, holds, blocks }, elsewhere),
+    ...sqliteContent(database, writes, { roots, holds, blocks, claims }, elsewhere),
   } satisfies Catalogue
   return {
     ...stores,
     catalogue,
     census: new CensusTable(database),
     blocks,
-    ledger: new Ledger({ claims: new Claims(database, blocks, writes), blocks, roots, holds, queue: writes }),
+    ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
     verification: new VerificationTable(database, writes),
     /** Of the disks of the backends, by backend id. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
@@ -44,7 +45,8 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promis
       unhold: async id => void unhold.run(id),
       lose: rootId => queue.run(() => roots.drop(rootId), { durable: false }),
     }
-    const content = sqliteContent(db, queue, { roots, holds, blocks: new BlockTable(db) }, ELSEWHERE)
+    const blocks = new BlockTable(db)
+    const content = sqliteContent(db, queue, { roots, holds, blocks, claims: new Claims(db, blocks, queue) }, ELSEWHERE)
     try {
       await run({ ...sqliteAccess(db, queue), ...content, ...surroundings })
     } finally {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { NewRecord, PinLimits, RecordSearch } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
@@ -63,6 +64,8 @@ function withCatalogue(run: (world: World) => Promise<void>): Promise<void> {
     const db = new CountingDatabase(join(dir, 'holdfast.db'))
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
+    const blocks = new BlockTable(db)
+    const claims = new Claims(db, blocks, queue)
     const account = db.prepare<[string, string]>(
       "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)",
     )
@@ -72,7 +75,7 @@ function withCatalogue(run: (world: World) => Promise<void>): Promise<void> {
         db,
         queue,
         roots,
-        open: () => sqliteContent(db, queue, { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) }),
+        open: () => sqliteContent(db, queue, { roots, holds: new Holds(db, roots), blocks, claims }),
       })
     } finally {
       db.transactionsLeft = Number.POSITIVE_INFINITY

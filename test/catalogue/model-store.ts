@@ -64,7 +64,8 @@ export class ModelStore {
     this.records = sqliteContent(this.db, this.#queue, {
       roots: this.roots,
       holds,
-      blocks: new BlockTable(this.db),
+      blocks: this.blocks,
+      claims,
     }).records
   }
 

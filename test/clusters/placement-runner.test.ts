@@ -7,6 +7,7 @@ import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { identityOf } from '../../src/domain/cid.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { PlacementRunner } from '../../src/pins/placement-runner.ts'
@@ -53,7 +54,8 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
       "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)",
     )
     for (const id of ['one', 'two']) account.run(id, `${id}@test`)
-    const tables = { roots, holds: new Holds(db, roots), blocks: new BlockTable(db) }
+    const blocks = new BlockTable(db)
+    const tables = { roots, holds: new Holds(db, roots), blocks, claims: new Claims(db, blocks, queue) }
     const content = sqliteContent(db, queue, tables, new Set([AWAY]))
     const clock = new ManualClock()
     const outside = new Outside()

@@ -130,6 +130,19 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
+  test('a file of one small block is one commit and one sync, whether it is new or not', async () => {
+    await withRecording(async ({ engine, account, record }) => {
+      for (const created of [true, false]) {
+        const log = await record(async () => {
+          const outcome = await engine.pins.upload(pseudoRandom(100, 'once'), { account })
+          expect(outcome.created).toBe(created)
+        })
+        expect(log).toEqual(['commit', 'commit done', 'sync', 'sync done'])
+        expect(await engine.verify()).toMatchObject({ blocks: 1, damagedBlocks: 0 })
+      }
+    })
+  })
+
   test('a directory, and the same as a CAR in another engine', async () => {
     await withRecording(async ({ engine, account, record }) => {
       let cid = ''

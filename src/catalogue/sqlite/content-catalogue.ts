@@ -1,4 +1,5 @@
 import type { BlockTable } from '../../ledger/block-table.ts'
+import type { Claims } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
@@ -25,7 +26,7 @@ import { SqliteRecords } from './sqlite-records.ts'
 export function sqliteContent(
   db: Database,
   queue: WriteQueue,
-  ledger: { roots: RootTable; holds: Holds; blocks: BlockTable },
+  ledger: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   elsewhere: ReadonlySet<number> = new Set(),
 ): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)

@@ -1,12 +1,16 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import type { NewBlock } from '../../ledger/blocks.ts'
+import type { Claims } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
 import type { FetchTable } from './fetch-table.ts'
 import type { PlacementTable } from './placement-table.ts'
 import type { RecordTable } from './record-table.ts'
+
+type WholeIntent = CommitIntent & { kind: 'whole' }
 
 /**
  * What happens to records and their content together: each record that has its content holds the root under its own
@@ -17,6 +21,7 @@ export class RecordCommit {
   readonly #fetches: FetchTable
   readonly #roots: RootTable
   readonly #holds: Holds
+  readonly #claims: Claims
   readonly #placements: PlacementTable
   readonly #elsewhere: ReadonlySet<number>
 
@@ -27,6 +32,7 @@ export class RecordCommit {
       fetches: FetchTable
       roots: RootTable
       holds: Holds
+      claims: Claims
       placements: PlacementTable
     },
     elsewhere: ReadonlySet<number>,
@@ -35,6 +41,7 @@ export class RecordCommit {
     this.#fetches = tables.fetches
     this.#roots = tables.roots
     this.#holds = tables.holds
+    this.#claims = tables.claims
     this.#placements = tables.placements
     this.#elsewhere = elsewhere
   }
@@ -82,29 +89,41 @@ export class RecordCommit {
     this.#holds.hold(record.id, rootId, record.expiresAt)
   }
 
-  #commitWhole(intent: CommitIntent & { kind: 'whole' }): Committed {
-    const { record, dag, limits, now, stagedRootId } = intent
+  #commitWhole(intent: WholeIntent): Committed {
+    const { record, dag, limits, now, stagedRootId, backendId, block = null } = intent
     const existing = this.#records.identical(record, now)
     if (existing !== undefined && existing.rootId !== null) {
       if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
-      return { record: existing, created: false, waited: null }
+      const healed = block !== null && this.#claims.mend(backendId, block)
+      return { record: existing, created: false, waited: null, healed }
     }
     if (existing === undefined) this.checkPinCount(record.accountId, limits, now)
     if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
     }
-    const rootId = this.#holds.complete(intent.backendId, stagedRootId, dag)
-    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
-    if (existing !== undefined) this.fulfil(existing, rootId, now)
-    else {
-      const { dagSize, charge } = this.#roots.get(rootId) ?? dag
-      const status = this.#statusIn(intent.backendId, record, now)
-      this.#records.insert({ ...record, status, rootId, dagSize, charge, fetchId: null })
-      this.#holds.place(record.id, rootId, record.expiresAt)
-    }
-    const made = this.#records.get(existing?.id ?? record.id)
+    const root = block === null ? this.#holds.complete(backendId, stagedRootId, dag) : this.#store(intent, block)
+    if (root === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    const { rootId, healed } = typeof root === 'number' ? { rootId: root, healed: false } : root
+    if (existing !== undefined)
+      return { record: this.#fulfilled(existing, rootId, now), created: false, waited: existing, healed }
+    const { dagSize, charge } = this.#roots.get(rootId) ?? dag
+    const made = { ...record, status: this.#statusIn(backendId, record, now), rootId, dagSize, charge, fetchId: null }
+    this.#records.insert(made)
+    this.#holds.place(record.id, rootId, record.expiresAt)
+    return { record: made, created: true, waited: null, healed }
+  }
+
+  /** Stores a DAG of one block, unless it is here; then its bytes are compared. */
+  #store({ backendId, dag, now }: WholeIntent, block: NewBlock): { rootId: number; healed: boolean } {
+    const rootId = this.#roots.find(backendId, dag)?.id ?? this.#roots.insert(backendId, dag, now)
+    return { rootId, healed: this.#claims.store(rootId, backendId, block) === 'healed' }
+  }
+
+  #fulfilled(record: RecordRow, rootId: number, now: number): RecordRow {
+    this.fulfil(record, rootId, now)
+    const made = this.#records.get(record.id)
     if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record has gone')
-    return { record: made, created: existing === undefined, waited: existing ?? null }
+    return made
   }
 
   /** Content that is here, and held, is `pinned` once its backend has it as well. */

@@ -25,6 +25,7 @@ const STEP = 50
 
 /** Records in the engine's own database: a record and the hold of its content are one commit. */
 export class SqliteRecords implements Records {
+  readonly takesBlocks = true
   readonly #table: RecordTable
   readonly #commit: RecordCommit
   readonly #removals: RemovalTable

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { HASH } from '../../domain/cid.ts'
 import { Semaphore } from '../../domain/concurrency/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import type { NewBlock } from '../../ledger/blocks.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
@@ -28,8 +29,10 @@ export function chargeOf(size: number): number {
  * its root completed or calls {@link abandon}, after which its blocks are garbage.
  */
 export class StagedDag {
-  readonly rootId: number
   readonly store: BlockStore
+  #root: { id: number } | { begin: () => Promise<number> }
+  #beginning: Promise<void> | null = null
+  #onlyBlock: (NewBlock & { cid: CID }) | null = null
   readonly #ledger: Ledger
   readonly #window = new Semaphore(WINDOW_BYTES)
   readonly #pending = new Set<Promise<void>>()
@@ -41,10 +44,29 @@ export class StagedDag {
   #files: RootFile[] = []
   #fileCount = 0
 
-  constructor(rootId: number, store: BlockStore, ledger: Ledger) {
-    this.rootId = rootId
+  /** @param root the id of a staging root, or what begins one once that is needed */
+  constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger) {
+    this.#root = typeof root === 'number' ? { id: root } : { begin: root }
     this.store = store
     this.#ledger = ledger
+  }
+
+  /** Of the staging root, which has been begun. */
+  get rootId(): number {
+    if ('id' in this.#root) return this.#root.id
+    throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
+  }
+
+  /** The block that is all that has arrived: it is stored by the commit, or once another one comes. */
+  get onlyBlock(): NewBlock | null {
+    return this.#onlyBlock
+  }
+
+  /** Begins the root if that has still to be done, and stores the block that has waited for that. */
+  async begin(): Promise<void> {
+    if (!('begin' in this.#root)) return
+    this.#beginning ??= this.#begin(this.#root.begin)
+    await this.#beginning
   }
 
   /** Bytes of the distinct blocks that have arrived so far. */
@@ -89,6 +111,18 @@ export class StagedDag {
       release?.()
       return cid
     }
+    if ('begin' in this.#root) {
+      try {
+        if (await this.#keptBack(cid, bytes)) {
+          release?.()
+          return cid
+        }
+        await this.begin()
+      } catch (error) {
+        release?.()
+        throw error
+      }
+    }
     const weight = memoryOf(bytes) + BLOCK_WEIGHT
     const wait = this.#window.acquire(weight)
     if (wait !== null) await wait
@@ -108,6 +142,7 @@ export class StagedDag {
    */
   async adopt(cid: CID): Promise<void> {
     if (cid.multihash.code === HASH.identity) return
+    await this.begin()
     const adopted = await this.store.adopt(this.rootId, cid)
     if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
     if (adopted.added) this.#count(adopted.size)
@@ -117,6 +152,7 @@ export class StagedDag {
   async clearFiles(): Promise<void> {
     this.#files = []
     this.#fileCount = 0
+    await this.begin()
     await this.#ledger.clearFiles(this.rootId)
   }
 
@@ -128,12 +164,14 @@ export class StagedDag {
 
   /** Takes over the files noted for another staged DAG of the same content, which has been settled. */
   async takeFilesOf(other: StagedDag): Promise<void> {
+    await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)
     this.#fileCount = other.fileCount
   }
 
   /** Waits until everything put so far is durable. @throws the first error of any block. */
   async settle(): Promise<void> {
+    await this.#beginning
     await this.#flushFiles()
     await this.#drain()
     if (this.#failure !== null) throw this.#failure.error
@@ -143,8 +181,35 @@ export class StagedDag {
   async abandon(): Promise<void> {
     // A chunk that is still being hashed comes too late: a claim for a root that is gone would never be released.
     this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been given up') }
+    this.#onlyBlock = null
+    await this.#beginning?.catch(() => undefined)
     await this.#drain()
-    await this.#ledger.abandon(this.rootId)
+    if ('id' in this.#root) await this.#ledger.abandon(this.#root.id)
+  }
+
+  async #begin(begin: () => Promise<number>): Promise<void> {
+    this.#root = { id: await begin() }
+    const block = this.#onlyBlock
+    if (block === null) return
+    this.#onlyBlock = null
+    this.#blockCount = this.#dagSize = this.#charge = 0
+    // Its place in the window is taken as if it came now.
+    const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
+    await this.#window.acquire(weight)
+    this.#track(this.#store(block.cid, block.bytes, weight))
+  }
+
+  /** Keeps the first block until it is known whether there is another, if a commit may store it. */
+  async #keptBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
+    const { bytes: multihash } = cid.multihash
+    const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null
+    const mayWait = isFirst() && (await this.store.goesWithCommit(multihash, bytes.length))
+    // A root that is begun from here on would be nobody's.
+    if (this.#failure !== null) throw this.#failure.error
+    if (!mayWait || !isFirst()) return false
+    this.#onlyBlock = { cid, multihash, bytes: Uint8Array.from(bytes) }
+    this.#count(bytes.length)
+    return true
   }
 
   #count(size: number): void {
@@ -191,6 +256,7 @@ export class StagedDag {
   async #flushFiles(): Promise<void> {
     const files = this.#files.splice(0)
     if (files.length === 0) return
+    await this.begin()
     const position = this.#fileCount
     this.#fileCount += files.length
     await this.#ledger.addFiles(this.rootId, position, files)
