@@ -6,12 +6,13 @@ import { HASH } from '../domain/cid.ts'
 import type { Semaphore } from '../domain/concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { fileErrorCode } from '../domain/file-system.ts'
+import { fileErrorCode, isShortage } from '../domain/file-system.ts'
 import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type BlockFiles, Durability } from './block-files.ts'
 import type { BlockSource } from './block-source.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
+import type { DoomedBlock, FailedDeletion } from './deletion.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 
 export interface BlockStoreOptions {
@@ -37,17 +38,6 @@ export interface PutProgress {
   isNew: boolean
   /** Resolves when the block is durable, up to the next durable commit of the ledger. */
   durable: Promise<void>
-}
-
-/** A block whose file is to go. */
-export interface DoomedBlock {
-  id: number
-  multihash: Uint8Array
-}
-
-export interface FailedDeletion {
-  id: number
-  error: unknown
 }
 
 interface FileWrite {
@@ -128,11 +118,7 @@ export class BlockStore implements BlockSource {
     }
   }
 
-  /**
-   * Whether a block may be stored by the commit of its record: one that lives in the database, or would.
-   *
-   * @throws HoldfastError `STORAGE_FULL` if the disk has no room for it
-   */
+  /** Whether a block may be stored by the commit of its record: one that lives in the database, or would. */
   async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
     if (size > this.#options.smallBlockBytes) return false
     const admitted = this.#options.reserve.admit(size)
@@ -304,11 +290,6 @@ export class BlockStore implements BlockSource {
     this.#options.onDamaged(cid, reason)
     throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`, { cause })
   }
-}
-
-/** Whether an operation failed for want of something that the process has too little of at the moment. */
-function isShortage(error: unknown): boolean {
-  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(fileErrorCode(error) ?? '')
 }
 
 function keyOf(multihash: Uint8Array): string {

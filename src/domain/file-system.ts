@@ -45,6 +45,11 @@ export function fileErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** Whether an operation failed for want of something that the process has too little of at the moment. */
+export function isShortage(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(fileErrorCode(error) ?? '')
+}
+
 /** Returns whether the directory had to be made. */
 export async function madeDirectory(files: Pick<FileSystem, 'makeDirectory'>, path: string): Promise<boolean> {
   try {

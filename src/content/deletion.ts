@@ -1,0 +1,10 @@
+/** A block whose file is to go. */
+export interface DoomedBlock {
+  id: number
+  multihash: Uint8Array
+}
+
+export interface FailedDeletion {
+  id: number
+  error: unknown
+}
