@@ -70,9 +70,8 @@ function policyOf(request: ApiRequest, mount: string): string {
 function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResponse {
   const isPage = file.type.startsWith('text/html')
   const headers: Record<string, string> = {
-    ...HEADERS,
+    ...(isPage ? { ...HEADERS, 'content-security-policy': policy } : PART_HEADERS),
     'content-type': file.type,
-    'content-security-policy': policy,
     'cache-control': isPage ? 'no-store' : 'no-cache',
     etag: file.etag,
     vary: 'accept-encoding',
@@ -91,13 +90,18 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
   return { status: 200, headers, body: request.method === 'HEAD' ? null : bytes }
 }
 
-/** Of every answer. No window that another page has opened, or that opens another page, holds on to this one. */
-const HEADERS = {
-  'cross-origin-opener-policy': 'same-origin',
+/** Of what the page loads. What may be done in it, the page's own headers say. */
+const PART_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+} as const
+
+/** Of a page. No window that another page has opened, or that opens another page, holds on to this one. */
+const HEADERS = {
+  ...PART_HEADERS,
+  'cross-origin-opener-policy': 'same-origin',
   'origin-agent-cluster': '?1',
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
 } as const
 
 function told(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse {

@@ -1,5 +1,8 @@
 import { createConsole } from '../../adapters/console/index.ts'
-import type { ApiRequest, ApiResponse } from '../../src/index.ts'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.ts'
+
+/** Prepared once. */
+const consoles = new Map<string, ApiHandler>()
 
 /** A request for the console as an adapter would hand it over. */
 export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, headers = {}): ApiRequest {
@@ -19,5 +22,8 @@ export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, he
 
 /** What the console of a node behind so many proxies answers to it. */
 export function askConsole(request: ApiRequest, trustedProxies = 0, prefix = ''): Promise<ApiResponse> {
-  return createConsole({ trustedProxies }, { prefix })(request)
+  const which = `${trustedProxies} ${prefix}`
+  const answer = consoles.get(which) ?? createConsole({ trustedProxies }, { prefix })
+  consoles.set(which, answer)
+  return answer(request)
 }

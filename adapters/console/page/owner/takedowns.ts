@@ -56,7 +56,7 @@ function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Tak
         <td class="name"><code>${cid}${path && `/${path}`}</code><span class="under">${reason}</span></td>
         <td>${status}</td>
         <td class="age" title=${formatInstant(at)}>${formatAge(at, now)}</td>
-        <td><button class="small" aria-label=${`Serve ${cid} again`} onClick=${lift(takedown)}>Serve again</button></td>
+        <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
       </tr>`
     })}</tbody>
   </table></div>`

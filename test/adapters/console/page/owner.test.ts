@@ -1,0 +1,250 @@
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { createEngine, SCOPES } from '../../../../src/index.ts'
+import { accessibilityFaults } from '../../../support/axe.ts'
+import { inBrowser } from '../../../support/browser.ts'
+import { fillInKey, signInByKey } from '../../../support/console-server.ts'
+import { withTempDir } from '../../../support/temp-dir.ts'
+import { consoles, keep } from './opened.ts'
+
+describe('the owner’s part of the console', inBrowser, () => {
+  const { signedIn, atDoor } = consoles()
+  const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+  const figure = (page: Page, name: string) =>
+    page.locator('.figure').filter({ has: page.getByText(name, { exact: true }) })
+
+  test('shows what the node holds, and how it has gone', () =>
+    signedIn(async ({ page, server }) => {
+      await keep(server, 'x'.repeat(5_000), 'five.txt')
+      await page.getByRole('link', { name: 'Node' }).click()
+      await expect.poll(() => figure(page, 'Stored').textContent()).toContain('5.0 KB')
+      expect(await figure(page, 'Pins').textContent()).toContain('1 pinned')
+      expect(await figure(page, 'Accounts').textContent()).toContain('1')
+      expect(await figure(page, 'Free').locator('.value').textContent()).toMatch(/^[\d.]+ [KMGTP]B$/)
+      expect(await figure(page, 'Peers').textContent()).toContain('0')
+      const requests = page.getByRole('img', { name: /^Requests: \d+, 0 refused, 0 failed$/ })
+      await requests.waitFor()
+      expect(await requests.locator('path.first').getAttribute('d')).toMatch(/^M[\d.]+ [\d.]+h3\.3v-100\.0h-3\.3z$/)
+      await page.getByRole('button', { name: '3 days' }).click()
+      await expect.poll(() => requests.locator('path.first').getAttribute('d')).toMatch(/h2\.1v-100\.0h-2\.1z$/)
+      await page.getByRole('img', { name: /^Traffic: [\d.]+ K?B out, / }).waitFor()
+    }))
+
+  test('makes an account, puts it on a plan, disables, enables and deletes it', () =>
+    signedIn(async ({ page, server: { engine } }) => {
+      await go(page, 'owner/accounts')
+      await page.getByRole('button', { name: 'New account' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Email').fill('owner@localhost')
+      await dialog.getByLabel('Plan').selectOption('free')
+      await dialog.getByRole('button', { name: 'Make the account' }).click()
+      expect(await dialog.getByRole('alert').textContent()).toContain('already an account')
+      await dialog.getByLabel('Email').fill('new@example.org')
+      await dialog.getByLabel('Password').fill('a long enough password')
+      await dialog.getByRole('button', { name: 'Make the account' }).click()
+      const secret = (await dialog.locator('.secret').textContent()) ?? ''
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      const account = await engine.accounts.find('new@example.org')
+      const answer = await page.request.get(new URL('/api/v3/users/me', page.url()).href, {
+        headers: { authorization: `Bearer ${secret}` },
+      })
+      expect((await answer.json()).id).toBe(account?.id)
+      const state = async () => engine.accounts.get(account?.id ?? '')
+      await page.getByLabel('Plan of new@example.org').selectOption('premium')
+      await expect.poll(async () => (await state()).plan).toBe('premium')
+      await page.getByRole('button', { name: 'Disable new@example.org' }).click()
+      await row(page, 'new@example.org').getByText('disabled', { exact: true }).waitFor()
+      expect((await state()).disabled).toBe(true)
+      await page.getByRole('button', { name: 'Enable new@example.org' }).click()
+      await expect.poll(async () => (await state()).disabled).toBe(false)
+      await page.getByRole('button', { name: 'Disable owner@localhost' }).click()
+      expect(await page.getByRole('alert').textContent()).toContain('the last owner')
+      await page.getByRole('button', { name: 'Delete new@example.org' }).click()
+      await dialog.getByRole('button', { name: 'Keep it' }).click()
+      expect(await engine.accounts.find('new@example.org')).toBeDefined()
+      await page.getByRole('button', { name: 'Delete new@example.org' }).click()
+      await dialog.getByRole('button', { name: 'Delete the account' }).click()
+      await expect.poll(() => row(page, 'new@example.org').count()).toBe(0)
+      expect(await engine.accounts.find('new@example.org')).toBeUndefined()
+    }))
+
+  test('frees what was let go, and checks every block', () =>
+    signedIn(async ({ page, server }) => {
+      const { engine, owner } = server
+      const cid = await keep(server, 'y'.repeat(2_000), 'let go.txt')
+      await keep(server, 'kept', 'kept.txt')
+      await engine.pins.remove({ account: owner, cid })
+      await go(page, 'owner')
+      await page.getByText('Waiting now: 1 deleted pin').waitFor()
+      await page.getByRole('button', { name: 'Free it now' }).click()
+      await page.getByText('2.0 KB freed, 1 block').waitFor()
+      await page.getByText('Nothing waits for that now').waitFor()
+      await page.getByRole('button', { name: 'Check all of it now' }).click()
+      await page.getByText('1 block, 4 B checked').waitFor()
+    }))
+
+  test('tells how far a check is, of damage, and ends it when it is asked to', () =>
+    signedIn(async ({ page, server }) => {
+      // Larger than what lies in the database.
+      await keep(server, 'z'.repeat(300_000), 'whole.bin')
+      const blocks = join(server.engine.dataDir, 'blocks')
+      const file = (await readdir(blocks, { recursive: true })).find(name => name.endsWith('.data')) ?? ''
+      const damaged = await open(join(blocks, file), 'r+')
+      await damaged.write('damage', 0)
+      await damaged.close()
+      await go(page, 'owner')
+      await page.getByRole('button', { name: 'Check all of it now' }).click()
+      await page.getByText('1 block damaged').waitFor()
+      // A check that takes as long as that of a large store.
+      const held = new Promise<void>(resolve => page.route('**/admin/v1/verify', () => resolve()))
+      await page.getByRole('button', { name: 'Check all of it now' }).click()
+      await held
+      await page.getByRole('progressbar', { name: 'How far the check is' }).waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await expect.poll(() => page.getByRole('progressbar').count()).toBe(0)
+      expect(await page.getByRole('alert').count()).toBe(0)
+    }))
+
+  test('takes content down, and has it served again', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'a claim', 'claimed.txt')
+      const answered = async () => (await page.request.get(`${server.origin}/ipfs/${cid}`)).status()
+      expect(await answered()).toBe(200)
+      await go(page, 'owner/takedowns')
+      await page.getByLabel('CID').fill('no CID')
+      await page.getByLabel('Reason').fill('A claim')
+      await page.getByLabel('Answered with').selectOption('451')
+      await page.getByRole('button', { name: 'Take down' }).click()
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('CID').fill(cid)
+      await page.getByRole('button', { name: 'Take down' }).click()
+      await row(page, cid).getByText('A claim').waitFor()
+      expect(await answered()).toBe(451)
+      await page.getByRole('button', { name: `Serve again ${cid}` }).click()
+      await page.getByText('Nothing is taken down').waitFor()
+      expect(await answered()).toBe(200)
+    }))
+
+  test('tells what went wrong lately', () =>
+    signedIn(async ({ page, server }) => {
+      await go(page, 'owner/failures')
+      await page.getByText('Nothing since the node was started').waitFor()
+      await server.engine.takedowns.add({ cid: 'bafkqaaa', reason: 'A claim' })
+      await go(page, 'owner')
+      await go(page, 'owner/failures')
+      const item = page.getByRole('listitem').filter({ hasText: 'content taken down' })
+      await item.getByText('bafkqaaa').waitFor()
+      expect(await item.textContent()).toContain('Warning')
+    }))
+
+  test('shows how the node is reached, and who is connected', () =>
+    withTempDir(dataDir =>
+      signedIn(
+        async ({ page, server }) => {
+          const addresses = await server.engine.addresses()
+          const other = await createEngine({ dataDir, network: { enabled: true, peers: addresses } })
+          try {
+            await expect.poll(async () => (await server.engine.stats()).peers).toBe(1)
+            await go(page, 'owner/network')
+            await page
+              .getByRole('listitem')
+              .filter({ hasText: addresses[0] ?? '' })
+              .waitFor()
+            const [id = ''] = (await other.addresses()).map(address => address.split('/p2p/')[1] ?? '')
+            expect(await row(page, id).textContent()).toContain('it')
+          } finally {
+            await other.stop()
+          }
+        },
+        { config: { network: { enabled: true } } },
+      ),
+    ))
+
+  test('is there for the owner alone, and says why where a key lacks a scope', () =>
+    atDoor(async ({ page, server: { engine, owner, origin } }) => {
+      const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
+      const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
+      await fillInKey(page, theirs.secret)
+      expect(await page.getByRole('link', { name: 'Node' }).count()).toBe(0)
+      await go(page, 'owner')
+      expect(await page.getByRole('alert').first().textContent()).toMatch(/owner/)
+      const lesser = await engine.keys.create(owner, { name: 'lesser', scopes: SCOPES.slice(0, 1) })
+      await signInByKey(page, { origin, key: lesser.secret })
+      await page.getByRole('link', { name: 'Node' }).click()
+      expect(await page.getByRole('alert').first().textContent()).toMatch(/scope/)
+    }))
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`has nothing that axe-core finds wrong, ${colorScheme}`, () =>
+      signedIn(
+        async ({ page, server }) => {
+          await server.engine.accounts.create({ email: 'user@example.org', plan: 'free' })
+          await server.engine.takedowns.add({ cid: 'bafkqaaa', reason: 'A claim' })
+          for (const section of ['overview', 'accounts', 'network', 'takedowns', 'failures']) {
+            await go(page, `owner/${section}`)
+            await page.waitForLoadState('networkidle')
+            expect([section, await accessibilityFaults(page)]).toEqual([section, []])
+          }
+          await go(page, 'owner/accounts')
+          for (const button of ['New account', 'Delete user@example.org']) {
+            await page.getByRole('button', { name: button }).click()
+            await page.getByRole('dialog').waitFor()
+            expect([button, await accessibilityFaults(page)]).toEqual([button, []])
+            await page.keyboard.press('Escape')
+          }
+        },
+        { browser: { colorScheme, reducedMotion: 'reduce' } },
+      ))
+  }
+
+  test('goes by the keyboard alone', () =>
+    signedIn(async ({ page, server: { engine } }) => {
+      const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
+      const reach = async (name: string): Promise<void> => {
+        const focused = () =>
+          page.evaluate(
+            () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent?.trim(),
+          )
+        for (let tabs = 0; tabs < 40 && (await focused()) !== name; tabs++) await page.keyboard.press('Tab')
+        expect(await focused()).toBe(name)
+      }
+      await reach('Node')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Over time' }).waitFor()
+      await reach('Accounts')
+      await page.keyboard.press('Enter')
+      await row(page, 'user@example.org').waitFor()
+      await reach('Delete user@example.org')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor()
+      await reach('Delete the account')
+      await page.keyboard.press('Enter')
+      await expect.poll(() => engine.accounts.find(user.id)).toBeUndefined()
+    }))
+
+  test('fits a phone without scrolling to the side', () =>
+    signedIn(
+      async ({ page, server }) => {
+        await server.engine.accounts.create({ email: `${'a-long-name'.repeat(5)}@example.org`, plan: 'free' })
+        await server.engine.takedowns.add({
+          cid: 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm',
+          reason: 'A claim',
+        })
+        for (const section of ['overview', 'accounts', 'network', 'takedowns', 'failures']) {
+          await go(page, `owner/${section}`)
+          await page.waitForLoadState('networkidle')
+          const [wide, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+          expect([section, wide]).toEqual([section, shown])
+        }
+      },
+      { browser: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } },
+    ))
+})
+
+function go(page: Page, place: string): Promise<void> {
+  return page.evaluate(to => {
+    location.hash = `#/${to}`
+  }, place)
+}
