@@ -54,6 +54,8 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
     // What was deleted a moment ago needs the credential still.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
+    // Who signs in next is not shown where this one was.
+    location.hash = '#/'
     onEnd()
   }
   const route = useRoute()

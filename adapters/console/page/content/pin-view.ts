@@ -24,7 +24,10 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
   const { client } = useSession()
   const { value, error, reload } = useLoad(
     async signal => {
-      const status = await client.pins.status(cid, { cluster, signal })
+      const here = await client.pins.status(cid, { cluster, signal })
+      // Of one cluster it tells what is there alone.
+      const { allocations, peers } = cluster === undefined ? here : await client.pins.status(cid, { signal })
+      const status = { ...here, allocations, peers }
       const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })
       return { status, records: uploads }
     },

@@ -1,0 +1,270 @@
+import jsQR from 'jsqr'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { HoldfastClient } from '../../../../adapters/client/index.ts'
+import { codeAt } from '../../../contract/audits-second-factor.ts'
+import { inBrowser } from '../../../support/browser.ts'
+import { pseudoRandom } from '../../../support/bytes.ts'
+import type { ConsoleServer } from '../../../support/console-server.ts'
+import { Receiver } from '../../../webhooks/receiver.ts'
+import { consoles } from './opened.ts'
+
+const email = 'holder@example.org'
+const password = 'a long enough password'
+
+describe('the account in the console', inBrowser, () => {
+  const { atDoor, signedIn } = consoles()
+  const config = { webhooks: { allowPrivate: true } }
+
+  test('is signed in to with a password, sees what it has of its plan, and is signed out of', () =>
+    atDoor(async ({ page, server }) => {
+      const { id } = await server.engine.accounts.create({ email, password, plan: 'free' })
+      await fillIn(page, 'wrong password')
+      await page.getByRole('alert').getByText('Wrong email or password').waitFor()
+      await fillIn(page, password)
+      await page.getByRole('heading', { name: 'Content' }).waitFor()
+      await server.engine.pins.upload(pseudoRandom(5_000_000, 'usage'), { account: id })
+      await page.getByRole('link', { name: 'Account' }).click()
+      await page.getByText(/^5\.0 MB of /).waitFor()
+      expect(Number(await page.getByRole('meter', { name: 'Storage' }).getAttribute('value'))).toBeGreaterThan(
+        5_000_000,
+      )
+      await page.getByLabel('Name', { exact: true }).fill('The holder')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.locator('.who', { hasText: 'The holder' }).waitFor()
+      const token = page.waitForRequest('**/auth/logout')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      const { authorization = '' } = (await token).headers()
+      const after = new HoldfastClient({ base: server.origin, key: authorization.replace('Bearer ', '') })
+      await expect(after.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+    }))
+
+  test('is asked for again after a reload, and when the session has ended, which is said', () =>
+    atDoor(async ({ page, server }) => {
+      await server.engine.accounts.create({ email, password, plan: 'premium' })
+      await fillIn(page, password)
+      await page.getByRole('heading', { name: 'Content' }).waitFor()
+      await page.reload()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      expect(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie])).toEqual([
+        0,
+        0,
+        '',
+      ])
+      await fillIn(page, password)
+      await page.getByRole('heading', { name: 'Content' }).waitFor()
+      await endSessions(server)
+      await page.getByRole('link', { name: 'Account' }).click()
+      await page.getByRole('link', { name: 'API keys' }).click()
+      await page.getByText('Your session has ended. Sign in again.').waitFor()
+    }))
+
+  test('turns a second factor on by a QR code, signs in with it, and turns it off', () =>
+    atDoor(async ({ page, server }) => {
+      await server.engine.accounts.create({ email, password, plan: 'premium' })
+      await fillIn(page, password)
+      await open(page, 'security')
+      const answer = page.waitForResponse('**/auth/2fa/setup')
+      await page.getByRole('button', { name: 'Set it up' }).click()
+      const { secret, otpauthUrl } = (await (await answer).json()) as { secret: string; otpauthUrl: string }
+      await page.getByRole('img', { name: /secret/ }).waitFor()
+      expect(await readQrCode(page)).toBe(otpauthUrl)
+      await page.getByLabel('Code', { exact: true }).fill('000000')
+      await page.getByRole('button', { name: 'Turn it on' }).click()
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('Code', { exact: true }).fill(codeAt(secret, Date.now()))
+      await page.getByRole('button', { name: 'Turn it on' }).click()
+      const codes = ((await page.locator('.secret').textContent()) ?? '').split('\n')
+      expect(codes.length).toBeGreaterThan(4)
+      await page.getByRole('button', { name: 'Done' }).click()
+      await page.getByText('on', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+
+      await fillIn(page, password)
+      await page.getByLabel('Code', { exact: true }).fill(codes[0] ?? '')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await open(page, 'keys')
+      await page.getByRole('button', { name: 'New key' }).click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('with a code')
+      await page.getByLabel('Code of your second factor').fill(codes[1] ?? '')
+      await page.getByRole('button', { name: 'Make the key' }).click()
+      await page.getByRole('button', { name: 'Done' }).click()
+      await page
+        .getByRole('cell', { name: /with a code/ })
+        .first()
+        .waitFor()
+      await open(page, 'security')
+      await page.getByLabel('Code', { exact: true }).fill(codes[2] ?? '')
+      await page.getByRole('button', { name: 'Turn it off' }).click()
+      await page.getByText('off', { exact: true }).waitFor()
+    }))
+
+  test('makes keys with scopes, an end and addresses, which are shown once, and revokes them', () =>
+    signedIn(async ({ page, server }) => {
+      await open(page, 'keys')
+      await page.getByRole('button', { name: 'New key' }).click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('reader')
+      await page.getByRole('checkbox', { name: /files:write/ }).uncheck()
+      await page.getByLabel('Ends').selectOption('30')
+      await page.getByText('Note and addresses').click()
+      await page.getByLabel('Addresses').fill('nonsense')
+      await page.getByRole('button', { name: 'Make the key' }).click()
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('Addresses').fill('127.0.0.0/8, 192.0.2.7')
+      await page.getByRole('button', { name: 'Make the key' }).click()
+      const secret = (await page.locator('.secret').textContent()) ?? ''
+      await page.getByRole('button', { name: 'Done' }).click()
+      const reader = new HoldfastClient({ base: server.origin, key: secret })
+      expect((await reader.pins.page(1)).total).toBe(0)
+      await expect(reader.files.upload('x')).rejects.toMatchObject({ code: 'missing_scope' })
+      const row = page.getByRole('row', { name: /reader/ })
+      const text = (await row.textContent()) ?? ''
+      expect(text).toMatch(/made by owner · from 127\.0\.0\.0\/8, 192\.0\.2\.7 .*files:read cluster:read.*in \d+ days/)
+      expect(text).not.toContain(secret)
+      await row.getByRole('button').click()
+      await page.getByRole('button', { name: 'Keep it' }).click()
+      await row.getByRole('button').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+      await row.waitFor({ state: 'detached' })
+      await expect(reader.pins.page(1)).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+    }))
+
+  test('gives out upload tokens, and sees how often they were used', () =>
+    signedIn(async ({ page, server }) => {
+      await open(page, 'upload-tokens')
+      await page.getByRole('button', { name: 'New upload token' }).click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('for a friend')
+      await page.getByLabel('Uploads', { exact: true }).fill('3')
+      await page.getByLabel('MB of each, at most').fill('1.5')
+      await page.getByLabel('The token ends').selectOption('86400')
+      await page.getByText('Where its uploads go').click()
+      await page.getByLabel('Cluster').selectOption('cl2-de')
+      await page.getByRole('button', { name: 'Make the token' }).click()
+      const token = (await page.locator('.secret').textContent()) ?? ''
+      await page.getByRole('button', { name: 'Done' }).click()
+      const friend = new HoldfastClient({ base: server.origin, key: token })
+      expect(await friend.files.upload('from a friend')).toMatchObject({ clusterId: 'cl2-de' })
+      await expect(friend.files.upload(Buffer.alloc(1_500_001))).rejects.toMatchObject({ code: 'FILE_TOO_LARGE' })
+      await open(page, 'overview')
+      await open(page, 'upload-tokens')
+      const row = page.getByRole('row', { name: /for a friend/ })
+      await expect.poll(() => row.textContent()).toMatch(/1\.5 MB each · to cl2-de.*1 of 3/)
+      await row.getByRole('button').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+      await page.getByText('There are none.').waitFor()
+      await expect(friend.files.upload('once more')).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+    }))
+
+  test('changes its password, and ends other sessions', () =>
+    atDoor(async ({ page, server }) => {
+      await server.engine.accounts.create({ email, password, plan: 'premium' })
+      const elsewhere = async (): Promise<HoldfastClient> => {
+        const session = await new HoldfastClient({ base: server.origin }).sessions.signIn(email, password)
+        return new HoldfastClient({ base: server.origin, key: 'token' in session ? session.token : undefined })
+      }
+      const there = await elsewhere()
+      await fillIn(page, password)
+      await open(page, 'security')
+      await page.getByRole('button', { name: /^End the session of/ }).click()
+      await page.getByText('The session has ended', { exact: true }).waitFor()
+      await expect(there.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+      const [second, third] = [await elsewhere(), await elsewhere()]
+      await page.getByRole('button', { name: 'End all others' }).click()
+      await page.getByText('All other sessions have ended').waitFor()
+      await expect(second.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+      await expect(third.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+      await page.getByLabel('Current password').fill('not it at all')
+      await page.getByLabel('New password').fill('another long password')
+      await page.getByRole('button', { name: 'Change it' }).click()
+      await page.getByRole('alert').waitFor()
+      await page.getByLabel('Current password').fill(password)
+      await page.getByRole('button', { name: 'Change it' }).click()
+      await page.getByText('The password is changed').waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await fillIn(page, 'another long password')
+      await page.getByRole('heading', { name: 'Content' }).waitFor()
+    }))
+
+  test('has webhooks, whose secret is shown once, and sees what they were told', () =>
+    signedIn(
+      async ({ page, server }) => {
+        await using receiver = await new Receiver().start()
+        receiver.answer = response => response.writeHead(500).end()
+        await open(page, 'webhooks')
+        await page.getByLabel('Address').fill(receiver.url)
+        await page.getByRole('button', { name: 'Add' }).click()
+        expect((await page.locator('.secret').textContent())?.length).toBeGreaterThan(20)
+        await page.getByRole('button', { name: 'Done' }).click()
+        await server.engine.pins.upload(Buffer.from('told of'), { account: server.owner })
+        await expect.poll(() => receiver.told.length).toBe(1)
+        await page.getByRole('button', { name: /^Deliveries to/ }).click()
+        const dialog = page.getByRole('dialog')
+        await expect
+          .poll(async () => {
+            await dialog.getByRole('button', { name: 'Look again' }).click()
+            return dialog.getByRole('listitem').textContent({ timeout: 1_000 })
+          })
+          .toMatch(/A pin was made.*1 attempt · answered 500 · next in.*waiting/)
+        await page.keyboard.press('Escape')
+        await page.getByRole('button', { name: /^Remove / }).click()
+        await page.getByText('There are none.').waitFor()
+      },
+      { config },
+    ))
+
+  test('is, with a key, what the key may', () =>
+    atDoor(async ({ page, server }) => {
+      const { secret } = await server.engine.keys.create(server.owner, { name: 'reader', scopes: ['files:read'] })
+      await page.getByRole('tab', { name: 'API key' }).click()
+      await page.getByLabel('API key', { exact: true }).fill(secret)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page
+        .getByLabel('Files', { exact: true })
+        .setInputFiles([{ name: 'x', mimeType: 'text/plain', buffer: Buffer.from('x') }])
+      await page
+        .getByRole('alert')
+        .getByText(/files:write/)
+        .waitFor()
+      await open(page, 'security')
+      await page.getByText('You came with an API key.').waitFor()
+    }))
+})
+
+async function fillIn(page: Page, word: string): Promise<void> {
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(word)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function open(page: Page, section: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await page.evaluate(to => {
+    location.hash = `#/account/${to}`
+  }, section)
+}
+
+async function endSessions({ origin }: ConsoleServer): Promise<void> {
+  const session = await new HoldfastClient({ base: origin }).sessions.signIn(email, password)
+  if ('token' in session) await new HoldfastClient({ base: origin, key: session.token }).sessions.endOthers()
+}
+
+/** What a scanner reads off the page. */
+async function readQrCode(page: Page): Promise<string | undefined> {
+  const { pixels, width } = await page.locator('svg.qr').evaluate(async drawn => {
+    const [width, canvas] = [400, document.createElement('canvas')]
+    const copy = drawn.cloneNode(true) as SVGElement
+    copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
+    copy.setAttribute('width', String(width))
+    copy.setAttribute('height', String(width))
+    const image = new Image()
+    image.src = `data:image/svg+xml,${encodeURIComponent(copy.outerHTML)}`
+    await image.decode()
+    canvas.width = width
+    canvas.height = width
+    const context = canvas.getContext('2d')
+    context?.drawImage(image, 0, 0)
+    return { width, pixels: [...(context?.getImageData(0, 0, width, width).data ?? [])] }
+  })
+  return jsQR(Uint8ClampedArray.from(pixels), width, width)?.data
+}

@@ -1,0 +1,176 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { inBrowser } from '../../../support/browser.ts'
+import { fillInKey } from '../../../support/console-server.ts'
+import { consoles, keep } from './opened.ts'
+
+/** In which a deletion can be taken back. */
+const MOMENT_MS = 8_000
+
+describe('pins in the console', inBrowser, () => {
+  const { signedIn } = consoles()
+  const names = (page: Page) => page.locator('td.name > a').allTextContents()
+  const badge = (page: Page) => page.locator('.title .badge')
+
+  test('are searched for by name and CID, narrowed and ordered', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'one', 'first note.txt')
+      await keep(server, 'two', 'second note.txt')
+      await server.engine.pins.uploadDirectory(folder(), { account: server.owner, name: 'a folder' })
+      await server.engine.pins.upload(Buffer.from('ends'), {
+        account: server.owner,
+        name: 'ends',
+        timelock: '2099-01-01T00:00:00Z',
+      })
+      await page.reload()
+      await fillInKey(page, server.key)
+      await expect.poll(() => names(page)).toEqual(['ends', 'a folder', 'second note.txt', 'first note.txt'])
+      await page.getByLabel('Search').fill('NOTE')
+      await expect.poll(() => names(page)).toEqual(['second note.txt', 'first note.txt'])
+      await page.getByLabel('Order').selectOption('oldest')
+      await expect.poll(() => names(page)).toEqual(['first note.txt', 'second note.txt'])
+      await page.getByLabel('Search').fill(cid)
+      await expect.poll(() => names(page)).toEqual(['first note.txt'])
+      await page.getByLabel('Search').fill('')
+      await page.getByLabel('Kind').selectOption('Folders')
+      await expect.poll(() => names(page)).toEqual(['a folder'])
+      await page.getByLabel('Kind').selectOption('All')
+      await page.getByLabel('Kept').selectOption('With an end')
+      await expect.poll(() => names(page)).toEqual(['ends'])
+      await page.getByLabel('State').selectOption('Failed')
+      await page.getByText('Nothing is like that.').waitFor()
+    }))
+
+  test('are shown by the thousand, and the last page of them is one step away', () =>
+    signedIn(async ({ page, server }) => {
+      await Promise.all(Array.from({ length: 1_001 }, (_, i) => keep(server, `row ${i}`, `row ${i}`)))
+      await page.reload()
+      await fillInKey(page, server.key)
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(25)
+      await page.getByText('Page 1 of 41').waitFor()
+      const asked: string[] = []
+      page.on('request', request => request.url().includes('/uploads') && asked.push(request.url()))
+      await page.getByRole('button', { name: 'Last' }).click()
+      await expect.poll(() => names(page)).toHaveLength(1)
+      expect(asked).toHaveLength(1)
+      await page.getByRole('button', { name: 'Back' }).click()
+      await page.getByText('Page 40 of 41').waitFor()
+      await page.getByLabel('Rows').selectOption('1000')
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(1_000)
+      await page.getByRole('button', { name: 'Next' }).click()
+      await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    }))
+
+  test('have a page that tells all of them, and gives their content', () =>
+    signedIn(
+      async ({ page, server }) => {
+        const { record } = await server.engine.pins.uploadDirectory(folder(), { account: server.owner, name: 'site' })
+        const { cid } = record
+        await server.engine.pins.pin({ account: server.owner, cid, cluster: 'cl1-eu' })
+        const url = `${server.origin}/ipfs/${cid}`
+        await open(page, `pin/${cid}?cluster=cl0-global`)
+        await expect.poll(() => badge(page).textContent()).toBe('Pinned')
+        const about = page.getByRole('region', { name: 'About it' })
+        await expect.poll(() => about.textContent()).toContain('in 4 blocks')
+        const kept = page.getByRole('region', { name: 'Where it is kept' }).getByRole('row')
+        await expect.poll(() => kept.allTextContents()).toHaveLength(3)
+        await page.getByRole('button', { name: 'Copy CID' }).click()
+        const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+        await expect.poll(clipboard).toBe(cid)
+        await page.getByRole('button', { name: 'Copy Address' }).click()
+        await expect.poll(clipboard).toBe(url)
+        expect(await page.getByRole('link', { name: 'Open', exact: true }).getAttribute('href')).toBe(url)
+        const file = page.getByRole('region', { name: 'Files' }).getByRole('link', { name: 'css/ä b.css' })
+        const opened = page.waitForEvent('popup')
+        await file.click()
+        await expect.poll(async () => (await opened).locator('body').textContent()).toBe('a{}')
+        // Without a hand on this window, and without telling where it comes from.
+        expect(await (await opened).evaluate(() => [opener, document.referrer])).toEqual([null, ''])
+        for (const [name, ending] of [
+          ['Download CAR', 'site.car'],
+          ['Download (TAR)', 'site.tar'],
+        ] as const) {
+          const download = page.waitForEvent('download')
+          await page.getByRole('link', { name }).click()
+          expect((await download).suggestedFilename()).toBe(ending)
+          await (await download).cancel()
+        }
+      },
+      { browser: { permissions: ['clipboard-read', 'clipboard-write'] } },
+    ))
+
+  test('are renamed, given meta, and kept for longer', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'kept', 'old name')
+      await open(page, `pin/${cid}`)
+      await page.getByRole('button', { name: 'Rename' }).click()
+      await page.getByLabel('Name', { exact: true }).fill('new name')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'new name' }).waitFor()
+      await page.getByRole('button', { name: 'Add a line' }).click()
+      await page.getByLabel('Key 1').fill('album')
+      await page.getByLabel('Value 1').fill('Summer')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Meta saved').waitFor()
+      await page.getByLabel('Keep it until').fill('2099-05-01T12:00')
+      await page.getByRole('button', { name: 'Keep', exact: true }).click()
+      await page.getByRole('cell', { name: /1 May 2099/ }).waitFor()
+      const { items } = await server.engine.pins.list({ account: server.owner, cid })
+      expect(items).toHaveLength(2)
+      expect(items[1]).toMatchObject({ name: 'new name', meta: { album: 'Summer' }, expiresAt: null })
+    }))
+
+  test('are deleted after a moment in which it can be taken back', () =>
+    signedIn(async ({ page, server }) => {
+      const total = async () => (await server.engine.pins.list({ account: server.owner })).total
+      const cid = await keep(server, 'deleted', 'to be deleted')
+      await keep(server, 'stays', 'stays')
+      await server.engine.pins.pin({ account: server.owner, cid, cluster: 'cl1-eu', originalName: 'to be deleted' })
+      await open(page, `pin/${cid}?cluster=cl1-eu`)
+      await page.clock.install()
+      await page.getByRole('button', { name: 'Delete from cl1-eu' }).click()
+      await page.clock.fastForward(MOMENT_MS)
+      await expect.poll(total).toBe(2)
+      const press = async (): Promise<void> => {
+        await open(page, `pin/${cid}`)
+        await page.getByRole('button', { name: 'Delete' }).click()
+        await page.getByText('Deleting to be deleted').waitFor()
+        await expect.poll(() => names(page)).toEqual(['stays'])
+        expect(await total()).toBe(2)
+      }
+      await press()
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await expect.poll(() => names(page)).toEqual(['stays', 'to be deleted'])
+      await press()
+      await page.clock.fastForward(MOMENT_MS)
+      await expect.poll(total).toBe(1)
+      await expect.poll(() => page.getByRole('heading', { name: 'Pins' }).textContent()).toContain('1')
+    }))
+
+  test('that are deleted go before whoever deleted them is signed out', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'deleted', 'to be deleted')
+      await open(page, `pin/${cid}`)
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
+    }))
+
+  test('that are not there are told of as not there', () =>
+    signedIn(async ({ page }) => {
+      await open(page, 'pin/bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
+      await page.getByRole('alert').getByText('No pin for this cid').waitFor()
+    }))
+})
+
+function open(page: Page, place: string): Promise<void> {
+  return page.evaluate(to => {
+    location.hash = `#/${to}`
+  }, place)
+}
+
+async function* folder() {
+  yield { kind: 'file' as const, path: 'index.html', content: Buffer.from('<h1>home</h1>') }
+  yield { kind: 'file' as const, path: 'css/ä b.css', content: Buffer.from('a{}') }
+}
