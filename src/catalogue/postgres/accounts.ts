@@ -138,7 +138,7 @@ export class PostgresAccounts implements AccountStore {
     return this.#database.transaction(async sql => {
       if ((await sql.first(`SELECT 1 FROM accounts WHERE id = $1 AND ${LIVE}`, [id])) !== undefined) return false
       const some = (table: string): string =>
-        `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE account_id = $1 LIMIT $2)`
+        `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE account_id = $1 LIMIT $2))`
       const keys = await sql.run(some('api_keys'), [id, limit])
       const sessions = await sql.run(some('sessions'), [id, limit])
       // Each with all that it has still to tell.

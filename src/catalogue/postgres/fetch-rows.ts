@@ -97,7 +97,8 @@ export async function changeSome(sql: Sql, fetchId: number, change: StatusStep):
   checkTransition(from, to)
   const rows = await sql.all<RecordRow>(
     `UPDATE records SET status = $3, status_at = $4, status_code = $5, status_reason = $6
-     WHERE id IN (SELECT id FROM records WHERE fetch_id = $1 AND status = $2 ORDER BY id LIMIT ${STEP} FOR UPDATE)
+     WHERE id = ANY(ARRAY(
+       SELECT id FROM records WHERE fetch_id = $1 AND status = $2 ORDER BY id LIMIT ${STEP} FOR UPDATE))
      RETURNING ${RECORD_COLUMNS}`,
     [fetchId, from, to, now, reason?.code ?? null, reason?.text ?? null],
   )

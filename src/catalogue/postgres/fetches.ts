@@ -197,8 +197,8 @@ export class PostgresFetches implements Fetches {
 
   heldFor(accountId: string): Promise<Array<{ id: number; charge: number }>> {
     return this.#sql.all<{ id: number; charge: number }>(
-      `SELECT id, charge FROM fetches WHERE id IN (
-         SELECT fetch_id FROM records WHERE account_id = $1 AND fetch_id IS NOT NULL)`,
+      `SELECT id, charge FROM fetches WHERE id = ANY(ARRAY(
+         SELECT DISTINCT fetch_id FROM records WHERE account_id = $1 AND fetch_id IS NOT NULL))`,
       [accountId],
     )
   }

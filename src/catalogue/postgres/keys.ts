@@ -126,9 +126,9 @@ async function isFull(sql: Sql, key: NewKeyRow, limits: { now: number; maxKeys: 
 
 async function clear(sql: Sql, key: NewKeyRow, now: number): Promise<void> {
   await sql.run(
-    `DELETE FROM api_keys WHERE id IN (
+    `DELETE FROM api_keys WHERE id = ANY(ARRAY(
        SELECT id FROM api_keys WHERE account_id = $1 AND is_token = $2 AND expires_at <= $3
-       ORDER BY expires_at DESC LIMIT $4 OFFSET $5)`,
+       ORDER BY expires_at DESC LIMIT $4 OFFSET $5))`,
     [key.accountId, key.upload !== null, now, CLEARED_AT_ONCE, EXPIRED_KEYS_KEPT],
   )
 }

@@ -97,7 +97,8 @@ export class PostgresPlacements implements Placements {
       // What is being removed holds its row, and waits for this one.
       const rows = await sql.all<RecordRow>(
         `UPDATE records SET status = 'pinned', status_at = $2, status_code = NULL, status_reason = NULL
-         WHERE id IN (SELECT id FROM records WHERE status = 'pinning' AND root_id = $1 LIMIT $3 FOR UPDATE SKIP LOCKED)
+         WHERE id = ANY(ARRAY(
+           SELECT id FROM records WHERE status = 'pinning' AND root_id = $1 LIMIT $3 FOR UPDATE SKIP LOCKED))
          RETURNING ${RECORD_COLUMNS}`,
         [root.id, now, STEP],
       )

@@ -60,6 +60,8 @@ export class Postgres {
     }
     const pool = new pg.Pool(config)
     pool.on('error', onError)
+    // Also one that is in use tells of its end by an event, which would end the process if nobody listened.
+    pool.on('connect', client => client.on('error', onError))
     return new Postgres(pool)
   }
 

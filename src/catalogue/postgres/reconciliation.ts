@@ -121,7 +121,7 @@ export class PostgresReconciliation implements Reconciliation {
 
   async fetches({ after, limit }: { after: number; limit: number }) {
     const found = await this.#sql.all<{ id: number; isWanted: boolean }>(
-      `SELECT id, EXISTS (SELECT 1 FROM records WHERE fetch_id = fetches.id) AS "isWanted"
+      `SELECT id, (SELECT 1 FROM records WHERE fetch_id = fetches.id LIMIT 1) IS NOT NULL AS "isWanted"
        FROM fetches WHERE id > $1 ORDER BY id LIMIT $2`,
       [after, limit],
     )

@@ -75,8 +75,8 @@ export class RecordLists {
     const conditions = conditionsOf(filter)
     const [most, from] = [conditions.param(limit), conditions.param(skipped)]
     return this.#sql.all<RecordRow>(
-      `SELECT ${RECORD_COLUMNS} FROM records WHERE id IN (
-         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${order} LIMIT ${most} OFFSET ${from})
+      `SELECT ${RECORD_COLUMNS} FROM records WHERE id = ANY(ARRAY(
+         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}))
        ORDER BY ${order}`,
       conditions.params,
     )

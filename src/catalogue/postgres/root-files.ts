@@ -74,8 +74,8 @@ export async function forgetFiles(database: Postgres): Promise<void> {
       'SELECT root_id AS "rootId" FROM roots_gone ORDER BY root_id LIMIT 1',
     )
     if (next === undefined) return
-    const text = `DELETE FROM root_files WHERE root_id = $1 AND position IN (
-      SELECT position FROM root_files WHERE root_id = $1 ORDER BY position LIMIT $2)`
+    const text = `DELETE FROM root_files WHERE root_id = $1 AND position = ANY(ARRAY(
+      SELECT position FROM root_files WHERE root_id = $1 ORDER BY position LIMIT $2))`
     const gone = await database.command(text, [next.rootId, STEP])
     if (gone < STEP) await database.command('DELETE FROM roots_gone WHERE root_id = $1', [next.rootId])
   }

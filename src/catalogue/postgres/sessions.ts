@@ -28,16 +28,16 @@ export class PostgresSessions implements SessionStore {
       if (account === null || !hasPassword) return 'stale'
       if (account.disabled) return 'disabled'
       await sql.run(
-        `DELETE FROM sessions WHERE id IN (
-           SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        `DELETE FROM sessions WHERE id = ANY(ARRAY(
+           SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`,
         [check.now, CLEARED_AT_ONCE],
       )
       await sql.run('INSERT INTO sessions (id, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)', [
         ...[id, accountId, createdAt, expiresAt],
       ])
       await sql.run(
-        `DELETE FROM sessions WHERE id IN (
-           SELECT id FROM sessions WHERE account_id = $1 ORDER BY created_at DESC, seq DESC LIMIT $2 OFFSET $3)`,
+        `DELETE FROM sessions WHERE id = ANY(ARRAY(
+           SELECT id FROM sessions WHERE account_id = $1 ORDER BY created_at DESC, seq DESC LIMIT $2 OFFSET $3))`,
         [accountId, CLEARED_AT_ONCE, MOST_SESSIONS],
       )
       return account

@@ -1,0 +1,77 @@
+import type { PoolClient } from 'pg'
+import type { Clock } from '../../domain/clock.ts'
+import type { Postgres } from './postgres.ts'
+
+/** How often the connection is looked at, and how long it is trusted since; in milliseconds. */
+const LOOK_MS = 400
+const TRUSTED_MS = 1_000
+
+/**
+ * Tells whether credentials may have changed, on any node: the database tells each node of each change (`LISTEN`). While
+ * nobody can say, they may have each second.
+ */
+export class CredentialChanges {
+  readonly #database: Postgres
+  readonly #clock: Clock
+  #client: PoolClient | null = null
+  #cancel: () => void = () => undefined
+  #ended = false
+  #changes = 0
+  /** When the connection was last known to be there; null while there is none. */
+  #seenAt: number | null = null
+
+  constructor(database: Postgres, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  /** Another number than before once something may have changed. */
+  version(): number {
+    const now = this.#clock.now()
+    const isTrusted = this.#seenAt !== null && now - this.#seenAt < TRUSTED_MS
+    return isTrusted ? this.#changes : -1 - Math.floor(now / TRUSTED_MS)
+  }
+
+  /** Resolves once it listens, or could not for now: then it goes on trying. */
+  async start(): Promise<void> {
+    await this.#look()
+  }
+
+  async stop(): Promise<void> {
+    this.#ended = true
+    this.#cancel()
+    this.#lost()
+  }
+
+  /** Looks whether the connection is there, has another one otherwise, and does so again soon. */
+  async #look(): Promise<void> {
+    const begun = this.#clock.now()
+    try {
+      if (this.#client === null) await this.#listen()
+      else await this.#client.query('SELECT 1')
+      if (this.#client !== null) this.#seenAt = begun
+    } catch {
+      this.#lost()
+    }
+    if (this.#ended) this.#lost()
+    else this.#cancel = this.#clock.after(LOOK_MS, () => void this.#look())
+  }
+
+  async #listen(): Promise<void> {
+    const client = await this.#database.connection()
+    client.on('error', () => this.#lost())
+    client.on('notification', () => this.#changes++)
+    this.#client = client
+    await client.query('LISTEN holdfast_credentials')
+    // Of what has changed before, nobody has told.
+    this.#changes++
+  }
+
+  #lost(): void {
+    const client = this.#client
+    this.#client = null
+    this.#seenAt = null
+    this.#changes++
+    client?.release(true)
+  }
+}

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
+import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
+import { migrations } from '../../../src/catalogue/postgres/schema.ts'
+import { SharedHolds } from '../../../src/catalogue/postgres/shared-holds.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../content-support.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { type Cutter, cutConnections } from './cut-connections.ts'
+import { emptied } from './emptied.ts'
+
+const ALL_HOLDS = { after: '', limit: 1_000, mend: true }
+
+describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
+  let server: TestPostgres
+  let url: string
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    url = await server.fresh()
+    database = await Postgres.open({ url })
+    await migrate(database, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(database)
+    await withAccounts(database)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  /** A node whose connections can be cut. */
+  async function withCuts(run: (node: TestNode, cutter: Cutter) => Promise<void>): Promise<void> {
+    const cutter = await cutConnections(url)
+    const cut = await Postgres.open({ url: cutter.url })
+    try {
+      await withNode(cut, 'here', node => run(node, cutter))
+      expect(cutter.cuts()).toBe(1)
+    } finally {
+      await cut.close()
+      await cutter.stop()
+    }
+  }
+
+  const holdStates = async (): Promise<string[]> => {
+    const found = await database.reading.all<{ state: string }>('SELECT state FROM holds ORDER BY id')
+    return found.map(({ state }) => state)
+  }
+  const countOf = async (table: string): Promise<number> => {
+    return (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+  }
+
+  test('a commit whose answer is lost is looked up: it is there, once, and its content is held', async () => {
+    await withCuts(async (node, cutter) => {
+      cutter.cutCommitOf('the-record', 'after')
+      const [made] = await commit(node, [record('the-record')])
+      expect([made?.created, made?.record.status]).toEqual([true, 'pinned'])
+      expect((await node.records.page(listOf('one'), 0, 10)).total).toBe(1)
+      expect([await holdStates(), node.ledger.holdsAfter('', 9).length]).toEqual([['used'], 1])
+    })
+  })
+
+  test('a commit that never arrived is refused for ever, and its content let go of', async () => {
+    await withCuts(async (node, cutter) => {
+      cutter.cutCommitOf('the-record', 'before')
+      await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect(await node.records.get('the-record')).toBeUndefined()
+      expect([await holdStates(), node.ledger.holdsAfter('', 9)]).toEqual([[], []])
+      const [made] = await commit(node, [record('the-record')])
+      expect(made?.created).toBe(true)
+    })
+  })
+
+  test('what cannot be looked up is unknown, and never refused', async () => {
+    await withCuts(async (node, cutter) => {
+      cutter.cutCommitOf('another@test', 'after')
+      const change = node.accounts.change('one', { email: 'another@test' })
+      await expect(change).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+      expect((await node.accounts.get('one'))?.email).toBe('another@test')
+    })
+  })
+
+  test('what is begun and never used is let go of once its time is over, and cannot be used any more', async () => {
+    await withNode(database, 'here', async node => {
+      const holds = new SharedHolds(database, node.ledger, 'here')
+      const stagedRootId = await node.stage(0)
+      const [hold] = await holds.place([{ backendId: 0, stagedRootId, dag: { ...DAG, ...SIZES }, ends: null }])
+      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([])
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
+      expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
+      const late = database.transaction(sql => holds.use(sql, hold?.id ?? ''))
+      await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
+  })
+
+  test('nothing is let go of, and somebody asked, where the catalogue knows nothing of many holds', async () => {
+    await withNode(database, 'here', async node => {
+      const [made] = await commit(node, [record('r1')])
+      for (let i = 0; i < 101; i++) await node.hold(`hold ${1_000_000 + i}`, made?.record.rootId ?? 0)
+      await expect(node.reconciliation.holds(ALL_HOLDS)).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(102)
+      expect((await node.reconciliation.holds({ ...ALL_HOLDS, mend: false })).unwanted).toHaveLength(101)
+    })
+  })
+
+  test('of holds of other nodes, and their records, nothing is said', async () => {
+    await withNode(database, 'there', async there => {
+      await commit(there, [record('r1')])
+      await withNode(database, 'here', async here => {
+        const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: true }
+        expect((await here.reconciliation.records(step)).findings).toEqual([])
+        await here.records.discard('r1')
+        expect([await holdStates(), there.ledger.holdsAfter('', 9).length]).toEqual([['void'], 1])
+        await there.records.finishRemovals()
+        expect([await holdStates(), there.ledger.holdsAfter('', 9)]).toEqual([[], []])
+      })
+    })
+  })
+
+  test('quotas are exact, however many nodes commit at once', async () => {
+    await withNode(database, 'here', async here => {
+      await withNode(database, 'there', async there => {
+        const limits = { maxPins: 7, maxStorageBytes: 5 * SIZES.charge }
+        const asked = Array.from({ length: 12 }, (_, i) =>
+          commit(i % 2 === 0 ? here : there, [record(`r${i}`, { dag: dagOf(String.fromCharCode(97 + i)) })], limits),
+        )
+        const outcomes = await Promise.allSettled(asked)
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+        expect((await here.records.usage('one', NOW)).storedBytes).toBe(5 * SIZES.charge)
+        expect([here, there].flatMap(({ ledger }) => ledger.holdsAfter('', 99))).toHaveLength(5)
+      })
+    })
+  })
+
+  test('transactions that wait for each other are repeated until both are through', async () => {
+    let attempts = 0
+    const meeting: Array<() => void> = []
+    const met = (): Promise<void> =>
+      new Promise(resolve => {
+        meeting.push(resolve)
+        if (meeting.length >= 2) for (const go of meeting) go()
+      })
+    const inOrder = (ids: readonly string[]) =>
+      database.transaction(async sql => {
+        attempts++
+        await sql.run('UPDATE accounts SET pins = pins + 1 WHERE id = $1', [ids[0] ?? ''])
+        if (attempts <= 2) await met()
+        await sql.run('UPDATE accounts SET pins = pins + 1 WHERE id = $1', [ids[1] ?? ''])
+      })
+    await Promise.all([inOrder(['one', 'two']), inOrder(['two', 'one'])])
+    // Of the two at least one has lost, and on a slow machine both.
+    expect(attempts).toBeGreaterThan(2)
+    expect(await database.reading.all('SELECT pins FROM accounts')).toEqual([{ pins: 2 }, { pins: 2 }])
+  })
+
+  test('what one node is at no other begins, until its lease is over', async () => {
+    await withNode(database, 'here', async here => {
+      await withNode(database, 'there', async there => {
+        const webhook = {
+          id: 'w',
+          accountId: 'one',
+          keyId: null,
+          url: 'https://w',
+          secret: Buffer.of(1),
+          createdAt: NOW,
+        }
+        await here.webhooks.insert(webhook, 1)
+        await commit(here, [record('r1')])
+        const query = { now: NOW, after: '', accounts: 9, each: 9 }
+        const id = (await here.webhooks.due(query)).jobs[0]?.id ?? 0
+        const begun = await Promise.all([here, there].map(({ webhooks }) => webhooks.begin(id, NOW)))
+        expect(begun.filter(one => one !== undefined)).toHaveLength(1)
+        const other = begun[0] === undefined ? here : there
+        expect([(await other.webhooks.due(query)).jobs, await other.webhooks.nextDue()]).toEqual([[], null])
+        await database.command("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+        expect((await other.webhooks.begin(id, NOW))?.delivery.attempts).toBe(2)
+      })
+    })
+  })
+
+  test('a server that ends at any moment loses nothing it has acknowledged', async () => {
+    await withNode(database, 'here', async node => {
+      const dags = Array.from({ length: 60 }, (_, i) => dagOf(String.fromCharCode(200 + i)))
+      const asked = dags.map((dag, i) => commit(node, [record(`r${i}`, { dag })]).then(() => `r${i}`))
+      await Promise.any(asked)
+      await server.crash()
+      const outcomes = await Promise.allSettled(asked)
+      await server.start()
+      const acknowledged = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
+      expect(acknowledged.length).toBeGreaterThan(0)
+      for (const id of acknowledged) expect((await node.records.get(id))?.status).toBe('pinned')
+      const { pins, storedBytes } = await node.records.usage('one', NOW)
+      expect([pins, storedBytes / SIZES.charge]).toEqual([await countOf('records'), await countOf('records')])
+      const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: false }
+      expect((await node.reconciliation.records(step)).findings).toEqual([])
+      // What was begun, and is not known to have been refused, is let go of later.
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(pins)
+    })
+  })
+})
+
+describe('the schema in PostgreSQL', needsPostgres, () => {
+  test('nodes that start at once bring it up once; one version ahead is worked with, if that one says so', async () => {
+    const server = await startPostgres()
+    const database = await Postgres.open({ url: await server.fresh() })
+    try {
+      const [before, after] = [migrations.slice(0, 2), migrations]
+      expect(await Promise.all([migrate(database, before), migrate(database, before)])).toEqual([2, 2])
+      await migrate(database, [...before, { sql: 'CREATE TABLE more (id INTEGER);', isTolerated: true }])
+      expect(await migrate(database, before)).toBe(3)
+      await database.command('UPDATE schema_versions SET tolerated = FALSE')
+      await expect(migrate(database, before)).rejects.toMatchObject({ code: 'DATA_DIR_NEWER' })
+      expect(await migrate(database, after)).toBe(3)
+    } finally {
+      await database.close()
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresAccess } from '../../../src/catalogue/postgres/access-catalogue.ts'
+import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
+import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
+import { migrations } from '../../../src/catalogue/postgres/schema.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { accessRules } from '../access-rules.ts'
+import { contentRules } from '../content-rules.ts'
+import { placementRules } from '../placement-rules.ts'
+import { reconciliationRules } from '../reconciliation-rules.ts'
+import { searchRules } from '../search-rules.ts'
+import { webhookRules } from '../webhook-rules.ts'
+import { withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+const contents = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
+/** They send the same statements as others, many times. */
+const LONG = /^whoever signs in more often|^what waits for one webhook is bounded|^expired keys are kept/
+
+/** Tens of thousands of rows in each table, a hundred thousand records; one account has a tenth of them. */
+const SEED = `
+  ALTER TABLE records SET UNLOGGED;
+  ALTER TABLE roots SET UNLOGGED;
+  ALTER TABLE holds SET UNLOGGED;
+  ALTER TABLE records DISABLE TRIGGER USER;
+  INSERT INTO accounts (id, email, email_key, plan, role, disabled, created_at, deleted_at)
+    SELECT 'a' || n, 'e' || n, 'e' || n, 'free', 'user', FALSE, n, CASE WHEN n % 500 = 0 THEN n END
+    FROM generate_series(1, 20000) n;
+  INSERT INTO api_keys (id, account_id, name, hash, prefix, scopes, ip_allowlist, created_at, expires_at, is_token)
+    SELECT 'k' || n, 'a' || n % 20000, 'k' || n, decode(md5(n::text), 'hex'), '', '{}', '{}', n,
+      CASE WHEN n % 3 = 0 THEN n END, n % 10 = 0 FROM generate_series(1, 40000) n;
+  INSERT INTO sessions (id, account_id, created_at, expires_at)
+    SELECT 's' || n, 'a' || n % 20000, n, n FROM generate_series(1, 40000) n;
+  INSERT INTO second_factors SELECT 'a' || n, '', n, 0 FROM generate_series(1, 20000) n;
+  INSERT INTO recovery_codes SELECT 'a' || n % 20000, decode(md5(n::text), 'hex') FROM generate_series(1, 40000) n;
+  INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
+    SELECT 0, 85, decode(md5(n::text), 'hex'), 1, 1, 1, 512, 1 FROM generate_series(1, 100000) n;
+  INSERT INTO root_files SELECT n / 100, n % 100, 'f' || n, 85, decode(md5(n::text), 'hex'), 1
+    FROM generate_series(1, 40000) n;
+  INSERT INTO roots_gone SELECT n FROM generate_series(1, 20000) n;
+  INSERT INTO holds (id, node, root_id, state)
+    SELECT 'hold ' || n, 'here', n, CASE WHEN n % 1000 = 0 THEN 'void' ELSE 'used' END
+    FROM generate_series(1, 100000) n;
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at, running)
+    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}',
+      CASE WHEN n % 2 = 0 THEN n END, n % 100 = 1 FROM generate_series(1, 20000) n;
+  INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, hold_id, type, status, status_at,
+      fetch_id, name, size, dag_size, charge, expires_at, created_at, identity, folded_name, words)
+    SELECT 'r' || n, 'a' || CASE WHEN n % 10 = 0 THEN 7 ELSE n % 20000 END, 'near', 'c', 85,
+      decode(md5((n % 50000)::text), 'hex'), CASE WHEN n % 20 <> 0 THEN n % 50000 END, 'hold ' || n, 'file',
+      CASE WHEN n % 20 = 0 THEN 'queued' WHEN n % 21 = 0 THEN 'pinning' ELSE 'pinned' END, n,
+      CASE WHEN n % 20 = 0 THEN n / 20 END, 'n' || n, 1, 1, 512, CASE WHEN n % 7 = 0 THEN n * 10 END, n,
+      decode(md5(n::text), 'hex'), 'n' || n, ARRAY['7n' || n, '7g' || n % 300, '7g' || n % 30]
+    FROM generate_series(1, 100000) n;
+  INSERT INTO removals (account_id, codec, multihash, created_by)
+    SELECT 'a' || n, 85, '', n FROM generate_series(1, 20000) n;
+  INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
+    SELECT n % 3, 85, decode(md5(n::text), 'hex'), 'a' || n % 2000, TRUE, 1, CASE WHEN n % 2 = 0 THEN n END
+    FROM generate_series(1, 50000) n;
+  INSERT INTO webhooks (id, account_id, url, secret, created_at)
+    SELECT 'w' || n, 'a' || n, '', '', n FROM generate_series(1, 20000) n;
+  INSERT INTO deliveries (webhook_id, account_id, event, record, due_at)
+    SELECT 'w' || n % 2000, 'a' || n % 2000, '', '', CASE WHEN n % 2 = 0 THEN n END FROM generate_series(1, 40000) n;
+  ALTER TABLE records ENABLE TRIGGER USER;
+  ANALYZE`
+
+/** What is read whole, and why. */
+const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
+  [/FROM schema_versions/, 'it has a row for each version'],
+  [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the owner is told how many accounts there are'],
+]
+
+describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  test('none reads a table whole, whatever it is asked for, however much there is', { timeout: 240_000 }, async () => {
+    for (const { name, run } of accessRules) {
+      if (LONG.test(name)) continue
+      await emptied(database)
+      await run(postgresAccess(database, 'here'))
+    }
+    for (const { name, run } of contents) {
+      if (LONG.test(name)) continue
+      await emptied(database)
+      await withAccounts(database)
+      await withNode(database, 'here', run)
+    }
+    const statements = database.statements.filter(text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text))
+    expect(statements.length).toBeGreaterThan(120)
+    await emptied(database)
+    const client = await database.connection()
+    try {
+      for (const statement of SEED.split(';')) await client.query(statement)
+      await client.query("SET plan_cache_mode = 'force_generic_plan'")
+      const wrong: string[] = []
+      for (const text of statements) {
+        if (/FROM pg_tables|^WITH gone0/.test(text) || WHOLE.some(([whole]) => whole.test(text))) continue
+        const whole = readWhole(await planOf(client, text))
+        if (whole.length > 0) wrong.push(`${whole.join(', ')}: ${text.replace(/\s+/g, ' ')}`)
+      }
+      expect(wrong).toEqual([])
+    } finally {
+      client.release(true)
+    }
+  })
+})
+
+type Client = Awaited<ReturnType<Postgres['connection']>>
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  Plans?: Plan[]
+}
+
+/** As it is carried out for whatever values. */
+async function planOf(client: Client, text: string): Promise<Plan> {
+  const params = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)))
+  await client.query(`PREPARE looked_at AS ${text}`)
+  const values = Array.from({ length: params }, () => 'NULL').join(', ')
+  const explain = `EXPLAIN (FORMAT JSON) EXECUTE looked_at${params === 0 ? '' : `(${values})`}`
+  const { rows } = await client.query<{ 'QUERY PLAN': Array<{ Plan: Plan }> }>(explain)
+  await client.query('DEALLOCATE looked_at')
+  const plan = rows[0]?.['QUERY PLAN'][0]?.Plan
+  if (plan === undefined) throw new Error(`there is no plan of ${text}`)
+  return plan
+}
+
+/** The tables that a plan reads whole. */
+function readWhole(plan: Plan): string[] {
+  const below = (plan.Plans ?? []).flatMap(readWhole)
+  return plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? '', ...below] : below
+}
