@@ -33,7 +33,7 @@ export function parseCommand(args: readonly string[], known: readonly string[]):
       throw new UsageError(`unknown bench "${name}"; there are: ${known.join(', ')}, ${ALL}`)
   }
   return {
-    names: positionals.includes(ALL) ? [...known] : [...new Set(positionals)],
+    names: [...new Set(positionals.flatMap(name => (name === ALL ? known.filter(known => known !== 'table') : name)))],
     size: readSize(values.size ?? (values.quick ? 'quick' : 'full')),
     rounds: readRounds(values.rounds),
     subjects: values.subject,

@@ -17,6 +17,8 @@ import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.
 import { small } from './small.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
+import { TABLE_SUBJECTS } from './table/goals.ts'
+import { goalsMet, tableMarkdown } from './table/table.ts'
 import { upload } from './upload.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -33,6 +35,9 @@ const BENCHES: readonly Bench[] = [
   loop,
   memory,
 ]
+/** What runs the others for the table of all. */
+const TABLE_NAME = 'table'
+const TABLE_ROUNDS = 3
 const FULL_ROUNDS = 7
 const QUICK_ROUNDS = 3
 
@@ -41,6 +46,7 @@ const HELP = `npm run --silent bench -- BENCH... [flags]
 Measures in one run, rounds interleaved, and prints where it was measured, medians, and the lowest and highest round.
 
 ${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(9)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
+  table    about 20 minutes: what our goals are about, of ours and of the contenders, ${TABLE_ROUNDS} rounds, one with --quick
   all      about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
 
   --quick         the same as --size quick: a first impression, in about a quarter of the time
@@ -59,8 +65,7 @@ const DEFAULT_PARENT = fileURLToPath(new URL('../data', import.meta.url))
 export async function runCommand(args: readonly string[]): Promise<number> {
   let command: BenchCommand
   try {
-    const names = BENCHES.map(bench => bench.name)
-    command = parseCommand(args, names)
+    command = parseCommand(args, [...BENCHES.map(bench => bench.name), TABLE_NAME])
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     console.error(error.message)
@@ -77,15 +82,17 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     const saved = command.compare === undefined ? null : readSavedRun(command.compare)
     const parent = command.dir ?? DEFAULT_PARENT
     await mkdir(parent, { recursive: true })
-    const run: SavedRun = { environment: benchEnvironment(parent), rows: [] }
+    const run: SavedRun = { environment: benchEnvironment(parent), size: command.size, rows: [] }
     const head = command.json
       ? [JSON.stringify({ environment: run.environment })]
       : [environmentLine(run.environment), ...programLines(run.environment)]
     for (const line of head) console.log(line)
+    const isTable = command.names.includes(TABLE_NAME)
     for (const bench of BENCHES) {
-      if (!command.names.includes(bench.name)) continue
-      run.rows.push(...(await runBench(bench, command, parent, interrupt.signal)))
+      const asked = command.names.includes(bench.name) ? command : isTable ? forTable(bench, command) : null
+      if (asked !== null) run.rows.push(...(await runBench(bench, asked, parent, interrupt.signal)))
     }
+    if (isTable) for (const line of tableLines(run)) (command.json ? console.error : console.log)(line)
     if (command.save !== undefined) saveRun(command.save, run)
     if (saved !== null) for (const line of comparisonOf(run, saved)) (command.json ? console.error : console.log)(line)
     return 0
@@ -95,6 +102,19 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
+}
+
+/** The part of a bench that the table needs, in fewer rounds; null for none. */
+function forTable({ name }: Bench, command: BenchCommand): BenchCommand | null {
+  const subjects = TABLE_SUBJECTS[name]
+  if (subjects === undefined) return null
+  const rounds = command.rounds ?? (command.size === 'full' ? TABLE_ROUNDS : 1)
+  return { ...command, rounds, subjects: [...(command.subjects ?? subjects)] }
+}
+
+function tableLines({ rows }: SavedRun): string[] {
+  const { met, of } = goalsMet(rows)
+  return [tableMarkdown(rows), `${met} of ${of} goals met`]
 }
 
 async function runBench(bench: Bench, command: BenchCommand, parent: string, signal: AbortSignal): Promise<Row[]> {

@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import type { Scale } from './bench.ts'
 import { type BenchEnvironment, environmentLine } from './environment.ts'
 import type { Row } from './report.ts'
 
 /** The results of a run, as `--save` keeps them. */
 export interface SavedRun {
   environment: BenchEnvironment
+  size: Scale
   rows: Row[]
 }
 

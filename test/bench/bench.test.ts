@@ -186,7 +186,8 @@ test('the ratio of times is theirs by ours, so that higher is better', () => {
 test('the command line names what it does not know', () => {
   const known = ['upload', 'dag']
   expect(parseCommand([], known)).toMatchObject({ names: [], size: 'full', json: false })
-  expect(parseCommand(['all'], known).names).toEqual(known)
+  expect(parseCommand(['all'], [...known, 'table']).names).toEqual(known)
+  expect(parseCommand(['table', 'dag'], [...known, 'table']).names).toEqual(['table', 'dag'])
   expect(parseCommand(['dag', '--quick', '--json', 'dag', '--dir', 'x'], known)).toMatchObject({
     names: ['dag'],
     size: 'quick',
@@ -236,7 +237,7 @@ test('a run says where it was measured and how far it spread, is saved, and comp
   expect(row.spread[0]).toBeLessThanOrEqual(row.value)
   expect(row.spread[1]).toBeGreaterThanOrEqual(row.value)
   expect(others).toEqual([])
-  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ environment: head.environment, rows: [row] })
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ environment: head.environment, size: 'tiny', rows: [row] })
 
   const again = await bench(...tiny, '--compare', file)
   expect(again.stdout).toMatch(/^Node v[\d.]+, .* cores, \d+ GB, \S+, load [\d.]+, commit /)
@@ -246,8 +247,8 @@ test('a run says where it was measured and how far it spread, is saved, and comp
   )
   const nobody = await bench('upload', '--size', 'tiny', '--subject', 'nobody', '--dir', dir).catch(error => error)
   expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('upload has no subject nobody') })
-  const elsewhere = { environment: { ...head.environment, processor: 'another' }, rows: [row] }
-  expect(comparisonOf({ environment: head.environment, rows: [row] }, elsewhere)[1]).toContain('measured elsewhere')
+  const elsewhere = { size: 'tiny' as const, environment: { ...head.environment, processor: 'another' }, rows: [row] }
+  expect(comparisonOf({ ...elsewhere, environment: head.environment }, elsewhere)[1]).toContain('measured elsewhere')
   expect(() => readSavedRun(join(dir, 'missing.json'))).toThrow('cannot be read as a saved run')
 }, 120_000)
 
