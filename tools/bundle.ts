@@ -35,7 +35,11 @@ writePage(join(OUT, 'page'))
 // The library finds it beside its own code.
 if (process.argv[2] === undefined) writePage(join(ROOT, 'dist/adapters/console/page'))
 
-const modules = output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : []))
+const vendored = [...page.keys()].filter(path => path.startsWith('vendor/'))
+const modules = [
+  ...output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : [])),
+  ...vendored.map(path => join(ROOT, path.replace('vendor', 'node_modules'))),
+]
 writeFileSync(join(OUT, 'LICENSES.txt'), licences(modules))
 const bytes = output.reduce((sum, file) => sum + Buffer.byteLength(file.type === 'chunk' ? file.code : file.source), 0)
 console.log(`${OUT}: ${output.length} files of ${modules.length} modules, ${(bytes / 1e6).toFixed(1)} MB`)

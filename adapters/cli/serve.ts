@@ -102,6 +102,11 @@ function mountOf({ publicUrl }: EngineConfig): { prefix: string } {
   return { prefix: publicUrl === undefined ? '' : new URL(publicUrl).pathname }
 }
 
+/** By plain HTTP the console is there on this machine alone. */
+function browsable(publicUrl: string | undefined, local: string): string {
+  return publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local
+}
+
 /** What a start would use, its defaults filled in and its secrets left out. */
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
   const { isGatewayPortGiven: _, ...shown } = settings
@@ -156,6 +161,7 @@ async function listenAll(
     public: config.publicUrl ?? local,
     localGateway,
     gateway: config.gateway?.publicUrl ?? config.publicUrl ?? localGateway,
+    console: config.console === true ? `${browsable(config.publicUrl, local)}/console/` : null,
     importRoots: engine.importRoots,
     peerAddresses: await engine.addresses(),
   }

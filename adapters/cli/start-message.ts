@@ -16,6 +16,8 @@ export interface Addresses {
   localGateway: string
   /** Where readers reach it. */
   gateway: string
+  /** Where a browser finds the console; null without one. */
+  console: string | null
   importRoots: readonly string[]
   /** Multiaddrs of the node; none while networking is off. */
   peerAddresses: readonly string[]
@@ -25,11 +27,13 @@ export interface Addresses {
 export type OwnerKey = { secret: string } | { variable: string }
 
 /** The lines of every start. */
-export function startLines({ listening, public: base, gateway, importRoots, peerAddresses }: Addresses): string[] {
+export function startLines(addresses: Addresses): string[] {
+  const { listening, public: base, gateway, importRoots, peerAddresses } = addresses
   return [
     `listening on ${listening}`,
     `API base       ${base}/api/v3`,
     `gateway base   ${gateway}/ipfs/`,
+    ...(addresses.console === null ? [] : [`console        ${addresses.console}`]),
     `import folder  ${importRoots.length === 0 ? 'none' : importRoots.join(', ')}`,
     ...peerAddresses.map(address => `peer address   ${address}`),
   ]

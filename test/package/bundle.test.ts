@@ -44,6 +44,7 @@ describe('the bundled command line', () => {
     expect(files).toEqual(expect.arrayContaining([...threads, 'main.js']))
     expect(readFileSync(join(bundle, 'main.js'), 'utf8')).toMatch(/^#!\/usr\/bin\/env -S node --/)
     expect(readFileSync(join(bundle, 'LICENSES.txt'), 'utf8')).toMatch(/^libp2p [\d.]+ \(Apache-2\.0 OR MIT\)$/m)
+    expect(readFileSync(join(bundle, 'LICENSES.txt'), 'utf8')).toMatch(/^preact [\d.]+ \(MIT\)$/m)
     const told = execFileSync(process.execPath, [join(bundle, 'main.js'), '--version'], { encoding: 'utf8' })
     expect(told).toBe(`${VERSION}\n`)
   })
@@ -57,6 +58,10 @@ describe('the bundled command line', () => {
     const bytes = pseudoRandom(3_000_000, 'bundle')
     const { cid } = await client.files.upload(bytes)
     expect((await collect((await client.content.file(cid)).stream)).equals(bytes)).toBe(true)
+    const console = /^console {8}(\S+)$/m.exec(first.stdout)?.[1] ?? ''
+    const page = await (await fetch(console)).text()
+    const [, module = ''] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
+    expect((await fetch(new URL(module, console))).headers.get('content-type')).toBe('text/javascript; charset=utf-8')
     expect(await first.stop()).toBe(0)
     expect(first.stdout).not.toContain('no longer watched')
     expect(readdirSync(dataDir)).not.toContain('cache')

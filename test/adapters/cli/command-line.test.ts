@@ -100,9 +100,19 @@ describe('usage', () => {
         plans: { a: { maxKeys: 100, maxPins: null, pageLimit: { default: 20, max: 100 } } },
         gateway: { mode: 'own' },
         network: { enabled: true },
+        console: true,
       },
     })
     expect(existsSync(dataDir)).toBe(false)
+  })
+
+  test('the console is there unless it is not wanted', async () => {
+    const config = join(directory.path, 'holdfast.json')
+    writeFileSync(config, '{"console":false}')
+    for (const args of [['--no-console'], ['--config', config]]) {
+      const { stdout } = await runHoldfast(['serve', '--check-config', ...args], { HOLDFAST_DATA_DIR: dataDir })
+      expect(JSON.parse(stdout).config.console).toBe(false)
+    }
   })
 
   test.each([

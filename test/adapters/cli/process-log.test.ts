@@ -8,7 +8,7 @@ const SAYS = `
   process.on('SIGUSR2', () => setImmediate(() => { throw new Error('something broken') }))
 `
 const NODE_ARGS = ['--import', `data:text/javascript,${encodeURIComponent(SAYS)}`]
-const START = /^(listening on|API base|gateway base|import folder|peer address) /
+const START = /^(listening on|API base|gateway base|console {7}|import folder|peer address) /
 
 afterEach(() => ServerProcess.killAll())
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import http, { type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createHandler } from '../../../adapters/node-http/index.ts'
+import { createGatewayServer } from '../../../adapters/node-http/index.ts'
 import type { DirectoryEntry, Engine } from '../../../src/index.ts'
 import { inBrowser, launchBrowser } from '../../support/browser.ts'
 import { type ConsoleServer, fillInKey, signInByKey, withConsole } from '../../support/console-server.ts'
@@ -223,7 +223,7 @@ async function hosted({ engine, owner }: ConsoleServer, files: Readonly<Record<s
 
 /** The gateway of the node on another port. */
 async function withGatewayPort(engine: Engine, run: (origin: string) => Promise<void>): Promise<void> {
-  const gateway = http.createServer(createHandler(engine))
+  const gateway = createGatewayServer(engine.ownGateway)
   gateway.listen(0, '127.0.0.1')
   await once(gateway, 'listening')
   try {
