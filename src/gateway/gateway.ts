@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
-import { Slots } from '../domain/concurrency/slots.ts'
+import { SharedSlots } from '../domain/concurrency/shared-slots.ts'
+import type { SlotTable } from '../domain/concurrency/slot-memory.ts'
 import type { CompleteConfig } from '../domain/config.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -42,7 +43,7 @@ export interface GatewayDependencies {
   /** Default: one of its own, of all the others. */
   opener?: RootOpener
   /** The places of answers under way. Default: of its own, by the options. */
-  slots?: Slots
+  slots?: SharedSlots
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -142,9 +143,18 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   }
 }
 
-/** The places of answers under way, which all faces of a gateway share. */
-export function gatewaySlots({ maxConcurrentRequests: capacity }: CompleteConfig['gateway'], clock: Clock): Slots {
-  return new Slots({ capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }, clock)
+/**
+ * The places of answers under way, which all faces of a gateway share.
+ *
+ * @param table of another thread, to share its places
+ */
+export function gatewaySlots(
+  { maxConcurrentRequests: capacity }: CompleteConfig['gateway'],
+  clock: Clock,
+  table?: SlotTable,
+): SharedSlots {
+  const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
+  return new SharedSlots(limits, clock, table)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { HoldfastError } from '../errors.ts'
+import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
 
 export interface SlotLimits {
   /** Slots in all. */
@@ -14,33 +15,15 @@ export interface SlotLimits {
   what: string
 }
 
-/** A place that is taken. */
-export interface Slot {
-  /** From here on progress is expected; who makes too little is ended by `end` when another owner needs the place. */
-  watch(end: (reason: HoldfastError) => void): void
-  /** Tells that so many bytes were taken, or have come. */
-  progress(bytes: number): void
-  /** The client is not what is waited for, until {@link resume}. */
-  pause(): void
-  resume(): void
-  /** As {@link watch}, for a body: its client is waited for whenever more of it is asked for. */
-  watching(body: AsyncIterable<Uint8Array>, end: (reason: HoldfastError) => void): AsyncIterable<Uint8Array>
-  /** Gives the place back. Safe to call more than once. */
-  leave(): void
-}
-
-/** A step is as much as has to be taken, or to come, before the client has been waited for so long. */
-const STEP_BYTES = 64 * 1024
-const STALL_MS = 10_000
 /** While somebody waits, slow ones are looked for this often. */
-const LOOK_MS = 500
+export const LOOK_MS = 500
 /** For so long no slow one is looked for after none was found. */
 const VAIN_MS = 250
 
 interface Owner {
   readonly name: string
   /** Oldest first. */
-  readonly running: Set<TakenSlot>
+  readonly running: Set<PacedSlot>
   readonly waiting: Set<Waiter>
 }
 
@@ -105,12 +88,12 @@ export class Slots {
 
   #admit(owner: Owner): Slot {
     this.#running++
-    const slot = new TakenSlot(this.#clock, () => this.#release(owner, slot))
+    const slot = new PacedSlot(this.#clock, () => this.#release(owner, slot))
     owner.running.add(slot)
     return slot
   }
 
-  #release(owner: Owner, slot: TakenSlot): void {
+  #release(owner: Owner, slot: PacedSlot): void {
     if (!owner.running.delete(slot)) return
     this.#running--
     this.#forget(owner)
@@ -147,13 +130,11 @@ export class Slots {
     greedy.sort((a, b) => b.running.size - a.running.size)
     for (const other of greedy) {
       for (const slot of other.running) {
-        if (!slot.isSlow(now)) continue
+        if (now < slot.slowAt) continue
         other.running.delete(slot)
         this.#running--
         this.#forget(other)
-        slot.end(
-          new HoldfastError('ABORTED', 'others wait, and this one of many to the same client is read too slowly'),
-        )
+        slot.end(tooSlow())
         return true
       }
     }
@@ -207,75 +188,5 @@ export class Slots {
 
   #busy(): HoldfastError {
     return new HoldfastError('UNAVAILABLE', `${this.#limits.what} is busy`, { details: { retryAfter: 1 } })
-  }
-}
-
-class TakenSlot implements Slot {
-  readonly #clock: Clock
-  readonly #release: () => void
-  #end: ((reason: HoldfastError) => void) | null = null
-  /** Of the step that is under way: its bytes, how long the client was waited for, and since when it is again. */
-  #bytes = 0
-  #waited = 0
-  #since: number | null = null
-
-  constructor(clock: Clock, release: () => void) {
-    this.#clock = clock
-    this.#release = release
-  }
-
-  watch(end: (reason: HoldfastError) => void): void {
-    this.#end = end
-    this.#since = this.#clock.now()
-  }
-
-  async *watching(
-    body: AsyncIterable<Uint8Array>,
-    end: (reason: HoldfastError) => void,
-  ): AsyncGenerator<Uint8Array, void, undefined> {
-    this.watch(end)
-    try {
-      for await (const chunk of body) {
-        this.pause()
-        this.progress(chunk.byteLength)
-        yield chunk
-        this.resume()
-      }
-    } finally {
-      this.pause()
-    }
-  }
-
-  progress(bytes: number): void {
-    this.#bytes += bytes
-    if (this.#bytes < STEP_BYTES) return
-    this.#bytes = 0
-    this.#waited = 0
-    if (this.#since !== null) this.#since = this.#clock.now()
-  }
-
-  pause(): void {
-    this.#waited = this.#span(this.#clock.now())
-    this.#since = null
-  }
-
-  resume(): void {
-    this.#since ??= this.#clock.now()
-  }
-
-  isSlow(now: number): boolean {
-    return this.#end !== null && this.#span(now) >= STALL_MS
-  }
-
-  end(reason: HoldfastError): void {
-    this.#end?.(reason)
-  }
-
-  #span(now: number): number {
-    return this.#waited + (this.#since === null ? 0 : now - this.#since)
-  }
-
-  leave(): void {
-    this.#release()
   }
 }

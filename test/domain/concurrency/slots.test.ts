@@ -1,16 +1,24 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { type Slot, type SlotLimits, Slots } from '../../../src/domain/concurrency/slots.ts'
+import { describe, expect, test, vi } from 'vitest'
+import type { Slot } from '../../../src/domain/concurrency/paced-slot.ts'
+import { SharedSlots } from '../../../src/domain/concurrency/shared-slots.ts'
+import { SlotMemory } from '../../../src/domain/concurrency/slot-memory.ts'
+import { type SlotLimits, Slots } from '../../../src/domain/concurrency/slots.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
-function slotsOf(limits: Partial<SlotLimits> = {}) {
-  const clock = new ManualClock()
-  const all = { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }
-  return { clock, slots: new Slots(all, clock) }
+type Places = Pick<Slots, 'enter' | 'state'>
+
+const KINDS: ReadonlyArray<[kind: string, of: (limits: SlotLimits, clock: ManualClock) => Places]> = [
+  ['of one thread', (limits, clock) => new Slots(limits, clock)],
+  ['shared by threads', (limits, clock) => new SharedSlots(limits, clock)],
+]
+
+function limitsOf(limits: Partial<SlotLimits>): SlotLimits {
+  return { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }
 }
 
 /** What becomes of asking for a slot. */
-function asked(slots: Slots, owner: string, signal?: AbortSignal) {
+function asked(slots: Places, owner: string, signal?: AbortSignal) {
   const outcome: { slot: Slot | null; refused: unknown } = { slot: null, refused: null }
   slots.enter(owner, signal).then(
     slot => {
@@ -25,11 +33,16 @@ function asked(slots: Slots, owner: string, signal?: AbortSignal) {
 
 const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-async function take(slots: Slots, owner: string, count: number): Promise<Slot[]> {
+async function take(slots: Places, owner: string, count: number): Promise<Slot[]> {
   return Promise.all(Array.from({ length: count }, () => slots.enter(owner)))
 }
 
-describe('slots', () => {
+describe.each(KINDS)('slots %s', (kind, placesOf) => {
+  const slotsOf = (limits: Partial<SlotLimits> = {}) => {
+    const clock = new ManualClock()
+    return { clock, slots: placesOf(limitsOf(limits), clock) }
+  }
+
   test('one owner has all of them while nobody else comes', async () => {
     const { slots } = slotsOf()
     const taken = await take(slots, 'a', 4)
@@ -76,7 +89,7 @@ describe('slots', () => {
     expect(other.refused).toBe(null)
   })
 
-  test('one owner has no more than its own bound, whatever is free', async () => {
+  test.skipIf(kind === 'shared by threads')('one owner has no more than its own bound, whatever is free', async () => {
     const { slots } = slotsOf({ perOwner: 2 })
     const [first] = await take(slots, 'a', 2)
     const more = asked(slots, 'a')
@@ -211,5 +224,57 @@ describe('slots', () => {
       }),
       { numRuns: 200 },
     )
+  })
+})
+
+describe('slots of two threads', () => {
+  /** Two ends of the same places, as two threads have them. */
+  const ends = (limits: Partial<SlotLimits> = {}) => {
+    const clock = new ManualClock()
+    const all = limitsOf(limits)
+    const first = new SharedSlots(all, clock)
+    return { clock, first, second: new SharedSlots(all, clock, first.tableFor(1)) }
+  }
+
+  test('together have no more than there are, and what one gives back lets the other in', async () => {
+    const { first, second } = ends({ capacity: 3 })
+    const [one] = await take(first, 'a', 2)
+    await take(second, 'a', 1)
+    const later = [asked(first, 'a'), asked(second, 'b')]
+    await settled()
+    expect(later.map(({ slot }) => slot)).toEqual([null, null])
+    expect(first.state).toEqual({ running: 3, waiting: 2 })
+    one?.leave()
+    // Of b, who has fewer, though it came later.
+    await vi.waitFor(() => expect(later.map(({ slot }) => slot !== null)).toEqual([false, true]))
+    expect(second.state).toEqual({ running: 3, waiting: 1 })
+  })
+
+  test('a slow one in one thread gives way to who comes to the other', async () => {
+    const { clock, first, second } = ends({ capacity: 2 })
+    const ended: unknown[] = []
+    const slow = await take(first, 'a', 2)
+    for (const slot of slow) slot.watch(reason => ended.push(reason))
+    clock.advance(10_000)
+    const other = await second.enter('b')
+    await vi.waitFor(() => expect(ended).toMatchObject([{ code: 'ABORTED' }]))
+    expect(first.state).toEqual({ running: 2, waiting: 0 })
+    for (const slot of slow) slot.leave()
+    expect(first.state).toEqual({ running: 1, waiting: 0 })
+    other.leave()
+    expect(second.state).toEqual({ running: 0, waiting: 0 })
+  })
+
+  test('what a thread had that ended is free, the lock included', async () => {
+    const { first, second } = ends({ capacity: 2 })
+    await take(second, 'a', 2)
+    const waiting = asked(first, 'b')
+    const lost = asked(second, 'c')
+    // It ended with the lock in its hands.
+    new SlotMemory(first.tableFor(1)).lock()
+    first.forget(1)
+    await settled()
+    expect([waiting.slot === null, lost.slot]).toEqual([false, null])
+    expect(first.state).toEqual({ running: 1, waiting: 0 })
   })
 })
