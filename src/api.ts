@@ -15,6 +15,7 @@ import type { Metrics } from './domain/metrics.ts'
 import type { EngineConfig } from './domain/options.ts'
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { Content } from './gateway/reader/content.ts'
+import type { SharedReading } from './gateway/source/shared-reading.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { Events } from './pins/events.ts'
 import type { EngineStats } from './pins/statistics.ts'
@@ -236,6 +237,14 @@ export interface Engine extends Border, AsyncDisposable {
    * has an address of its own.
    */
   setPublicUrl(url: string, gateway?: string): Promise<void>
+  /**
+   * Shares reading with another thread of this process, which opens it by `openReading` and then serves by the same rules
+   * as `ownGateway`: what is removed, taken down or has expired here is so there, and both together have the places of
+   * one gateway. `startReaders` of `holdfast/node-http` is made of this.
+   *
+   * @throws HoldfastError `UNAVAILABLE` for the 64th
+   */
+  shareReading(): Promise<SharedReading>
   /**
    * Frees what no record needs any more, now, and returns what that was. `graceSeconds` 0 also frees what was let go
    * just before; the default is the configured grace.

@@ -70,6 +70,10 @@ function engineOf({ dataDir, config, events, activity }: Setup, modules: Modules
       running()
       clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url)
     },
+    shareReading: async () => {
+      running()
+      return modules.get(M.sharedReading).share()
+    },
     collect: async ({ graceSeconds } = {}) => {
       return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
     },

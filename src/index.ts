@@ -63,6 +63,7 @@ export type {
   ReadContent,
   ReadRequest,
 } from './gateway/reader/content.ts'
+export type { ReadingData, SharedReading } from './gateway/source/shared-reading.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
 export type { Events } from './pins/events.ts'
@@ -101,4 +102,5 @@ export { compactDatabase } from './storage/compact-database.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
 export { checkConfig } from './wiring/check-config.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
+export { openReading, type Reading, type ReadingMeans } from './wiring/reading.ts'
 export { type LostSecrets, replaceDataKey } from './wiring/replace-data-key.ts'

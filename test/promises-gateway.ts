@@ -16,9 +16,9 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'pages are not of the origin of the API',
-    file: 'adapters/cli/serve.ts',
-    find: 'createGatewayServer(engine.ownGateway, ',
-    replace: 'createGatewayServer(engine.api, ',
+    file: 'adapters/node-http/readers.ts',
+    find: 'createGatewayServer(this.#engine.ownGateway, ',
+    replace: 'createGatewayServer(this.#engine.gateway, ',
     test: { file: 'test/adapters/cli/gateway-port.test.ts', name: 'is an origin of its own' },
   },
   {

@@ -167,8 +167,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'what is being read is not collected',
     file: 'src/content/collector.ts',
-    find: 'this.#parts.ledger.droppedRoots(this.#parts.leases.held(), lastRoot)',
-    replace: 'this.#parts.ledger.droppedRoots(new Set(), lastRoot)',
+    find: 'this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)',
+    replace: 'this.#parts.ledger.droppedRoots(() => new Set(), lastRoot)',
     test: { file: blocks, name: 'what is being read is not collected until that is over' },
   },
   {
@@ -187,7 +187,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'content that cannot be read is damage',
-    file: 'src/content/block-store.ts',
+    file: 'src/content/stored-blocks.ts',
     find: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {',
     replace: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {\n      throw error',
     test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is told of' },

@@ -15,6 +15,7 @@ const ENTRIES = {
   'block-thread': 'src/content/block-thread.ts',
   'checkpoint-thread': 'src/storage/checkpoint-thread.ts',
   'loop-watcher': 'adapters/node-http/loop-watcher.ts',
+  'reader-thread': 'adapters/node-http/reader-thread.ts',
 }
 /** What is built natively, and the dependency by which it comes. */
 const OUTSIDE = [/^better-sqlite3$/, /^datastore-level$/]

@@ -11,14 +11,15 @@ import {
 import { createConsole } from '../console/index.ts'
 import {
   connectionsOfEach,
-  createGatewayServer,
   createServer,
+  drain,
   PrometheusMetrics,
+  type Readers,
+  startReaders,
   watchLoop,
 } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
-import { drain } from './drain.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
@@ -57,29 +58,30 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
-  // Half of the process's descriptors stay for everything else; these share the other half.
+  // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
   const pages = config.console === true ? { console: createConsole(engine, mountOf(config)) } : {}
-  const servers = {
-    api: createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages }),
-    gateway: createGatewayServer(engine.ownGateway, { metrics, maxConnections }),
-  }
+  const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
+  let readers: Readers | null = null
   try {
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
-    const addresses = await listenAll(engine, servers, settings, logger)
+    // The gateway first: a start without a port that was asked for must not look well.
+    readers = await readersFor(engine, settings, metrics, logger)
+    const addresses = await listenAt(server, engine, settings, readers)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
-    await Promise.all([drain(servers.api, DRAIN_MS), drain(servers.gateway, DRAIN_MS)])
+    await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
     endMetrics()
     await endWatch()
   } finally {
     // A start that has failed drains nothing.
-    for (const server of Object.values(servers)) server.close().closeAllConnections()
+    server.close().closeAllConnections()
+    await readers?.stop(0)
     await engine.stop()
     endLog()
   }
@@ -142,18 +144,15 @@ async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promi
   return { secret }
 }
 
-/** Listens for both; the gateway's port comes first, since a start without one that was asked for must not look well. */
-async function listenAll(
+async function listenAt(
+  server: ReturnType<typeof createServer>,
   engine: Engine,
-  servers: { api: ReturnType<typeof createServer>; gateway: ReturnType<typeof createGatewayServer> },
-  settings: ServerSettings,
-  logger: Logger,
+  { host, port, config }: ServerSettings,
+  readers: Readers | null,
 ): Promise<Addresses> {
-  const { host, port, config } = settings
-  const gatewayPort = await listenForGateway(servers.gateway, settings, logger)
-  const bound = await listen(servers.api, host, port)
+  const bound = await listen(server, host, port)
   const local = localUrl(host, bound)
-  const localGateway = gatewayPort === null ? local : localUrl(host, gatewayPort)
+  const localGateway = readers === null ? local : localUrl(host, readers.port)
   if (config.publicUrl === undefined) await engine.setPublicUrl(local, localGateway)
   return {
     listening: `http://${urlHost(host)}:${bound}`,
@@ -168,18 +167,20 @@ async function listenAll(
 }
 
 /** Null where the port that it would have by default is not to be had: content is then served on the API's alone. */
-async function listenForGateway(
-  server: ReturnType<typeof createGatewayServer>,
-  { host, gatewayPort, isGatewayPortGiven }: ServerSettings,
+async function readersFor(
+  engine: Engine,
+  { host, gatewayPort, isGatewayPortGiven, gatewayThreads }: ServerSettings,
+  metrics: PrometheusMetrics,
   logger: Logger,
-): Promise<number | null> {
+): Promise<Readers | null> {
   const without = (reason: object): null => {
     logger.warn(reason, 'the gateway has no port of its own: content is served on that of the API, pages sandboxed')
     return null
   }
   if (gatewayPort === null) return without({ reason: 'there is no port behind that of the API' })
+  const threads = gatewayThreads === undefined ? {} : { threads: gatewayThreads }
   try {
-    return await listen(server, host, gatewayPort)
+    return await startReaders(engine, { host, port: gatewayPort, metrics, logger, ...threads })
   } catch (err) {
     if (isGatewayPortGiven) throw err
     return without({ err })

@@ -23,6 +23,8 @@ export interface ServerSettings extends Settings {
   gatewayPort: number | null
   /** Whether the gateway's port was asked for, so that it has to be that one. */
   isGatewayPortGiven: boolean
+  /** Threads that serve it, 0 for none; undefined for as many as there are cores, four at most. */
+  gatewayThreads: number | undefined
   logLevel: string
   bootstrapKey: string | undefined
   /** Who may read `/metrics`. */
@@ -36,6 +38,7 @@ export interface ServerSettings extends Settings {
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
+const MOST_GATEWAY_THREADS = 32
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
@@ -77,6 +80,7 @@ export function readServerSettings(
     port,
     gatewayPort: gatewayPort ?? gatewayPortFor(port),
     isGatewayPortGiven: gatewayPort !== undefined,
+    gatewayThreads: readGatewayThreads(given(env.HOLDFAST_GATEWAY_THREADS)),
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
     metricsReaders: readMetricsReaders(env),
     metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
@@ -92,6 +96,13 @@ function readPort(flag: string | undefined, name: string, env: Environment, vari
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (!(port <= LAST_PORT)) throw usageError(`${source} must be a port number from 0 (any free one) to ${LAST_PORT}`)
   return port
+}
+
+function readGatewayThreads(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const threads = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
+  if (threads <= MOST_GATEWAY_THREADS) return threads
+  throw usageError(`HOLDFAST_GATEWAY_THREADS must be a number from 0 (none) to ${MOST_GATEWAY_THREADS}`)
 }
 
 /** The one behind the API's. */

@@ -33,13 +33,21 @@ export function createServer(engine: ServedEngine, { maxConnections, ...options 
   return serverFor(createExchange(engine, options), maxConnections)
 }
 
+/** How a server that has nothing but a gateway listens. */
+export interface GatewayServerOptions {
+  /** As {@link ServerOptions} has it. */
+  maxConnections?: number
+  /** Told of the bytes of bodies as they go out. */
+  metrics?: { sent(surface: 'gateway', bytes: number): void }
+}
+
 /**
  * A Node server that has nothing but a gateway, `engine.ownGateway` say, and so is an origin of its own. Not listening
  * yet; the caller closes it. Otherwise as {@link createServer}.
  */
 export function createGatewayServer(
   gateway: ApiHandler,
-  { maxConnections, metrics }: Pick<ServerOptions, 'maxConnections' | 'metrics'> = {},
+  { maxConnections, metrics }: GatewayServerOptions = {},
 ): http.Server {
   const sent = (bytes: number): void => metrics?.sent('gateway', bytes)
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)

@@ -1,19 +1,19 @@
 import type { MultihashDigest } from 'multiformats'
 import type { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
-import { matches, sha256 } from '../domain/block-hash.ts'
+import { sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import type { Semaphore } from '../domain/concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { fileErrorCode, isShortage } from '../domain/file-system.ts'
-import type { BlockRow, Blocks, StoredBlock } from '../ledger/blocks.ts'
+import { isShortage } from '../domain/file-system.ts'
+import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type BlockFiles, Durability } from './block-files.ts'
 import type { BlockSource } from './block-source.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DoomedBlock, FailedDeletion } from './deletion.ts'
 import type { DiskReserve } from './disk-reserve.ts'
+import { StoredBlocks } from './stored-blocks.ts'
 
 export interface BlockStoreOptions {
   backendId: number
@@ -53,6 +53,7 @@ export class BlockStore implements BlockSource {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
+  readonly #stored: StoredBlocks
   readonly #durability: Durability
   /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
   readonly #writing = new Map<string, FileWrite>()
@@ -63,6 +64,7 @@ export class BlockStore implements BlockSource {
     this.#ledger = ledger
     this.#blocks = blocks
     this.#options = options
+    this.#stored = new StoredBlocks(blocks, options)
     this.#durability = new Durability(ledger.claims, options.files.fileSystem)
   }
 
@@ -162,29 +164,9 @@ export class BlockStore implements BlockSource {
     return found?.state === 'durable' ? found.size : null
   }
 
-  /**
-   * The bytes of a block, of the length that the ledger knows, and with `verify` of the right hash.
-   *
-   * @param options `here` if what lies elsewhere is not to be got
-   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong;
-   * what getting them from elsewhere throws
-   */
-  async get(cid: CID, options: { verify?: boolean; here?: boolean } = {}): Promise<Uint8Array> {
-    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
-    const { bytes: multihash } = cid.multihash
-    const found = this.#blocks.find(this.backendId, multihash)
-    if (found === undefined || found.state === 'deleting') {
-      throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
-    }
-    const bytes = await this.#read(multihash, found, options.here === true).catch((error: unknown) => {
-      if (isHoldfastError(error)) throw error
-      return this.#damaged(cid, `cannot be read: ${fileErrorCode(error) ?? 'unknown error'}`, error)
-    })
-    if (bytes === null && this.#options.files.isCache) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
-    if (bytes === null) return this.#damaged(cid, 'is missing')
-    if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
-    if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
-    return bytes
+  /** As {@link StoredBlocks.get}. */
+  get(cid: CID, options?: { verify?: boolean; here?: boolean }): Promise<Uint8Array> {
+    return this.#stored.get(cid, options)
   }
 
   /** As {@link BlockSource.read} says. */
@@ -269,13 +251,6 @@ export class BlockStore implements BlockSource {
     return write
   }
 
-  /** Null where there are no bytes. */
-  async #read(multihash: Uint8Array, block: BlockRow, here: boolean): Promise<Uint8Array | null> {
-    if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
-    const { files } = this.#options
-    return here ? files.stored(multihash, block.size) : files.read(multihash, block.size)
-  }
-
   /** Whether a file is not what it should be; one that cannot be read at all is not. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
@@ -283,12 +258,6 @@ export class BlockStore implements BlockSource {
       return null
     })
     return stored === null || Buffer.compare(stored, bytes) !== 0
-  }
-
-  #damaged(cid: CID, reason: string, cause?: unknown): never {
-    if (isShortage(cause)) throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause })
-    this.#options.onDamaged(cid, reason)
-    throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`, { cause })
   }
 }
 

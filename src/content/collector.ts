@@ -104,7 +104,7 @@ export class Collector {
     // Roots that are dropped from here on are the next collection's, or this one might never end.
     const lastRoot = this.#parts.ledger.lastRoot()
     const nextRoots = (): number[] =>
-      this.#ends ? [] : this.#parts.ledger.droppedRoots(this.#parts.leases.held(), lastRoot)
+      this.#ends ? [] : this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)
     for (let roots = nextRoots(); roots.length > 0; roots = nextRoots()) {
       for (const rootId of roots) {
         while (!this.#ends && !(await this.#parts.ledger.releaseBatch(rootId, this.#parts.clock.now()))) {}

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import { HASH } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { HeldRoots } from '../ledger/held-roots.ts'
+import type { HeldPlaces } from '../ledger/held-places.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
-import type { Leases } from './leases.ts'
+import type { LeaseHolder } from './leases.ts'
 
 /** Content that some live record needs, held against collection until released. */
 export interface LeasedContent {
@@ -21,13 +21,18 @@ export interface LeasedContent {
 
 /** Answers the one question of a read: does a live record need this CID, and where is it? */
 export class LiveContent {
-  readonly #held: HeldRoots
+  readonly #held: HeldPlaces
   readonly #readerOf: (backendId: number) => BlockSource | null
-  readonly #leases: Leases
+  readonly #leases: LeaseHolder
   readonly #clock: Clock
 
   /** @param readerOf what a backend is read through, its blocks checked; null if it cannot be read */
-  constructor(held: HeldRoots, readerOf: (backendId: number) => BlockSource | null, leases: Leases, clock: Clock) {
+  constructor(
+    held: HeldPlaces,
+    readerOf: (backendId: number) => BlockSource | null,
+    leases: LeaseHolder,
+    clock: Clock,
+  ) {
     this.#held = held
     this.#readerOf = readerOf
     this.#leases = leases
@@ -44,11 +49,19 @@ export class LiveContent {
     if (cid.multihash.code === HASH.identity) {
       return { source: inlineBlocks, isLocal: true, sizeOf: () => null, liveUntil: null, release: () => undefined }
     }
-    const located = this.#locate(cid)
-    if (located === null) return null
-    const { source, backendId, rootId, isLocal, liveUntil } = located
-    const sizeOf = ({ multihash }: CID): number | null => this.#held.sizeOf(backendId, multihash.bytes)
-    return { source, isLocal, sizeOf, liveUntil, release: this.#leases.hold(rootId) }
+    for (let located = this.#locate(cid); located !== null; located = this.#locate(cid)) {
+      const { source, backendId, rootId, isLocal, liveUntil } = located
+      const release = this.#leases.hold(rootId)
+      // A collector in another thread reads the leases after it has dropped a root: so either it sees this one, or the
+      // root is seen here to be gone.
+      if (this.#leases.isShared && !this.#held.isLive(rootId, this.#clock.now())) {
+        release()
+        continue
+      }
+      const sizeOf = ({ multihash }: CID): number | null => this.#held.sizeOf(backendId, multihash.bytes)
+      return { source, isLocal, sizeOf, liveUntil, release }
+    }
+    return null
   }
 
   #locate({ multihash }: CID) {

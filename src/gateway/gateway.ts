@@ -24,7 +24,7 @@ import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { route } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
-import type { RequestBlocks } from './source/request-blocks.ts'
+import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
 import { resolve } from './source/resolver.ts'
 import { type ArrivalOf, RootOpener } from './source/root-opener.ts'
 
@@ -37,6 +37,8 @@ export interface GatewayDependencies {
   arrivalOf?: ArrivalOf
   /** For the mode `open`. */
   fetcher?: BlockFetcher | null
+  /** For the mode `open`, in place of a fetcher. */
+  network?: ContentOrigin
   takedowns?: TakenDown
   /** What one answer may cost, where it is not the usual. */
   limits?: WalkLimits

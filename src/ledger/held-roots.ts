@@ -2,30 +2,18 @@ import type { CID } from 'multiformats/cid'
 import type { DagIdentity } from '../domain/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
+import { HeldPlaces } from './held-places.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 
-/** Where a block is held for somebody. */
-export interface HeldPlace {
-  backendId: number
-  /** A complete root that needs it. */
-  rootId: number
-  /** When the last hold on that root ends, in milliseconds since the epoch; null for never. */
-  liveUntil: number | null
-  /** Whether it is in a block store of this node. */
-  isLocal: boolean
-}
-
 /** What the node holds, to be looked up: complete roots, and which backend has a block for somebody. */
-export class HeldRoots {
+export class HeldRoots extends HeldPlaces {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
 
-  readonly #elsewhere: ReadonlySet<number>
-
-  /** @param elsewhere backends that are asked only for what no other has, so that no two nodes ask each other */
+  /** @param elsewhere as {@link HeldPlaces} has it */
   constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, elsewhere: ReadonlySet<number> = new Set()) {
-    this.#elsewhere = elsewhere
+    super(roots, blocks, elsewhere)
     this.#roots = roots
     this.#blocks = blocks
     this.#queue = queue
@@ -39,24 +27,6 @@ export class HeldRoots {
   /** The complete root of a DAG on any backend. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#roots.findAnywhere(dag)
-  }
-
-  /**
-   * Where a block, and so everything below it, is held at an instant; null if it is nowhere. Of what a backend keeps
-   * elsewhere only the roots are known here.
-   */
-  locate(multihash: Uint8Array, now: number): HeldPlace | null {
-    const block = this.#blocks.findLive(multihash, now, this.#elsewhere)
-    const place = block ?? this.#roots.findLive(multihash, now)
-    if (place === undefined) return null
-    const { backendId, rootId, liveUntil } = place
-    return { backendId, rootId, liveUntil, isLocal: block !== undefined && !this.#elsewhere.has(backendId) }
-  }
-
-  /** Bytes of a block that is here; null otherwise. */
-  sizeOf(backendId: number, multihash: Uint8Array): number | null {
-    const found = this.#blocks.find(backendId, multihash)
-    return found?.state === 'durable' ? found.size : null
   }
 
   /** Whether a root, in whatever state it is, needs a block. */

@@ -100,9 +100,14 @@ export class Ledger {
     return this.#parts.blocks.deleting()
   }
 
-  /** Some of the dropped roots up to an id whose rows still have to be released, except those in `leased`. */
-  droppedRoots(leased: ReadonlySet<number>, upTo: number): number[] {
-    return this.#parts.roots.dropped(upTo, 64 + leased.size).filter(id => !leased.has(id))
+  /**
+   * Some of the dropped roots up to an id whose rows still have to be released, except those that are leased: the leases
+   * are read once the roots are known to be dropped, since readers in other threads look the other way round.
+   */
+  droppedRoots(leased: () => ReadonlySet<number>, upTo: number): number[] {
+    const dropped = this.#parts.roots.dropped(upTo, 64 + leased().size)
+    const held = leased()
+    return dropped.filter(id => !held.has(id))
   }
 
   /** The id of the newest root. */

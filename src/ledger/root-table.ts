@@ -53,6 +53,7 @@ export class RootTable {
   readonly #find: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
+  readonly #isLive: Statement<[number, number], unknown>
   readonly #completeAfter: Statement<[number, number], IdentifiedRow>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
@@ -89,6 +90,9 @@ export class RootTable {
     this.#findLive = db.prepare(`
       SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
       WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?) LIMIT 1`)
+    this.#isLive = db.prepare(
+      `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
+    )
     this.#completeAfter = db.prepare(
       `SELECT id, codec, multihash FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`,
     )
@@ -173,6 +177,11 @@ export class RootTable {
   /** A complete root of this content, by whatever codec, that is held at `now`. */
   findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
     return this.#findLive.get(multihash, now)
+  }
+
+  /** Whether a root is complete and held at `now`. */
+  isLive(rootId: number, now: number): boolean {
+    return this.#isLive.get(rootId, now) !== undefined
   }
 
   /** The next complete roots by id, to go through all of them. */

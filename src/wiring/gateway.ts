@@ -43,9 +43,12 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     activity,
     clock,
   })
-  const parts = { ...dependencies, metrics, opener, slots: gatewaySlots(config.gateway, clock) }
+  const slots = gatewaySlots(config.gateway, clock)
+  const parts = { ...dependencies, metrics, opener, slots }
   return {
     takedowns,
+    slots,
+    arrivalOf: dependencies.arrivalOf,
     reader,
     handler: createGateway(parts),
     /** For an origin that serves nothing else. */

@@ -8,6 +8,7 @@ import { makeHttp } from './http.ts'
 import { makeNetwork, type NetworkModule } from './network.ts'
 import { makePins, type PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
+import { makeSharedReading, type SharedReadingModule } from './shared-reading.ts'
 import { makeStorage, type StorageModule } from './storage.ts'
 import { openStores } from './stores.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep.ts'
@@ -24,11 +25,12 @@ export const M = {
   webhooks: token<WebhooksModule>('webhooks'),
   upkeep: token<UpkeepModule>('upkeep'),
   gateway: token<GatewayModule>('gateway'),
+  sharedReading: token<SharedReadingModule>('shared reading'),
   http: token<Border>('http'),
 }
 
 /** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
-const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep]
+const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep, M.sharedReading]
 
 /**
  * Opens the stores and starts everything on them; on failure all of it is stopped again.
@@ -47,6 +49,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.gateway, m => makeGateway(setup, { ...below(m), pins: m.get(M.pins) }))
+  modules.provide(M.sharedReading, m => makeSharedReading(setup, { ...below(m), gateway: m.get(M.gateway) }))
   modules.provide(M.http, m =>
     makeHttp(setup, {
       ...below(m),

@@ -37,6 +37,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
   } satisfies Catalogue
   return {
     ...stores,
+    /** Backends that another node keeps. */
+    elsewhere,
     catalogue,
     census: new CensusTable(database),
     blocks,

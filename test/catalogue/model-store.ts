@@ -108,7 +108,7 @@ export class ModelStore {
 
   /** Frees all that nothing needs. */
   async collect(now: number): Promise<void> {
-    for (const rootId of this.ledger.droppedRoots(new Set(), this.ledger.lastRoot())) {
+    for (const rootId of this.ledger.droppedRoots(() => new Set(), this.ledger.lastRoot())) {
       while (!(await this.ledger.releaseBatch(rootId, now))) {}
     }
     for (let more = true; more; ) {

@@ -40,7 +40,12 @@ describe('the bundled command line', () => {
         threads.add(name)
       }
     }
-    expect([...threads].toSorted()).toEqual(['block-thread.js', 'checkpoint-thread.js', 'loop-watcher.js'])
+    expect([...threads].toSorted()).toEqual([
+      'block-thread.js',
+      'checkpoint-thread.js',
+      'loop-watcher.js',
+      'reader-thread.js',
+    ])
     expect(files).toEqual(expect.arrayContaining([...threads, 'main.js']))
     expect(readFileSync(join(bundle, 'main.js'), 'utf8')).toMatch(/^#!\/usr\/bin\/env -S node --/)
     expect(readFileSync(join(bundle, 'LICENSES.txt'), 'utf8')).toMatch(/^libp2p [\d.]+ \(Apache-2\.0 OR MIT\)$/m)

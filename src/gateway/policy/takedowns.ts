@@ -50,6 +50,8 @@ export class Takedowns {
   #entries: ReadonlyMap<string, Takedown>
   /** The list as it is now: another object as soon as it has changed. */
   denylist: Denylist
+  /** Counts the changes, in shared memory: by it other threads know that they have to read the file again. */
+  readonly revision = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #changing: Promise<unknown> = Promise.resolve()
 
   private constructor(path: string, means: TakedownMeans, text: string) {
@@ -129,6 +131,7 @@ export class Takedowns {
       await this.#write(text)
       this.#entries = entries
       this.denylist = new Denylist(text)
+      Atomics.add(this.revision, 0, 1)
     })
     this.#changing = changed.catch(() => undefined)
     return changed

@@ -24,6 +24,7 @@ export interface RootOpenerParts {
   options: CompleteConfig['gateway']
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
+  network?: ContentOrigin | undefined
   limits?: WalkLimits | undefined
 }
 
@@ -99,9 +100,10 @@ export class RootOpener {
   }
 }
 
-function originsOf({ content, clock, options, fetcher }: RootOpenerParts): ContentOrigin[] {
+function originsOf({ content, clock, options, fetcher, network }: RootOpenerParts): ContentOrigin[] {
   const pinned = new PinnedContent(content)
   if (options.mode !== 'open') return [pinned]
+  if (network !== undefined) return [pinned, network]
   if (fetcher === null) throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
   const timeoutMs = options.retrievalTimeoutSeconds * 1000
   return [pinned, new NetworkContent(fetcher, clock, timeoutMs)]

@@ -1,0 +1,81 @@
+// A thread that serves the gateway. It opens its reading, waits for the word to listen, and goes on until it is told to
+// end; every tenth of a second it shows that its loop goes round.
+import { parentPort, workerData } from 'node:worker_threads'
+import { type Logger, openReading } from '../../src/index.ts'
+import { drain } from './drain.ts'
+import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
+import { createGatewayServer } from './server.ts'
+
+const BEAT_MS = 100
+/** What is told goes out together, at most so late. */
+const TELL_MS = 50
+const TOLD_AT_ONCE = 512
+
+const { reading, host, port, sharesPort, maxConnections, beats } = workerData as ReaderData
+
+let waiting: ReaderTold[] = []
+let flushing: NodeJS.Timeout | null = null
+
+function tell(told: ReaderTold): void {
+  waiting.push(told)
+  if (waiting.length >= TOLD_AT_ONCE) flush()
+  else flushing ??= setTimeout(flush, TELL_MS)
+}
+
+function flush(): void {
+  if (flushing !== null) clearTimeout(flushing)
+  flushing = null
+  const told = waiting
+  waiting = []
+  if (told.length > 0) parentPort?.postMessage(told)
+}
+
+function tellNow(told: ReaderTold): void {
+  tell(told)
+  flush()
+}
+
+const log =
+  (level: 'debug' | 'info' | 'warn' | 'error') =>
+  (fields: object, message: string): void => {
+    const sent = 'err' in fields ? { ...fields, err: plain(fields.err) } : fields
+    tell({ kind: 'line', level, fields: sent, message })
+  }
+
+/** An error as it can be cloned with all that a log tells of it. */
+function plain(error: unknown): unknown {
+  if (!(error instanceof Error)) return error === undefined ? undefined : String(error)
+  const { name: type, message, stack, cause } = error
+  const code = 'code' in error ? { code: String(error.code) } : {}
+  return { type, message, stack, ...code, ...(cause !== undefined && { cause: plain(cause) }) }
+}
+
+const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+const metrics = {
+  request: (observation: Extract<ReaderTold, { kind: 'request' }>['observation']): void =>
+    tell({ kind: 'request', observation }),
+  sent: (_surface: 'gateway', bytes: number): void => tell({ kind: 'sent', bytes }),
+}
+
+setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref()
+const opened = openReading(reading, { logger, metrics })
+const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
+
+parentPort?.on('message', (order: ReaderOrder) => {
+  if (order.kind === 'listen') {
+    server.once('error', error => {
+      throw error
+    })
+    server.listen({ host, port, reusePort: sharesPort }, () => tellNow({ kind: 'listening' }))
+  } else {
+    void end(order.ms)
+  }
+})
+tellNow({ kind: 'ready' })
+
+async function end(ms: number): Promise<void> {
+  await drain(server, ms)
+  opened.close()
+  flush()
+  parentPort?.close()
+}

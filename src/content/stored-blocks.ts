@@ -1,0 +1,68 @@
+import type { CID } from 'multiformats/cid'
+import { matches } from '../domain/block-hash.ts'
+import { HASH } from '../domain/cid.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { fileErrorCode, isShortage } from '../domain/file-system.ts'
+import type { BlockRow, Blocks } from '../ledger/blocks.ts'
+import type { BlockFiles } from './block-files.ts'
+import type { BlockSource } from './block-source.ts'
+
+export interface StoredBlockOptions {
+  backendId: number
+  files: Pick<BlockFiles, 'read' | 'stored' | 'isCache'>
+  onDamaged: (cid: CID, reason: string) => void
+}
+
+/** The blocks of one backend as they are stored, to be read: of whichever connection, in whichever thread. */
+export class StoredBlocks implements BlockSource {
+  readonly #blocks: Blocks
+  readonly #options: StoredBlockOptions
+
+  constructor(blocks: Blocks, options: StoredBlockOptions) {
+    this.#blocks = blocks
+    this.#options = options
+  }
+
+  /**
+   * The bytes of a block, of the length that the ledger knows, and with `verify` of the right hash.
+   *
+   * @param options `here` if what lies elsewhere is not to be got
+   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong;
+   * what getting them from elsewhere throws
+   */
+  async get(cid: CID, options: { verify?: boolean; here?: boolean } = {}): Promise<Uint8Array> {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    const { bytes: multihash } = cid.multihash
+    const found = this.#blocks.find(this.#options.backendId, multihash)
+    if (found === undefined || found.state === 'deleting') {
+      throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    }
+    const bytes = await this.#read(multihash, found, options.here === true).catch((error: unknown) => {
+      if (isHoldfastError(error)) throw error
+      return this.#damaged(cid, `cannot be read: ${fileErrorCode(error) ?? 'unknown error'}`, error)
+    })
+    if (bytes === null && this.#options.files.isCache) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    if (bytes === null) return this.#damaged(cid, 'is missing')
+    if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
+    if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
+    return bytes
+  }
+
+  /** As {@link BlockSource.read} says. */
+  read(cid: CID): Promise<Uint8Array> {
+    return this.get(cid, { verify: true })
+  }
+
+  /** Null where there are no bytes. */
+  async #read(multihash: Uint8Array, block: BlockRow, here: boolean): Promise<Uint8Array | null> {
+    if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
+    const { files } = this.#options
+    return here ? files.stored(multihash, block.size) : files.read(multihash, block.size)
+  }
+
+  #damaged(cid: CID, reason: string, cause?: unknown): never {
+    if (isShortage(cause)) throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause })
+    this.#options.onDamaged(cid, reason)
+    throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`, { cause })
+  }
+}

@@ -1,0 +1,77 @@
+import { CID } from 'multiformats/cid'
+import { HASH } from '../../domain/cid.ts'
+import type { Answers, PortCalls } from '../../domain/concurrency/port-calls.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ContentOrigin, HeldContent } from './request-blocks.ts'
+
+/** What the thread with the network has, asked for by another: a session for each answer, a question for each block. */
+export class AskedContent implements ContentOrigin {
+  readonly #calls: PortCalls
+
+  constructor(calls: PortCalls) {
+    this.#calls = calls
+  }
+
+  async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
+    const session = (await this.#calls.ask('open', root.toString(), signal)) as number | null
+    if (session === null) return null
+    let isOpen = true
+    return {
+      isLocal: false,
+      liveUntil: null,
+      get: cid => this.#get(session, cid, signal),
+      sizeOf: () => null,
+      release: () => {
+        if (isOpen) void this.#calls.ask('close', session).catch(() => undefined)
+        isOpen = false
+      },
+    }
+  }
+
+  async #get(session: number, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+    if (cid.multihash.code === HASH.identity) return cid.multihash.digest
+    return (await this.#calls.ask('get', { session, cid: cid.toString() }, signal)) as Uint8Array
+  }
+}
+
+/** Answers what {@link AskedContent} asks. `end` closes what is open. */
+export function answersFrom(origin: ContentOrigin): { answers: Answers; end: () => void } {
+  const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
+  let last = 0
+  const close = (id: number): void => {
+    const session = sessions.get(id)
+    sessions.delete(id)
+    session?.over.abort()
+    session?.held.release()
+  }
+  const answers = {
+    open: async (root: string, signal: AbortSignal): Promise<number | null> => {
+      const over = new AbortController()
+      const abort = (): void => over.abort(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      const held = await origin.open(CID.parse(root), over.signal)
+      signal.removeEventListener('abort', abort)
+      if (held === null) return null
+      sessions.set(++last, { held, over })
+      if (signal.aborted) close(last)
+      return last
+    },
+    get: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
+      const held = sessions.get(session)?.held
+      if (held === undefined) throw new HoldfastError('ABORTED', 'the answer is over')
+      return alone(await held.get(CID.parse(cid)))
+    },
+    close,
+  }
+  return {
+    answers,
+    end: () => {
+      for (const id of [...sessions.keys()]) close(id)
+    },
+  }
+}
+
+/** Bytes without what else lies in their memory: all of that would be copied with them. */
+export function alone(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
+}

@@ -1,0 +1,27 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { SlotTable } from '../../domain/concurrency/slot-memory.ts'
+import type { CompleteConfig } from '../../domain/config.ts'
+
+/** What another thread needs to read by the gateway's rules. All of it can be cloned; memory stays shared. */
+export interface ReadingData {
+  /** File of the database. */
+  readonly database: string
+  /** Where the blocks of each backend are; null for those that are asked for. */
+  readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
+  /** Backends that are asked only for what no other has. */
+  readonly elsewhere: readonly number[]
+  readonly takedowns: { readonly path: string; readonly revision: Int32Array }
+  readonly leases: SharedArrayBuffer
+  readonly slots: SlotTable
+  readonly gateway: CompleteConfig['gateway']
+  readonly trustedProxies: number
+}
+
+/** Reading that is shared with one other thread. */
+export interface SharedReading {
+  readonly data: ReadingData
+  /** To be transferred, and given to `openReading` with the data. */
+  readonly port: MessagePort
+  /** Takes back what the thread had: called once that has ended. */
+  end(): void
+}

@@ -1,0 +1,126 @@
+import { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
+import { BlockFiles } from '../content/block-files.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import { SharedLeases } from '../content/leases.ts'
+import { LiveContent } from '../content/live-content.ts'
+import { StoredBlocks } from '../content/stored-blocks.ts'
+import { identityOf } from '../domain/cid.ts'
+import { systemClock as clock } from '../domain/clock.ts'
+import { PortCalls } from '../domain/concurrency/port-calls.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { type Logger, silentLogger } from '../domain/logger.ts'
+import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
+import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
+import { AskedContent } from '../gateway/source/asked-content.ts'
+import type { ArrivalOf } from '../gateway/source/root-opener.ts'
+import type { SharedReading } from '../gateway/source/shared-reading.ts'
+import { errorResponse } from '../http/error-response.ts'
+import { behindProxies } from '../http/proxies.ts'
+import type { ApiHandler } from '../http/types.ts'
+import { BlockTable } from '../ledger/block-table.ts'
+import { HeldPlaces } from '../ledger/held-places.ts'
+import { RootTable } from '../ledger/root-table.ts'
+import { Database } from '../storage/database.ts'
+
+/** Whom a thread that reads tells of what it does. */
+export interface ReadingMeans {
+  /** Default: one that says nothing. */
+  logger?: Logger
+  /** Default: nobody. */
+  metrics?: Pick<Metrics, 'request'>
+}
+
+/** What a thread reads by. */
+export interface Reading {
+  /** As `engine.ownGateway`. */
+  readonly gateway: ApiHandler
+  /** Closes what it has open. */
+  close(): void
+}
+
+/** Of each kind, what a thread may be asking the engine's own at a time. */
+const QUESTIONS = { read: 32, open: 64, get: 64, arrival: 8 }
+
+/**
+ * Opens in this thread the reading that an engine shares from another: with a connection of its own, that only reads,
+ * and files of its own; leases, places and takedowns are those of all threads. The caller closes it.
+ *
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
+ */
+export function openReading(
+  { data, port }: Pick<SharedReading, 'data' | 'port'>,
+  { logger = silentLogger, metrics = silentMetrics }: ReadingMeans = {},
+): Reading {
+  const database = new Database(data.database, { readonly: true })
+  const calls = new PortCalls(port, QUESTIONS)
+  let isOver = false
+  port.on('close', () => {
+    isOver = true
+  })
+  port.unref()
+  const options = { ...data.gateway, ownOrigin: true }
+  const handler = createGateway({
+    content: contentOf(data, database, calls, logger),
+    clock,
+    logger,
+    metrics,
+    options,
+    takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.revision),
+    arrivalOf: arrivalsOf(data, database, calls),
+    slots: gatewaySlots(options, clock, data.slots),
+    ...(options.mode === 'open' && { network: new AskedContent(calls) }),
+  })
+  const behind = behindProxies(data.trustedProxies, logger)(handler)
+  return {
+    gateway: async request => {
+      if (isOver) return errorResponse(new HoldfastError('UNAVAILABLE', 'the node is stopping'), '')
+      return behind(request)
+    },
+    close: () => {
+      isOver = true
+      port.close()
+      database.close()
+    },
+  }
+}
+
+function contentOf(
+  { backends, elsewhere, leases }: SharedReading['data'],
+  database: Database,
+  calls: PortCalls,
+  logger: Logger,
+): LiveContent {
+  const blocks = new BlockTable(database)
+  const places = new HeldPlaces(new RootTable(database), blocks, new Set(elsewhere))
+  const sourceOf = (id: number, dataDir: string | null): BlockSource => {
+    if (dataDir === null) return askedBlocks(id, calls)
+    return new StoredBlocks(blocks, {
+      backendId: id,
+      files: new BlockFiles(dataDir),
+      onDamaged: (cid, reason) => {
+        logger.error({ cid: cid.toString(), reason }, 'a block is damaged; uploading the same bytes puts it right')
+        void calls.ask('damaged', { cid: cid.toString(), reason }).catch(() => undefined)
+      },
+    })
+  }
+  const sources = new Map(backends.map(({ id, dataDir }) => [id, sourceOf(id, dataDir)]))
+  return new LiveContent(places, id => sources.get(id) ?? null, new SharedLeases(leases), clock)
+}
+
+/** Blocks that only the engine's own thread can get. */
+function askedBlocks(backend: number, calls: PortCalls): BlockSource {
+  return {
+    read: async (cid, { signal } = {}) =>
+      (await calls.ask('read', { backend, cid: cid.toString() }, signal)) as Uint8Array,
+  }
+}
+
+/** Asks how far a fetch is, of what is being fetched at all: what nobody has asked for is a matter of this thread. */
+function arrivalsOf({ backends }: SharedReading['data'], database: Database, calls: PortCalls): ArrivalOf {
+  const fetches = new FetchTable(database)
+  return async cid => {
+    if (!backends.some(({ id }) => fetches.find(id, identityOf(cid)) !== undefined)) return null
+    return (await calls.ask('arrival', cid.toString())) as Awaited<ReturnType<ArrivalOf>>
+  }
+}
