@@ -63,7 +63,7 @@ export type {
   ReadContent,
   ReadRequest,
 } from './gateway/reader/content.ts'
-export type { ReadingData, SharedReading } from './gateway/source/shared-reading.ts'
+export type { SharedReading } from './gateway/source/shared-reading.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
 export type { Events } from './pins/events.ts'

@@ -15,6 +15,7 @@ const { reading, host, port, sharesPort, maxConnections, beats } = workerData as
 
 let waiting: ReaderTold[] = []
 let flushing: NodeJS.Timeout | null = null
+let isEnding = false
 
 function tell(told: ReaderTold): void {
   waiting.push(told)
@@ -62,19 +63,20 @@ const opened = openReading(reading, { logger, metrics })
 const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
 
 parentPort?.on('message', (order: ReaderOrder) => {
-  if (order.kind === 'listen') {
+  if (order.kind === 'end') {
+    void end(order.ms)
+  } else if (!isEnding) {
     server.once('error', error => {
       throw error
     })
     server.listen({ host, port, reusePort: sharesPort }, () => tellNow({ kind: 'listening' }))
-  } else {
-    void end(order.ms)
   }
 })
 tellNow({ kind: 'ready' })
 
 async function end(ms: number): Promise<void> {
-  await drain(server, ms)
+  isEnding = true
+  if (server.listening) await drain(server, ms)
   opened.close()
   flush()
   parentPort?.close()

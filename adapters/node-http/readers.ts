@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer as createProbe } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type Engine, HoldfastError, type Logger } from '../../src/index.ts'
+import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { type ReaderListeners, ReaderThread } from './reader.ts'
@@ -20,7 +20,7 @@ export interface ReadersOptions {
   /** Default: one for each core, four at most. 0 for none: this thread serves. */
   threads?: number
   /** Told of requests, and of the bytes that go out. Default: nobody. */
-  metrics?: ReaderListeners['metrics']
+  metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
   /** Default: one that says nothing. */
   logger?: Logger
 }
@@ -33,8 +33,7 @@ export interface Readers {
   stop(ms: number): Promise<void>
 }
 
-/** What tests put in the place of what there is. */
-export interface ReaderHooks {
+interface ReaderHooks {
   sharesPort?: boolean
   entry?: URL
 }
@@ -55,15 +54,16 @@ const silence: Logger = { debug: silent, info: silent, warn: silent, error: sile
  *
  * @throws HoldfastError `UNAVAILABLE` for a port that is not to be had
  */
-export async function startReaders(
-  engine: ReadEngine,
-  options: ReadersOptions = {},
-  hooks: ReaderHooks = {},
-): Promise<Readers> {
+export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
+  return openPool(engine, options, {})
+}
+
+/** As {@link startReaders}, with what tests put in the place of what there is. */
+export async function openPool(engine: ReadEngine, options: ReadersOptions, hooks: ReaderHooks): Promise<Readers> {
   const { host = '127.0.0.1', port = 0 } = options
-  const readers = new ReaderPool(engine, { ...options, host, port: await claimed(host, port) }, hooks)
-  await readers.open()
-  return readers
+  const pool = new ReaderPool(engine, { ...options, host, port: await claimed(host, port) }, hooks)
+  await pool.open()
+  return pool
 }
 
 /**
@@ -159,6 +159,10 @@ class ReaderPool implements Readers {
       const reading = await this.#engine.shareReading()
       const where = { host: this.#host, port: this.port, sharesPort: this.#sharesPort }
       const data = { ...where, maxConnections: this.#maxConnections }
+      if (this.#isStopping) {
+        reading.end()
+        return
+      }
       const listeners: ReaderListeners = {
         logger: this.#logger,
         metrics: this.#metrics,
@@ -180,7 +184,7 @@ class ReaderPool implements Readers {
   #leave(): void {
     const front = this.#front
     this.#front = null
-    if (front !== null) void drain(front, null)
+    if (front !== null && !this.#isStopping) void drain(front, null)
   }
 
   #replace(thread: ReaderThread): void {

@@ -14,7 +14,7 @@ import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
 import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
 import { AskedContent } from '../gateway/source/asked-content.ts'
 import type { ArrivalOf } from '../gateway/source/root-opener.ts'
-import type { SharedReading } from '../gateway/source/shared-reading.ts'
+import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
 import { errorResponse } from '../http/error-response.ts'
 import { behindProxies } from '../http/proxies.ts'
 import type { ApiHandler } from '../http/types.ts'
@@ -49,9 +49,11 @@ const QUESTIONS = { read: 32, open: 64, get: 64, arrival: 8 }
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
  */
 export function openReading(
-  { data, port }: Pick<SharedReading, 'data' | 'port'>,
+  reading: Pick<SharedReading, 'data' | 'port'>,
   { logger = silentLogger, metrics = silentMetrics }: ReadingMeans = {},
 ): Reading {
+  const { port } = reading
+  const data = reading.data as ReadingData
   const database = new Database(data.database, { readonly: true })
   const calls = new PortCalls(port, QUESTIONS)
   let isOver = false
@@ -86,7 +88,7 @@ export function openReading(
 }
 
 function contentOf(
-  { backends, elsewhere, leases }: SharedReading['data'],
+  { backends, elsewhere, leases }: ReadingData,
   database: Database,
   calls: PortCalls,
   logger: Logger,
@@ -117,7 +119,7 @@ function askedBlocks(backend: number, calls: PortCalls): BlockSource {
 }
 
 /** Asks how far a fetch is, of what is being fetched at all: what nobody has asked for is a matter of this thread. */
-function arrivalsOf({ backends }: SharedReading['data'], database: Database, calls: PortCalls): ArrivalOf {
+function arrivalsOf({ backends }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
   const fetches = new FetchTable(database)
   return async cid => {
     if (!backends.some(({ id }) => fetches.find(id, identityOf(cid)) !== undefined)) return null

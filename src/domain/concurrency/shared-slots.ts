@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
-import { SlotMemory, type SlotTable } from './slot-memory.ts'
+import { SlotMemory } from './slot-memory.ts'
+import { SlotRows, type SlotTable } from './slot-rows.ts'
 import { LOOK_MS, type SlotLimits } from './slots.ts'
 
 interface Waiting {
@@ -25,7 +26,7 @@ export class SharedSlots {
   #isListening = false
 
   /** @param limits of which all threads have the same; `perOwner` is null */
-  constructor(limits: SlotLimits, clock: Clock, table = SlotMemory.table(limits.capacity, limits.waiting)) {
+  constructor(limits: SlotLimits, clock: Clock, table = SlotRows.table(limits.capacity, limits.waiting)) {
     this.#limits = limits
     this.#clock = clock
     this.#table = table

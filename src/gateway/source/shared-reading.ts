@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { SlotTable } from '../../domain/concurrency/slot-memory.ts'
+import type { SlotTable } from '../../domain/concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../domain/config.ts'
 
 /** What another thread needs to read by the gateway's rules. All of it can be cloned; memory stays shared. */
@@ -19,7 +19,8 @@ export interface ReadingData {
 
 /** Reading that is shared with one other thread. */
 export interface SharedReading {
-  readonly data: ReadingData
+  /** Can be cloned, and is nobody's to change. */
+  readonly data: object
   /** To be transferred, and given to `openReading` with the data. */
   readonly port: MessagePort
   /** Takes back what the thread had: called once that has ended. */
