@@ -88,6 +88,13 @@ export const promises: readonly KeptPromise[] = [
     test: { file: order, name: 'a file of one small block is one commit' },
   },
   {
+    promise: 'a write that throws takes none with it that came together with it',
+    file: 'src/storage/write-queue.ts',
+    find: 'if (hasThrown) return false',
+    replace: 'if (hasThrown) return true',
+    test: { file: queue, name: 'a write that throws undoes itself and nothing else' },
+  },
+  {
     promise: 'what is to be on the disk is answered after the sync of its commit has ended',
     file: 'src/storage/write-queue.ts',
     find: '      await logSync.run()\n',

@@ -46,8 +46,8 @@ const LONGEST_LOG_PAGES = 8_000
 
 /**
  * The write side of the store, with group commit: what arrives together shares one transaction and, if any of it
- * asks to be durable, one sync, which the event loop does not wait for. Each write is a savepoint of its own, so one that
- * throws undoes only itself. Reads see what is committed before it is synced; whoever wrote it is told after.
+ * asks to be durable, one sync, which the event loop does not wait for. One that throws undoes only itself: the others are
+ * done again then, each in a savepoint of its own, so what is to be written may be called more than once. Reads see what is committed before it is synced; whoever wrote it is told after.
  */
 export class WriteQueue {
   readonly #db: Database
@@ -110,18 +110,22 @@ export class WriteQueue {
   /** Returns what went wrong if the transaction itself failed: then nothing of the batch happened, and it still waits. */
   #commitBatch(): FailedBatch | null {
     const { logSync } = this.#options
-    const attempted: Attempted[] = []
+    let attempted: Attempted[] = []
     let taken = 0
+    const transact = (attempt: (write: QueuedWrite) => Attempted): void => {
+      attempted = []
+      taken = 0
+      const until = performance.now() + BATCH_MS
+      for (const write of this.#waiting) {
+        taken++
+        attempted.push(attempt(write))
+        if (performance.now() > until) break
+      }
+    }
     try {
       if (logSync === undefined) this.#db.setDurable(this.#waiting.some(write => write.durable))
-      this.#db.transaction(() => {
-        const until = performance.now() + BATCH_MS
-        for (const write of this.#waiting) {
-          taken++
-          attempted.push(this.#attempt(write))
-          if (performance.now() > until) break
-        }
-      })
+      // A savepoint costs as much as a small write, and hardly any write throws.
+      if (!this.#isDoneAtOnce(transact)) this.#db.transaction(() => transact(write => this.#attempt(write)))
     } catch (error) {
       return { error, taken: Math.max(taken, 1) }
     }
@@ -131,6 +135,26 @@ export class WriteQueue {
       this.#pauseFor(this.#sync(logSync, attempted))
     else settle(attempted)
     return null
+  }
+
+  /** Commits a batch without savepoints. False if one of its writes has thrown: then nothing of it happened. */
+  #isDoneAtOnce(transact: (attempt: (write: QueuedWrite) => Attempted) => void): boolean {
+    let hasThrown = false
+    const attempt = (write: QueuedWrite): Attempted => {
+      try {
+        return { write, value: write.work(), isDone: true }
+      } catch (error) {
+        hasThrown = this.#db.inTransaction && !isDiskFull(error)
+        throw error
+      }
+    }
+    try {
+      this.#db.transaction(() => transact(attempt))
+      return true
+    } catch (error) {
+      if (hasThrown) return false
+      throw error
+    }
   }
 
   /** Nothing is committed meanwhile: it would have to wait for the next sync, and so it shares that one's commit. */

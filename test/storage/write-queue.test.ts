@@ -11,13 +11,17 @@ import { withTempDir } from '../support/temp-dir.ts'
 /** Counts the transactions that are not inside another, and may make one of them fail as a full disk does. */
 class CountingDatabase extends Database {
   commits = 0
+  savepoints = 0
   failures = 0
   /** What the next commit fails with. */
   failure: Error = new Error('database or disk is full')
   readonly durable: boolean[] = []
 
   override transaction<T>(work: () => T): T {
-    if (this.inTransaction) return super.transaction(work)
+    if (this.inTransaction) {
+      this.savepoints++
+      return super.transaction(work)
+    }
     this.commits++
     if (this.failures > 0) {
       this.failures--
@@ -70,6 +74,17 @@ describe('write queue', () => {
       await queue.run(() => keep(db, 5), { durable: false })
       expect(db.durable).toEqual([true, false])
       expect(db.inTransaction).toBe(false)
+    })
+  })
+
+  test('savepoints are made only where a write has thrown, for those that came with it', async () => {
+    await withQueue(async (queue, db) => {
+      await Promise.all([1, 2, 3].map(id => queue.run(() => keep(db, id), { durable: false })))
+      expect([db.commits, db.savepoints]).toEqual([1, 0])
+      const refused = queue.run(() => keep(db, 3), { durable: false })
+      await Promise.all([queue.run(() => keep(db, 4), { durable: false }), expect(refused).rejects.toThrow('UNIQUE')])
+      expect(db.savepoints).toBe(2)
+      expect(kept(db)).toEqual([1, 2, 3, 4])
     })
   })
 
