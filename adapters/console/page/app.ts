@@ -46,8 +46,16 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
     const ask = (event: BeforeUnloadEvent): void => {
       if (uploads.isBusy) event.preventDefault()
     }
+    // A file that is dropped beside where it belongs would be opened, and the page gone.
+    const keep = (event: DragEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
+    addEventListener('dragover', keep)
+    addEventListener('drop', keep)
+    return () => {
+      removeEventListener('beforeunload', ask)
+      removeEventListener('dragover', keep)
+      removeEventListener('drop', keep)
+    }
   }, [uploads])
   const session: Session = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {

@@ -42,7 +42,7 @@ export function KeysSection() {
 
 function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
   const now = useNow()
-  return html`<div class="list"><table>
+  return html`<div class="list"><table class="stacked">
     <thead><tr>
       <th scope="col">Name</th><th scope="col">May</th><th scope="col">Ends</th><th scope="col">Last used</th>
       <th scope="col"><span class="unseen">Revoke</span></th>
@@ -53,9 +53,9 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
           <strong>${key.name}</strong>
           <span class="under">${detailsOf(key)}</span>
         </td>
-        <td><span class="scopes">${key.scopes.map(scope => html`<code>${scope}</code> `)}</span></td>
-        <td class="age"><${Ends} at=${key.expiresAt} now=${now} /></td>
-        <td class="age" title=${key.lastUsed === null ? '' : formatInstant(key.lastUsed)}>${
+        <td data-label="May"><span class="scopes">${key.scopes.map(scope => html`<code>${scope}</code> `)}</span></td>
+        <td class="age" data-label="Ends"><${Ends} at=${key.expiresAt} now=${now} /></td>
+        <td class="age" data-label="Last used" title=${key.lastUsed === null ? '' : formatInstant(key.lastUsed)}>${
           key.lastUsed === null ? 'never' : formatAge(key.lastUsed, now)
         }</td>
         <td><button class="small danger" aria-label=${`Revoke ${key.name}`} onClick=${() => onRevoke(key)}>Revoke</button></td>
@@ -66,7 +66,7 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
 
 function detailsOf({ prefix, label, parent, ipAllowlist, createdAt }: Key): string {
   const details = [
-    `${prefix}…`,
+    prefix === '' ? null : `${prefix}…`,
     label,
     parent === null ? null : `made by ${parent}`,
     ipAllowlist.length === 0 ? null : `from ${ipAllowlist.join(', ')}`,

@@ -25,14 +25,14 @@ export function SessionList() {
       <button class="small" onClick=${() => end(() => client.sessions.endOthers(), 'All other sessions have ended')}>End all others</button>
     </div>
     <${Problem} text=${error ?? action.error} />
-    <div class="list"><table>
+    <div class="list"><table class="stacked">
       <thead><tr>
         <th scope="col">Signed in</th><th scope="col">Ends</th><th scope="col"><span class="unseen">End</span></th>
       </tr></thead>
       <tbody>${value?.rows.map(
         ({ id, createdAt, expiresAt, current }) => html`<tr key=${id}>
           <td>${formatInstant(createdAt)} ${current && html`<span class="badge good">this one</span>`}</td>
-          <td class="age">${formatAge(expiresAt, now)}</td>
+          <td class="age" data-label="Ends">${formatAge(expiresAt, now)}</td>
           <td class="number">${
             !current &&
             html`<button class="small" aria-label=${`End the session of ${formatInstant(createdAt)}`}

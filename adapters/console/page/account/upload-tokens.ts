@@ -46,7 +46,7 @@ export function UploadTokens() {
 
 function TokenTable({ tokens, onRevoke }: { tokens: readonly Key[]; onRevoke: (token: Key) => void }) {
   const now = useNow()
-  return html`<div class="list"><table>
+  return html`<div class="list"><table class="stacked">
     <thead><tr>
       <th scope="col">Name</th><th scope="col">Used</th><th scope="col">Ends</th>
       <th scope="col"><span class="unseen">Revoke</span></th>
@@ -54,8 +54,8 @@ function TokenTable({ tokens, onRevoke }: { tokens: readonly Key[]; onRevoke: (t
     <tbody>${tokens.map(
       token => html`<tr key=${token.name}>
         <td class="name"><strong>${token.name}</strong><span class="under">${detailsOf(token)}</span></td>
-        <td>${formatCount(token.uses)} of ${formatCount(token.upload?.maxUses ?? 0)}</td>
-        <td class="age"><${Ends} at=${token.expiresAt} now=${now} /></td>
+        <td data-label="Used">${formatCount(token.uses)} of ${formatCount(token.upload?.maxUses ?? 0)}</td>
+        <td class="age" data-label="Ends"><${Ends} at=${token.expiresAt} now=${now} /></td>
         <td><button class="small danger" aria-label=${`Revoke ${token.name}`} onClick=${() => onRevoke(token)}>Revoke</button></td>
       </tr>`,
     )}</tbody>

@@ -65,7 +65,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
   }
   return html`<div class="list">
     <${Problem} text=${error} />
-    <table>
+    <table class="stacked">
       <thead><tr>
         <th scope="col">Address</th><th scope="col">Waiting</th><th scope="col"><span class="unseen">Actions</span></th>
       </tr></thead>
@@ -75,7 +75,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
             webhook.dropped > 0 &&
             ` · ${plural(webhook.dropped, 'change was', 'changes were')} not told, because too many waited`
           }</span></td>
-          <td>${formatCount(webhook.waiting)}</td>
+          <td data-label="Waiting">${formatCount(webhook.waiting)}</td>
           <td><div class="buttons end">
             <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
             <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../html.ts'
 import { useSession } from '../session.ts'
 import { formatBytes } from '../widgets/format.ts'
@@ -18,20 +18,33 @@ export function AddContent() {
     if (sources.length > 0) uploads.add(sources, targetOptions(target))
     for (const name of empty) notify({ text: `${name} has no files in it`, isError: true })
   }
-  const drop = async (event: DragEvent): Promise<void> => {
-    event.preventDefault()
-    setOver(false)
-    if (event.dataTransfer === null) return
+  const dropped = useRef<(transfer: DataTransfer) => Promise<void>>(undefined)
+  dropped.current = async transfer => {
     try {
-      add(await readDropped(event.dataTransfer))
+      add(await readDropped(transfer))
     } catch (error) {
       notify({ text: `Not all of it could be read: ${wordsOf(error)}`, isError: true })
     }
   }
-  const over = (event: DragEvent): void => {
-    event.preventDefault()
-    setOver(true)
-  }
+  // Anywhere on the page will do.
+  useEffect(() => {
+    const over = (): void => setOver(true)
+    const leave = ({ relatedTarget }: DragEvent): void => {
+      if (relatedTarget === null) setOver(false)
+    }
+    const drop = ({ dataTransfer }: DragEvent): void => {
+      setOver(false)
+      if (dataTransfer !== null) void dropped.current?.(dataTransfer)
+    }
+    addEventListener('dragenter', over)
+    addEventListener('dragleave', leave)
+    addEventListener('drop', drop)
+    return () => {
+      removeEventListener('dragenter', over)
+      removeEventListener('dragleave', leave)
+      removeEventListener('drop', drop)
+    }
+  }, [])
   const chosen =
     (read: (files: Iterable<File>) => Dropped) =>
     (event: Event & { currentTarget: HTMLInputElement }): void => {
@@ -43,7 +56,7 @@ export function AddContent() {
   const { maxFileBytes } = user.planDetails
   return html`<section class="card" aria-labelledby="add-title">
     <h2 id="add-title">Add files</h2>
-    <div class=${isOver ? 'drop over' : 'drop'} onDragOver=${over} onDragEnter=${over} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    <div class=${isOver ? 'drop over' : 'drop'}>
       <p>Drop files and folders here, or</p>
       <div class="buttons">
         <button class="primary" onClick=${() => files.current?.click()}>Choose files</button>

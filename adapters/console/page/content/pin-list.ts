@@ -120,7 +120,7 @@ function Rows({
         <th scope="col">Name</th>
         <th scope="col">State</th>
         <th scope="col" class="number">Size</th>
-        <th scope="col">Added</th>
+        <th scope="col" class="optional">Added</th>
       </tr>
     </thead>
     <tbody>
@@ -141,7 +141,7 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
     </td>
     <td><${StateBadge} state=${status} /></td>
     <td class="number">${formatBytes(size)}</td>
-    <td class="age" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
+    <td class="age optional" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
   </tr>`
 }
 

@@ -36,14 +36,14 @@ export function PinRecords({
   const soonest = localInput(new Date(now))
   return html`<section class="card" aria-labelledby="records-title">
     <h2 id="records-title">How long it is kept</h2>
-    <div class="list"><table>
+    <div class="list"><table class="stacked">
       <thead><tr><th scope="col">Record</th><th scope="col">Cluster</th><th scope="col">Made</th><th scope="col">Ends</th></tr></thead>
       <tbody>${records.map(
         ({ uploadId, name, clusterId, createdAt, expiresAt }) => html`<tr key=${uploadId}>
           <td class="name">${name}</td>
           <td><code>${clusterId}</code></td>
-          <td class="age">${formatInstant(createdAt)}</td>
-          <td class="age">${expiresAt === null ? 'when deleted' : formatInstant(expiresAt)}</td>
+          <td class="age" data-label="Made">${formatInstant(createdAt)}</td>
+          <td class="age" data-label="Ends">${expiresAt === null ? 'when deleted' : formatInstant(expiresAt)}</td>
         </tr>`,
       )}</tbody>
     </table></div>

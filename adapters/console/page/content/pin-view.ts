@@ -112,8 +112,8 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
   const { cid, clusterId, type, size, createdAt, expiresAt, originalName, lastAnnounced, blocks } = status
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'Pinned by its CID' : 'File'
   const when = (iso: string) => html`${formatInstant(iso)} <span class="quiet">(${formatAge(iso, now)})</span>`
-  const size_ =
-    record === undefined ? formatBytes(size) : `${formatBytes(size)}, ${formatBytes(record.dagSize)} with structure`
+  const whole = formatBytes(record?.dagSize ?? size)
+  const sizes = whole === formatBytes(size) ? whole : `${formatBytes(size)}, ${whole} with structure`
   const facts: Array<[string, unknown]> = [
     ['CID', html`<code>${cid}</code> <${CopyButton} text=${cid} what="CID" />`],
     [
@@ -121,7 +121,7 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
       html`<a href=${url} target="_blank" rel="noopener">${url}</a> <${CopyButton} text=${url} what="Address" />`,
     ],
     ['Kind', kind],
-    ['Size', `${size_}, in ${plural(blocks, 'block')}`],
+    ['Size', `${sizes}, in ${plural(blocks, 'block')}`],
     ['Cluster', html`<code>${clusterId}</code>`],
     ['Added', when(createdAt)],
     ['Ends', expiresAt === null ? 'Kept until it is deleted' : when(expiresAt)],
@@ -134,14 +134,14 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
 function Allocations({ status: { allocations, cid } }: { status: Status }) {
   return html`<section class="card" aria-labelledby="allocations-title">
     <h2 id="allocations-title">Where it is kept</h2>
-    <div class="list"><table>
+    <div class="list"><table class="stacked">
       <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
       <tbody>${allocations.map(
         ({ peer, status, timestamp, error }) => html`<tr>
           <td><a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a></td>
           <td><${StateBadge} state=${status} /></td>
-          <td class="age">${formatInstant(timestamp)}</td>
-          <td>${error ?? '–'}</td>
+          <td class="age" data-label="Since">${formatInstant(timestamp)}</td>
+          <td data-label="Error">${error ?? '–'}</td>
         </tr>`,
       )}</tbody>
     </table></div>

@@ -102,7 +102,8 @@ export class UploadQueue {
   async #run({ id, source, target }: QueuedUpload): Promise<void> {
     const controller = new AbortController()
     this.#running.set(id, controller)
-    const isOn = ({ state }: QueuedUpload): boolean => isUnfinished(state)
+    // One that was cancelled may be waiting to be sent again already.
+    const isOn = (): boolean => !controller.signal.aborted
     this.#change(id, { state: 'sending' }, isOn)
     const meter = new SpeedMeter(this.#now)
     const onProgress = (sent: number): void => {

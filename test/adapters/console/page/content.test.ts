@@ -28,6 +28,15 @@ describe('content in the console', inBrowser, () => {
       expect(files.map(({ path }) => path).toSorted()).toEqual(['css/ä b.css', 'index.html'])
     }))
 
+  test('is not left for a file that is dropped where none belongs', () =>
+    signedIn(async ({ page, server }) => {
+      await page.getByRole('link', { name: 'Account' }).click()
+      await drop(page, { 'notes.txt': 'a note' }, 'h1')
+      await page.getByRole('link', { name: 'Content', exact: true }).click()
+      await page.getByText('Nothing is pinned yet.').waitFor()
+      expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
+    }))
+
   test('takes files and a folder that are chosen, to the cluster and with the end that are asked for', () =>
     signedIn(async ({ page, server }) => {
       await page.getByText('Where, and for how long').click()

@@ -59,7 +59,7 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
 }
 
 /** Drops files on the page as a person does, from a disk; a path that ends in `/` is an empty folder. */
-export function drop(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
+export function drop(page: Page, files: Readonly<Record<string, string>>, place = '.drop'): Promise<void> {
   return withTempDir(async directory => {
     for (const [path, content] of Object.entries(files)) {
       await mkdir(join(directory, path.endsWith('/') ? path : dirname(path)), { recursive: true })
@@ -67,20 +67,21 @@ export function drop(page: Page, files: Readonly<Record<string, string>>): Promi
     }
     const names = new Set(Object.keys(files).map(path => path.split('/')[0] ?? ''))
     const paths = [...names].map(name => join(directory, name))
-    const { x, y, data, session } = await dragOver(page, paths)
+    const { x, y, data, session } = await dragOver(page, paths, place)
     await session.send('Input.dispatchDragEvent', { type: 'drop', x, y, data })
     await session.detach()
+    if (place !== '.drop') return
     // They are read while they are sent.
     await page.locator('.uploads').waitFor()
     await expect.poll(() => page.getByRole('button', { name: /^Cancel / }).count()).toBe(0)
   })
 }
 
-/** Holds files over the place for them. */
-export async function dragOver(page: Page, paths: readonly string[]) {
-  const place = await page.locator('.drop').boundingBox()
-  if (place === null) throw new Error('there is no place to drop at')
-  const [x, y] = [place.x + place.width / 2, place.y + place.height / 2]
+/** Holds files over a place. */
+async function dragOver(page: Page, paths: readonly string[], place: string) {
+  const box = await page.locator(place).boundingBox()
+  if (box === null) throw new Error('there is no place to drop at')
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
   const data = { items: [], files: [...paths], dragOperationsMask: 1 }
   const session = await page.context().newCDPSession(page)
   await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x, y, data })

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import type { Upload } from '../../../../adapters/client/index.ts'
+import { type Send, type Source, UploadQueue } from '../../../../adapters/console/page/content/upload-queue.ts'
+
+/** One that is on its way, as the test has it go. */
+interface Sent {
+  name: string
+  progress: (bytes: number) => void
+  finish: (result: Upload) => void
+  fail: (error: Error) => void
+  signal: AbortSignal
+}
+
+const RESULT = { cid: 'bafy', clusterId: 'cl0-global' } as Upload
+
+function queueOf(clock = { now: 0 }) {
+  const sent: Sent[] = []
+  const send: Send = (source, { onProgress, signal = new AbortController().signal }) =>
+    new Promise((finish, fail) => {
+      signal.addEventListener('abort', () => fail(new Error('aborted')))
+      sent.push({ name: source.name, progress: bytes => onProgress?.(bytes), finish, fail, signal })
+    })
+  return { sent, clock, queue: new UploadQueue(send, () => clock.now) }
+}
+
+function source(name: string, size = 1_000): Source {
+  return { name, size, content: { files: [] } }
+}
+
+/** What has been decided is done. */
+const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const states = ({ uploads }: UploadQueue): string[] => uploads.map(({ state }) => state)
+
+describe('uploads', () => {
+  test('go three at a time, in the order in which they came', async () => {
+    const { queue, sent } = queueOf()
+    queue.add(['a', 'b', 'c', 'd', 'e'].map(name => source(name)))
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+    sent[1]?.finish(RESULT)
+    await settled()
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd'])
+    expect(states(queue)).toEqual(['sending', 'done', 'sending', 'sending', 'waiting'])
+    expect(queue.uploads[1]?.result).toBe(RESULT)
+  })
+
+  test('tell how far and how fast they are, and when all is sent and the answer is waited for', () => {
+    const { queue, sent, clock } = queueOf()
+    queue.add([source('a', 10_000)])
+    sent[0]?.progress(100)
+    expect(queue.uploads[0]).toMatchObject({ sent: 100, speed: null, state: 'sending' })
+    clock.now = 2_000
+    sent[0]?.progress(4_000)
+    expect(queue.uploads[0]).toMatchObject({ sent: 4_000, speed: 2_000 })
+    clock.now = 3_000
+    sent[0]?.progress(5_000)
+    // The newest second counts for two fifths.
+    expect(queue.uploads[0]?.speed).toBeCloseTo(1_600)
+    sent[0]?.progress(10_050)
+    expect(queue.uploads[0]?.state).toBe('storing')
+  })
+
+  test('are cancelled, sent or waiting, and sent again', async () => {
+    const { queue, sent } = queueOf()
+    queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
+    const [a, , , d] = queue.uploads
+    queue.cancel(d?.id ?? 0)
+    queue.cancel(a?.id ?? 0)
+    expect(sent[0]?.signal.aborted).toBe(true)
+    await settled()
+    expect(states(queue)).toEqual(['cancelled', 'sending', 'sending', 'cancelled'])
+    queue.retry(d?.id ?? 0)
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd'])
+    // Progress of one that was given up changes nothing any more.
+    sent[0]?.progress(1_000)
+    expect(states(queue)[0]).toBe('cancelled')
+  })
+
+  test('that are cancelled and sent again at once do not end with their first attempt', async () => {
+    const { queue, sent } = queueOf()
+    queue.add([source('a')])
+    const id = queue.uploads[0]?.id ?? 0
+    queue.cancel(id)
+    queue.retry(id)
+    await settled()
+    expect([states(queue), sent.length]).toEqual([['sending'], 2])
+    sent[1]?.finish(RESULT)
+    await settled()
+    expect(states(queue)).toEqual(['done'])
+  })
+
+  test('that fail say why, and keep no other from going', async () => {
+    const { queue, sent } = queueOf()
+    queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
+    sent[0]?.fail(new Error('the disk is full'))
+    await settled()
+    expect(queue.uploads[0]).toMatchObject({ state: 'failed', error: 'The disk is full' })
+    expect(sent).toHaveLength(4)
+    queue.retry(queue.uploads[0]?.id ?? 0)
+    expect(queue.uploads[0]).toMatchObject({ state: 'waiting', error: null })
+  })
+
+  test('that have ended are forgotten; all that have not are cancelled together', async () => {
+    const { queue, sent } = queueOf()
+    queue.add(['a', 'b'].map(name => source(name)))
+    sent[0]?.finish(RESULT)
+    await settled()
+    queue.clear()
+    expect(queue.uploads.map(({ source }) => source.name)).toEqual(['b'])
+    expect(queue.isBusy).toBe(true)
+    queue.cancelAll()
+    expect(queue.isBusy).toBe(false)
+  })
+})

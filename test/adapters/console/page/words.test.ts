@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { cidIn } from '../../../../adapters/console/page/content/pin-form.ts'
+import { parseRoute, routeTo } from '../../../../adapters/console/page/route.ts'
+import {
+  formatAge,
+  formatBytes,
+  formatDuration,
+  instantOf,
+  localInput,
+  plural,
+  shortCid,
+} from '../../../../adapters/console/page/widgets/format.ts'
+import { wordsOf } from '../../../../adapters/console/page/words.ts'
+
+describe('the console’s words', () => {
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1_000, '1.0 KB'],
+    [9_949_999, '9.9 MB'],
+    [12_345_678_901, '12 GB'],
+    [5e18, '5000 PB'],
+  ])('%d bytes are %s', (bytes, words) => expect(formatBytes(bytes)).toBe(words))
+
+  test('ages and durations', () => {
+    const now = Date.parse('2030-01-01T00:00:00Z')
+    expect(formatAge('2030-01-01T00:00:00.500Z', now)).toBe('just now')
+    expect(formatAge('2030-01-01T00:00:20Z', now)).toBe('in a moment')
+    expect(formatAge('2029-12-31T22:00:00Z', now)).toBe('2 hours ago')
+    expect(formatAge('2030-02-15T00:00:00Z', now)).toBe('next month')
+    expect([0.2, 89, 120, 7_200].map(formatDuration)).toEqual(['1 s', '89 s', '2 min', '2 h'])
+    expect([plural(1, 'file'), plural(2_000, 'entry', 'entries')]).toEqual(['1 file', '2,000 entries'])
+  })
+
+  test('instants go into a field and come back, to the minute', () => {
+    const instant = new Date('2030-05-01T12:34:00Z')
+    expect(instantOf(localInput(instant))).toEqual(instant)
+    expect(instantOf('')).toBeUndefined()
+  })
+
+  test('what people paste for a CID', () => {
+    for (const text of [' bafyX ', 'ipfs://bafyX/a', 'https://gateway.example/ipfs/bafyX/?a#b', '/ipfs/bafyX']) {
+      expect(cidIn(text)).toBe('bafyX')
+    }
+    expect(shortCid('bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi')).toBe('bafybeigdy…5fbzdi')
+  })
+
+  test('places have an address, and an address leads to its place', () => {
+    const place = routeTo(['pin', 'a/b ü'], { cluster: 'cl&1', none: undefined, empty: '' })
+    expect(place).toBe('#/pin/a%2Fb%20%C3%BC?cluster=cl%261')
+    const { path, query } = parseRoute(place)
+    expect([path, query.get('cluster')]).toEqual([['pin', 'a/b ü'], 'cl&1'])
+    expect(parseRoute('').path).toEqual([])
+    expect(parseRoute('#/%E0%A4%A').path).toEqual([''])
+  })
+
+  test('errors are sentences', () => {
+    expect(wordsOf(new Error('cid is not a CID'))).toBe('CID is not a CID')
+    expect(wordsOf(new Error('the disk is full'))).toBe('The disk is full')
+    expect(wordsOf('Ünknown')).toBe('Ünknown')
+  })
+})
