@@ -1,7 +1,30 @@
 import type { KeptPromise } from './promises.ts'
 
+const blockReads = 'test/content/block-reads.test.ts'
+
 /** What reading costs, in counts. */
 export const readPromises: readonly KeptPromise[] = [
+  {
+    promise: 'what is read for others is not copied to be hashed',
+    file: 'src/content/stored-blocks.ts',
+    find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
+    replace: 'return (await matches(cid.multihash.bytes, bytes)) ? bytes',
+    test: { file: blockReads, name: 'what is read for others is hashed where it lies' },
+  },
+  {
+    promise: 'every block that is read for others is checked',
+    file: 'src/content/stored-blocks.ts',
+    find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
+    replace: 'return bytes.length > 0 ? bytes',
+    test: { file: blockReads, name: 'a block of other bytes is damage' },
+  },
+  {
+    promise: 'blocks that are read for others are hashed in turns',
+    file: 'src/content/stored-blocks.ts',
+    find: '    if (turnSpent()) await nextTurn()\n    return matchesHere',
+    replace: '    return matchesHere',
+    test: { file: blockReads, name: 'blocks that arrive together are hashed in turns' },
+  },
   {
     promise: 'a statement is prepared once',
     file: 'src/storage/database.ts',

@@ -171,7 +171,7 @@ export class BlockStore implements BlockSource {
 
   /** As {@link BlockSource.read} says. */
   read(cid: CID): Promise<Uint8Array> {
-    return this.get(cid, { verify: true })
+    return this.#stored.read(cid)
   }
 
   /**
