@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { consoleSources } from '../adapters/console/sources.ts'
+import { consoleSources, withModulesNamed } from '../adapters/console/sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/cli'))
@@ -31,21 +31,33 @@ const { output } = await bundle.write({
 })
 await bundle.close()
 
-const page = await consoleSources()
+const { page, pageModules } = await bundledPage()
 writePage(join(OUT, 'page'))
 // The library finds it beside its own code.
 if (process.argv[2] === undefined) writePage(join(ROOT, 'dist/adapters/console/page'))
 
-const vendored = [...page.keys()].filter(path => path.startsWith('vendor/'))
-const modules = [
-  ...output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : [])),
-  ...vendored.map(path => join(ROOT, path.replace('vendor', 'node_modules'))),
-]
+const modules = [...output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : [])), ...pageModules]
 writeFileSync(join(OUT, 'LICENSES.txt'), licences(modules))
 const bytes = output.reduce((sum, file) => sum + Buffer.byteLength(file.type === 'chunk' ? file.code : file.source), 0)
 console.log(`${OUT}: ${output.length} files of ${modules.length} modules, ${(bytes / 1e6).toFixed(1)} MB`)
 
-/** The console as a browser takes it. */
+/** The console as a browser takes it, its modules in one: a fraction of the requests, and half of the bytes. */
+async function bundledPage(): Promise<{ page: Map<string, Buffer>; pageModules: string[] }> {
+  const sources = await consoleSources()
+  const bundle = await rolldown({
+    input: join(ROOT, 'adapters/console/page/main.ts'),
+    platform: 'browser',
+    logLevel: 'warn',
+  })
+  const { output } = await bundle.generate({ format: 'esm', entryFileNames: 'main.js', minify: true })
+  await bundle.close()
+  const [main] = output
+  const page = new Map([...sources].filter(([path]) => !path.endsWith('.js')))
+  page.set('main.js', Buffer.from(main.code))
+  return { page: withModulesNamed(page), pageModules: main.moduleIds }
+}
+
+/** Writes it there. */
 function writePage(directory: string): void {
   for (const [path, bytes] of page) {
     mkdirSync(dirname(join(directory, path)), { recursive: true })

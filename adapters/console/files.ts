@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import { consoleSources } from './sources.ts'
+import { consoleSources, withModulesNamed } from './sources.ts'
 
 /** A file as it is sent. */
 export interface ConsoleFile {
@@ -28,7 +28,7 @@ const compress = promisify(gzip)
 export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
   // The package has them as the browser takes them, beside this code.
   const contents = import.meta.url.endsWith('.ts')
-    ? await consoleSources()
+    ? withModulesNamed(await consoleSources())
     : await filesBelow(join(import.meta.dirname, 'page'))
   const files = new Map<string, ConsoleFile>()
   for (const [path, plain] of contents) {

@@ -16,7 +16,7 @@ const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 /**
  * The files of the console out of the sources, by the path that they are served at, as a browser takes them: modules
  * without types, which import each other by those paths. Of the library and of packages there is what the page imports,
- * and nothing else.
+ * and nothing else. The page does not name its modules yet, see {@link withModulesNamed}.
  */
 export async function consoleSources(here: string = import.meta.dirname): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
@@ -36,11 +36,11 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
     files.set(path, Buffer.from(code))
     wanted.push(...imported)
   }
-  return withModulesNamed(files)
+  return files
 }
 
-/** Names all modules in the page, so that the browser asks for them at once and not level by level. */
-function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
+/** Names all modules of these in the page, so that the browser asks for them at once and not level by level. */
+export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
   const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
   const links = modules.map(path => `<link rel="modulepreload" href="${path}">`).join('\n')
   const page = files.get('index.html')?.toString().replace('<!-- modules -->', links)

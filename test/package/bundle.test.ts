@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../adapters/client/index.ts'
 import { VERSION } from '../../src/domain/version.ts'
+import { inBrowser, launchBrowser } from '../support/browser.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
+import { signInByKey } from '../support/console-server.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -54,6 +56,28 @@ describe('the bundled command line', () => {
     expect(told).toBe(`${VERSION}\n`)
   })
 
+  test('has the console in it, which starts in a few requests and signs in', inBrowser, async () => {
+    const server = await start(join(directory.path, 'console'))
+    const [, key = ''] = /^API key of the owner, .*: (\S+)$/m.exec(server.stdout) ?? []
+    const browser = await launchBrowser()
+    try {
+      const page = await browser.newPage()
+      let bytes = 0
+      const answered: string[] = []
+      page.on('response', response => {
+        answered.push(new URL(response.url()).pathname)
+        bytes += Number(response.headers()['content-length'])
+      })
+      await signInByKey(page, { origin: server.url, key })
+      const parts = answered.filter(path => path.startsWith('/console/'))
+      expect([parts.length < 8, bytes < 60_000, parts.includes('/console/main.js')]).toEqual([true, true, true])
+      expect(/^console {8}(\S+)$/m.exec(server.stdout)?.[1]).toBe(`${server.url}/console/`)
+    } finally {
+      await browser.close()
+      await server.stop()
+    }
+  })
+
   test('serves, and keeps what Node compiles in a data directory that is there, for its user alone', async () => {
     const dataDir = join(directory.path, 'data')
     const cache = join(dataDir, 'cache')
@@ -63,10 +87,6 @@ describe('the bundled command line', () => {
     const bytes = pseudoRandom(3_000_000, 'bundle')
     const { cid } = await client.files.upload(bytes)
     expect((await collect((await client.content.file(cid)).stream)).equals(bytes)).toBe(true)
-    const console = /^console {8}(\S+)$/m.exec(first.stdout)?.[1] ?? ''
-    const page = await (await fetch(console)).text()
-    const [, module = ''] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
-    expect((await fetch(new URL(module, console))).headers.get('content-type')).toBe('text/javascript; charset=utf-8')
     expect(await first.stop()).toBe(0)
     expect(first.stdout).not.toContain('no longer watched')
     expect(readdirSync(dataDir)).not.toContain('cache')
