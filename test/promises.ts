@@ -4,6 +4,7 @@ import { clusterPromises } from './promises-clusters.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { pagePromises } from './promises-page.ts'
 import { readPromises } from './promises-reads.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
@@ -249,6 +250,7 @@ export const promises: readonly KeptPromise[] = [
   ...cataloguePromises,
   ...clusterPromises,
   ...consolePromises,
+  ...pagePromises,
   ...gatewayPromises,
   ...readPromises,
   {

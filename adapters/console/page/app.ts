@@ -59,6 +59,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
   }, [uploads])
   const session: Session = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
+    if (uploads.isBusy && !confirm('Not everything has been uploaded yet. Sign out, and stop it?')) return
     // What was deleted a moment ago needs the credential still.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
@@ -106,7 +107,10 @@ function Place({ route }: { route: Route }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
-  }, [top])
+    // What had the keyboard is gone with the place before.
+    document.getElementById('main')?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [top, top === 'pin' && second])
   if (top === 'content') return html`<${ContentView} />`
   if (top === 'pin' && second !== undefined) {
     const cluster = route.query.get('cluster') ?? undefined

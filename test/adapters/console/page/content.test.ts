@@ -115,6 +115,8 @@ describe('content in the console', inBrowser, () => {
       const dialog = await asked
       expect(dialog.type()).toBe('beforeunload')
       await dialog.dismiss()
+      page.once('dialog', question => question.dismiss())
+      await page.getByRole('button', { name: 'Sign out' }).click()
       answer()
       await page.getByRole('link', { name: 'Content', exact: true }).click()
       await page.getByText('1 of 1 upload done').waitFor()

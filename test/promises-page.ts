@@ -1,0 +1,108 @@
+import type { KeptPromise } from './promises.ts'
+
+const page = 'adapters/console/page'
+const content = 'test/adapters/console/page/content.test.ts'
+const pins = 'test/adapters/console/page/pins.test.ts'
+const account = 'test/adapters/console/page/account.test.ts'
+const accessibility = 'test/adapters/console/page/accessibility.test.ts'
+
+/** What the console does for those who use it. */
+export const pagePromises: readonly KeptPromise[] = [
+  {
+    promise: 'browsers are told how far an upload is',
+    file: 'adapters/client/progress-fetch.ts',
+    find: '    sending.upload.onprogress = ({ loaded }) => onProgress(loaded)\n',
+    replace: '',
+    test: { file: content, name: 'tells how far a large file is, lets it be cancelled, and sends it again' },
+  },
+  {
+    promise: 'an upload that is cancelled is not sent any further',
+    file: `${page}/content/upload-queue.ts`,
+    find: '    this.#running.get(id)?.abort()\n',
+    replace: '',
+    test: { file: 'test/adapters/console/page/upload-queue.test.ts', name: 'are cancelled, sent or waiting' },
+  },
+  {
+    promise: 'an upload that is cancelled and sent again at once does not end with its first attempt',
+    file: `${page}/content/upload-queue.ts`,
+    find: '!controller.signal.aborted',
+    replace: 'true',
+    test: {
+      file: 'test/adapters/console/page/upload-queue.test.ts',
+      name: 'that are cancelled and sent again at once',
+    },
+  },
+  {
+    promise: 'the console is not closed while something is on its way up, unless it is asked',
+    file: `${page}/app.ts`,
+    find: "    addEventListener('beforeunload', ask)\n",
+    replace: '',
+    test: { file: content, name: 'goes on uploading while another part of the page is looked at' },
+  },
+  {
+    promise: 'a file that is dropped where none belongs does not take the place of the console',
+    file: `${page}/app.ts`,
+    find: "    addEventListener('drop', keep)\n",
+    replace: '',
+    test: { file: content, name: 'is not left for a file that is dropped where none belongs' },
+  },
+  {
+    promise: 'a deletion can be taken back for a moment',
+    file: `${page}/content/removals.ts`,
+    find: 'const UNDO_MS = 8_000',
+    replace: 'const UNDO_MS = 0',
+    test: { file: pins, name: 'are deleted after a moment in which it can be taken back' },
+  },
+  {
+    promise: 'deleting from one cluster leaves the others',
+    file: `${page}/content/pin-view.ts`,
+    find: 'cluster === undefined ? here : await client.pins.status(cid, { signal })',
+    replace: 'here',
+    test: { file: pins, name: 'have a page that tells all of them, and gives their content' },
+  },
+  {
+    promise: 'what was deleted a moment ago goes before whoever deleted it is signed out',
+    file: `${page}/app.ts`,
+    find: '    await flushRemovals()\n',
+    replace: '',
+    test: { file: pins, name: 'that are deleted go before whoever deleted them is signed out' },
+  },
+  {
+    promise: 'a page of a long list is one request, wherever it is',
+    file: `${page}/content/pin-list.ts`,
+    find: 'signal => client.pins.page(page, { ...options, signal })',
+    replace: 'async signal => (await client.pins.page(1, options), client.pins.page(page, { ...options, signal }))',
+    test: { file: pins, name: 'are shown by the thousand, and the last page of them is one step away' },
+  },
+  {
+    promise: 'signing out of the console ends the session at the node',
+    file: `${page}/app.ts`,
+    find: '    await client.sessions.signOut().catch(() => undefined)\n',
+    replace: '',
+    test: {
+      file: account,
+      name: 'is signed in to with a password, sees what it has of its plan, and is signed out of',
+    },
+  },
+  {
+    promise: 'a session that has ended is asked for again',
+    file: `${page}/widgets/use-load.ts`,
+    find: "    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')\n",
+    replace: '',
+    test: { file: account, name: 'is asked for again after a reload, and when the session has ended' },
+  },
+  {
+    promise: 'the QR code is that of the secret',
+    file: `${page}/account/second-factor.ts`,
+    find: 'setup.otpauthUrl',
+    replace: 'setup.secret',
+    test: { file: account, name: 'turns a second factor on by a QR code' },
+  },
+  {
+    promise: 'the text of the console can be read, light and dark',
+    file: `${page}/style.css`,
+    find: '--quiet: #56616e',
+    replace: '--quiet: #9aa4ae',
+    test: { file: accessibility, name: 'has nothing that axe-core finds wrong, light' },
+  },
+]
