@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { withDefaults } from '../../src/domain/config.ts'
+import { gatewaySlots } from '../../src/gateway/gateway.ts'
+import { threadReaders } from '../support/thread-readers.ts'
 import type { AuditContext } from './audit.ts'
 import { audits } from './audits.ts'
-import { directClient, type GatewayClient, socketClient } from './client.ts'
+import { directClient, type GatewayClient, portClient, socketClient } from './client.ts'
 import { AUDIT_HOST, GatewayWorld } from './world.ts'
 
 interface Host {
@@ -16,6 +19,26 @@ const hosts: readonly Host[] = [
     serve: async world => ({ ...directClient(world.gateway({ host: AUDIT_HOST })), close: async () => {} }),
   },
   { name: 'node:http', scheme: 'http', serve: world => socketClient(world.gateway({ host: AUDIT_HOST })) },
+  {
+    name: 'threads',
+    scheme: 'http',
+    serve: async world => {
+      const options = { host: AUDIT_HOST }
+      const slots = gatewaySlots(withDefaults({ gateway: options }).gateway, world.clock)
+      let holder = 0
+      const engine = {
+        ownGateway: world.gateway({ ...options, ownOrigin: true }, { slots }),
+        shareReading: async () => world.share(options, slots, ++holder),
+      }
+      const readers = await threadReaders(engine, { logger: world.logger })
+      // A connection each, so that both threads have their share of the audits.
+      const request: GatewayClient['request'] = async (method, path, headers) => {
+        const client = portClient(readers.port)
+        return client.request(method, path, headers).finally(() => client.close())
+      }
+      return { request, close: readers.stop }
+    },
+  },
 ]
 
 test('audits have names of their own', () => {
@@ -41,7 +64,7 @@ describe.each(hosts)('the gateway, $name', ({ scheme, serve }) => {
   for (const audit of audits) {
     test(`${audit.id}: ${audit.name}`, async () => {
       await audit.run(context)
-      expect(context.world.leases.held().size).toBe(0)
+      await vi.waitFor(() => expect(context.world.leases.held().size).toBe(0))
     })
   }
 })

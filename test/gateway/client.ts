@@ -68,16 +68,25 @@ export async function socketClient(
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  const agent = new http.Agent({ keepAlive: true })
+  const client = portClient(port)
   return {
-    request: (method, path, headers) =>
-      ask(http.request({ agent, host: '127.0.0.1', port, method, path, ...(headers && { headers }) })),
+    request: client.request,
     async close() {
-      agent.destroy()
+      client.close()
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },
+  }
+}
+
+/** Asks whoever listens on a port of this machine. */
+export function portClient(port: number): GatewayClient & { close(): void } {
+  const agent = new http.Agent({ keepAlive: true })
+  return {
+    request: (method, path, headers) =>
+      ask(http.request({ agent, host: '127.0.0.1', port, method, path, ...(headers && { headers }) })),
+    close: () => agent.destroy(),
   }
 }
 

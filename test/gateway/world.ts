@@ -1,6 +1,7 @@
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { MultihashHasher } from 'multiformats'
@@ -18,10 +19,12 @@ import { importFile } from '../../src/content/unixfs/import.ts'
 import { importSymlink } from '../../src/content/unixfs/symlink.ts'
 import { CODEC } from '../../src/domain/cid.ts'
 import { Semaphore } from '../../src/domain/concurrency/semaphore.ts'
+import type { SharedSlots } from '../../src/domain/concurrency/shared-slots.ts'
 import { withDefaults } from '../../src/domain/config.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import type { GatewayConfig } from '../../src/domain/options.ts'
 import { createGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts'
+import type { ReadingData, SharedReading } from '../../src/gateway/source/shared-reading.ts'
 import type { ApiHandler } from '../../src/http/types.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Claims } from '../../src/ledger/claims.ts'
@@ -110,6 +113,38 @@ export class GatewayWorld {
   gateway(options: GatewayConfig = {}, more: Partial<GatewayDependencies> = {}): ApiHandler {
     const { gateway } = withDefaults({ gateway: options })
     return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options: gateway, ...more })
+  }
+
+  /** What an engine would share with a thread, on the time of this world. */
+  share(options: GatewayConfig, slots: SharedSlots, holder: number): SharedReading {
+    const { memory, end } = this.leases.share()
+    const channel = new MessageChannel()
+    channel.port1.unref()
+    const data: ReadingData & { time: BigInt64Array } = {
+      database: join(this.#dataDir, 'holdfast.db'),
+      backends: [{ id: 0, dataDir: this.#dataDir }],
+      elsewhere: [],
+      takedowns: { path: join(this.#dataDir, 'takedowns.deny'), revision: new Int32Array(new SharedArrayBuffer(4)) },
+      leases: memory,
+      slots: slots.tableFor(holder),
+      gateway: withDefaults({ gateway: options }).gateway,
+      trustedProxies: 0,
+      time: this.time,
+    }
+    return { data, port: channel.port2, end }
+  }
+
+  /** Milliseconds since the epoch, for other threads. */
+  get time(): BigInt64Array {
+    const time = new BigInt64Array(new SharedArrayBuffer(8))
+    const tell = (): bigint => Atomics.store(time, 0, BigInt(this.clock.now()))
+    const advance = this.clock.advance.bind(this.clock)
+    this.clock.advance = ms => {
+      advance(ms)
+      tell()
+    }
+    tell()
+    return time
   }
 
   /** Pins a file. `liveUntil` is the instant of its timelock. */

@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import { describe, expect, test, vi } from 'vitest'
+import { PrometheusMetrics } from '../../../adapters/node-http/index.ts'
+import { createEngine, type Engine, type EngineConfig, type Logger } from '../../../src/index.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
+
+const MIB = 1024 ** 2
+
+interface Served {
+  engine: Engine
+  account: string
+  readers: ThreadReaders
+  metrics: PrometheusMetrics
+  lines: Array<{ message: string; path?: string }>
+}
+
+/** Runs with an engine whose gateway is served by two threads. */
+function served(
+  run: (served: Served) => Promise<void>,
+  { threads = 2, sharesPort = true, ...config }: EngineConfig & { threads?: number; sharesPort?: boolean } = {},
+): Promise<void> {
+  return withTempDir(async dataDir => {
+    const lines: Served['lines'] = []
+    const keep = (fields: object, message: string): void => void lines.push({ ...fields, message })
+    const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep }
+    const metrics = new PrometheusMetrics()
+    const engine = await createEngine({ ...config, dataDir, singleUser: true })
+    const readers = await threadReaders(engine, { threads, logger, metrics }, sharesPort)
+    try {
+      const { account } = await engine.accounts.ensureOwner()
+      await run({ engine, account: account.id, readers, metrics, lines })
+    } finally {
+      await readers.stop()
+      await engine.stop()
+    }
+  })
+}
+
+/** An answer that is read no further than its head until it is asked for. */
+async function begin({ port }: ThreadReaders, path: string): Promise<IncomingMessage> {
+  const asked = http.get({ host: '127.0.0.1', port, path, agent: false })
+  asked.on('error', () => undefined)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return answer.on('error', () => undefined)
+}
+
+/** The rest of it, and whether it broke off. */
+async function rest(answer: IncomingMessage): Promise<{ bytes: Buffer; isBroken: boolean }> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of answer) chunks.push(chunk as Buffer)
+    return { bytes: Buffer.concat(chunks), isBroken: false }
+  } catch {
+    return { bytes: Buffer.concat(chunks), isBroken: true }
+  }
+}
+
+const statuses = async (readers: ThreadReaders, path: string): Promise<number[]> =>
+  (await readers.getFromAll(path)).map(({ status }) => status)
+
+describe('threads that read', () => {
+  test('serve what is pinned, and nothing that is removed, from that moment on', async () => {
+    await served(async ({ engine, readers, metrics, lines }) => {
+      const { record } = await engine.pins.upload(Buffer.from('read by threads'))
+      const path = `/ipfs/${record.cid}`
+      const answers = await readers.getFromAll(path)
+      expect(answers.map(({ text }) => text)).toEqual(['read by threads', 'read by threads'])
+      await engine.pins.remove({ cid: record.cid })
+      expect(await statuses(readers, path)).toEqual([404, 404])
+      // Both are told of as by the one thread.
+      await vi.waitFor(() => {
+        const told = lines.filter(line => line.message === 'request' && line.path === path)
+        expect(told.length).toBeGreaterThanOrEqual(4)
+      })
+      expect(metrics.text()).toMatch(/holdfast_requests_total\{surface="gateway".*status="404".*\} [2-9]/)
+      expect(metrics.text()).toMatch(/holdfast_sent_bytes_total\{surface="gateway"\} [1-9]/)
+    })
+  })
+
+  test('refuse what is taken down from that moment on, in the middle of an answer, too', async () => {
+    await served(async ({ engine, readers }) => {
+      const { record } = await engine.pins.upload(pseudoRandom(24 * MIB))
+      const path = `/ipfs/${record.cid}`
+      const under = await begin(readers, path)
+      await engine.takedowns.add({ cid: record.cid, reason: 'a test' })
+      expect(await statuses(readers, path)).toEqual([410, 410])
+      const { bytes, isBroken } = await rest(under)
+      expect(isBroken).toBe(true)
+      expect(bytes.length).toBeLessThan(24 * MIB)
+      await engine.takedowns.remove({ cid: record.cid })
+      expect(await statuses(readers, path)).toEqual([200, 200])
+    })
+  })
+
+  test('keep what they read from the collector, and let it go afterwards', async () => {
+    await served(async ({ engine, readers }) => {
+      const content = pseudoRandom(24 * MIB, 'collected')
+      const { record } = await engine.pins.upload(content)
+      const under = await begin(readers, `/ipfs/${record.cid}`)
+      await engine.pins.remove({ cid: record.cid })
+      expect(await engine.collect({ graceSeconds: 0 })).toMatchObject({ roots: 0, blocks: 0 })
+      const { bytes, isBroken } = await rest(under)
+      expect([isBroken, bytes.equals(content)]).toEqual([false, true])
+      await vi.waitFor(async () => expect((await engine.collect({ graceSeconds: 0 })).roots).toBe(1))
+    })
+  })
+
+  test('end with a timelock what is under way, and serve nothing of it afterwards', async () => {
+    await served(async ({ engine, readers }) => {
+      const ends = Date.now() + 3_000
+      const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'locked'), {
+        timelock: new Date(ends).toISOString(),
+      })
+      const path = `/ipfs/${record.cid}`
+      const under = await begin(readers, path)
+      expect(under.statusCode).toBe(200)
+      await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(ends), 10_000)
+      expect(await statuses(readers, path)).toEqual([404, 404])
+      expect((await rest(under)).isBroken).toBe(true)
+    })
+  })
+
+  test('have the places of one gateway together, with the API’s own face of it', async () => {
+    await served(
+      async ({ engine, readers }) => {
+        const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'places'))
+        const path = `/ipfs/${record.cid}`
+        const slow = [await begin(readers, path), await begin(readers, path)]
+        let isFree = false
+        const third = begin(readers, path).then(answer => ({ answer, wasFree: isFree }))
+        const fourth = engine
+          .gateway({
+            ...{ method: 'HEAD', path, query: '', header: () => undefined, body: (async function* () {})() },
+            ...{ signal: new AbortController().signal, remoteAddress: '127.0.0.1' },
+          })
+          .then(({ status }) => ({ status, wasFree: isFree }))
+        await new Promise(resolve => setTimeout(resolve, 300))
+        isFree = true
+        slow[0]?.destroy()
+        const { answer, wasFree } = await third
+        expect([answer.statusCode, wasFree]).toEqual([200, true])
+        slow[1]?.destroy()
+        expect(await fourth).toEqual({ status: 200, wasFree: true })
+        answer.destroy()
+      },
+      { gateway: { maxConcurrentRequests: 2 } },
+    )
+  })
+
+  test('are replaced if they end or hang, while the other serves, and what they had is free', async () => {
+    await served(async ({ engine, readers }) => {
+      const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'replaced'))
+      const path = `/ipfs/${record.cid}`
+      const names = async (): Promise<string[]> =>
+        (await readers.getFromAll('/')).map(answer => answer.header('x-thread') ?? '')
+      for (const wish of ['end', 'hang']) {
+        const before = await names()
+        // Whichever thread has it, the answer that it was giving keeps nothing from the collector.
+        const under = await Promise.all([begin(readers, path), begin(readers, path), begin(readers, path)])
+        const broken = readers.get('/', { 'x-wish': wish })
+        await expect(broken).rejects.toThrow()
+        await vi.waitFor(async () => expect((await names()).some(name => !before.includes(name))).toBe(true), 20_000)
+        for (const answer of under) answer.destroy()
+      }
+      await engine.pins.remove({ cid: record.cid })
+      await vi.waitFor(async () => expect((await engine.collect({ graceSeconds: 0 })).roots).toBe(1))
+    })
+  })
+
+  test('are one where a port cannot be shared', async () => {
+    await served(
+      async ({ engine, readers }) => {
+        const { record } = await engine.pins.upload(Buffer.from('one'))
+        expect((await readers.get(`/ipfs/${record.cid}`)).text).toBe('one')
+      },
+      { threads: 1, sharesPort: false },
+    )
+  })
+})

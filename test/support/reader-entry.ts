@@ -1,0 +1,20 @@
+// A reader's thread as it is, which a test can have hang or end, on a time that the test moves if it has one.
+import http from 'node:http'
+import { threadId, workerData } from 'node:worker_threads'
+
+const { time } = workerData.reading.data as { time?: BigInt64Array }
+if (time !== undefined) Date.now = () => Number(Atomics.load(time, 0))
+
+const { emit } = http.Server.prototype
+http.Server.prototype.emit = function (this: http.Server, event: string, ...given: unknown[]) {
+  if (event === 'request') {
+    const [incoming, outgoing] = given as [http.IncomingMessage, http.ServerResponse]
+    outgoing.setHeader('x-thread', threadId)
+    const wish = incoming.headers['x-wish']
+    if (wish === 'end') process.exit(1)
+    if (wish === 'hang') for (;;);
+  }
+  return Reflect.apply(emit, this, [event, ...given])
+} as typeof emit
+
+await import('../../adapters/node-http/reader-thread.ts')
