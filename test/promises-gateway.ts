@@ -3,10 +3,53 @@ import type { KeptPromise } from './promises.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
+const readers = 'test/adapters/node-http/readers.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
 /** What the gateway promises of content that anybody may have made. */
 export const gatewayPromises: readonly KeptPromise[] = [
+  {
+    promise: 'what is dropped while another thread is about to read it is not read',
+    file: 'src/content/live-content.ts',
+    find: 'if (this.#leases.isShared && !this.#held.isLive(rootId, this.#clock.now())) {',
+    replace: 'if (rootId < 0) {',
+    test: { file: 'test/content/leases.test.ts', name: 'a root that is dropped between a look and its lease' },
+  },
+  {
+    promise: 'the collector sees the leases of all threads',
+    file: 'src/content/leases.ts',
+    find: '    this.#threads.add(places)\n',
+    replace: '',
+    test: { file: readers, name: 'keep what they read from the collector' },
+  },
+  {
+    promise: 'a takedown counts in all threads at once',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: '      Atomics.add(this.revision, 0, 1)\n',
+    replace: '',
+    test: { file: readers, name: 'refuse what is taken down from that moment on' },
+  },
+  {
+    promise: 'all threads together have the places of one gateway',
+    file: 'src/wiring/reading.ts',
+    find: 'gatewaySlots(options, clock, data.slots)',
+    replace: 'gatewaySlots(options, clock)',
+    test: { file: readers, name: 'have the places of one gateway together' },
+  },
+  {
+    promise: 'a thread that hangs is replaced',
+    file: 'adapters/node-http/reader.ts',
+    find: 'this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0',
+    replace: 'this.#silentMs = 0',
+    test: { file: readers, name: 'are replaced if they end or hang' },
+  },
+  {
+    promise: 'a thread that has ended keeps nothing from the collector',
+    file: 'src/wiring/shared-reading.ts',
+    find: '        leases.end()\n',
+    replace: '',
+    test: { file: readers, name: 'are replaced if they end or hang' },
+  },
   {
     promise: 'a gateway port that was asked for has to be free',
     file: 'adapters/cli/serve.ts',

@@ -121,7 +121,7 @@ export class GatewayWorld {
     const channel = new MessageChannel()
     channel.port1.unref()
     const data: ReadingData & { time: BigInt64Array } = {
-      database: join(this.#dataDir, 'holdfast.db'),
+      database: this.database,
       backends: [{ id: 0, dataDir: this.#dataDir }],
       elsewhere: [],
       takedowns: { path: join(this.#dataDir, 'takedowns.deny'), revision: new Int32Array(new SharedArrayBuffer(4)) },
@@ -132,6 +132,11 @@ export class GatewayWorld {
       time: this.time,
     }
     return { data, port: channel.port2, end }
+  }
+
+  /** File of the database. */
+  get database(): string {
+    return join(this.#dataDir, 'holdfast.db')
   }
 
   /** Milliseconds since the epoch, for other threads. */
