@@ -89,6 +89,16 @@ export const promises: readonly KeptPromise[] = [
     test: { file: order, name: 'a file of one small block is one commit' },
   },
   {
+    promise: 'wants of one turn go in one message',
+    file: 'src/network/exchange/peer-wants.ts',
+    find: '        await nextTurn()\n      }\n    } finally',
+    replace: '      }\n    } finally',
+    test: {
+      file: 'test/network/exchange/peer-wants.test.ts',
+      name: 'wants that come up one after the other in a turn go in one message',
+    },
+  },
+  {
     promise: 'a write that throws takes none with it that came together with it',
     file: 'src/storage/write-queue.ts',
     find: 'if (hasThrown) return false',

@@ -194,7 +194,7 @@ export class PeerWants {
     })
   }
 
-  /** Sends what has come up, and again what comes up while the stream takes it. */
+  /** Sends what has come up, and then what has come up in the turn after that: each message costs far more than its wants. */
   async #flush(): Promise<void> {
     try {
       while (this.#unsent.size > 0 || (this.#cancels.size > 0 && this.#cancelTimer === null)) {
@@ -206,6 +206,7 @@ export class PeerWants {
         const wants = renews ? [] : this.#takeWants()
         const dropped = [...cancels.values()].map(cid => want(cid, { cancel: true, presence: false }))
         await this.#channel.send({ ...emptyMessage(), wants: [...dropped, ...wants] })
+        await nextTurn()
       }
     } finally {
       this.#flushing = false
