@@ -252,7 +252,7 @@ async function endSessions({ origin }: ConsoleServer): Promise<void> {
 /** What a scanner reads off the page. */
 async function readQrCode(page: Page): Promise<string | undefined> {
   const { pixels, width } = await page.locator('svg.qr').evaluate(async drawn => {
-    const [width, canvas] = [400, document.createElement('canvas')]
+    const [width, canvas] = [240, document.createElement('canvas')]
     const copy = drawn.cloneNode(true) as SVGElement
     copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
     copy.setAttribute('width', String(width))
@@ -264,7 +264,14 @@ async function readQrCode(page: Page): Promise<string | undefined> {
     canvas.height = width
     const context = canvas.getContext('2d')
     context?.drawImage(image, 0, 0)
-    return { width, pixels: [...(context?.getImageData(0, 0, width, width).data ?? [])] }
+    const { data = new Uint8ClampedArray() } = context?.getImageData(0, 0, width, width) ?? {}
+    return {
+      width,
+      pixels: Array.from({ length: data.length / 4 }, (_, i) => ((data[i * 4] ?? 0) > 127 ? '1' : '0')).join(''),
+    }
   })
-  return jsQR(Uint8ClampedArray.from(pixels), width, width)?.data
+  const colours = Uint8ClampedArray.from(
+    [...pixels].flatMap(pixel => (pixel === '1' ? [255, 255, 255, 255] : [0, 0, 0, 255])),
+  )
+  return jsQR(colours, width, width)?.data
 }

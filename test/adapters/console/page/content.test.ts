@@ -31,7 +31,14 @@ describe('content in the console', inBrowser, () => {
   test('is not left for a file that is dropped where none belongs', () =>
     signedIn(async ({ page, server }) => {
       await page.getByRole('link', { name: 'Account' }).click()
+      // A browser without a window opens nothing that is dropped: so what it is told is looked at.
+      await page.evaluate(() =>
+        addEventListener('drop', event => {
+          document.body.dataset.prevented = String(event.defaultPrevented)
+        }),
+      )
       await drop(page, { 'notes.txt': 'a note' }, 'h1')
+      await expect.poll(() => page.locator('body').getAttribute('data-prevented')).toBe('true')
       await page.getByRole('link', { name: 'Content', exact: true }).click()
       await page.getByText('Nothing is pinned yet.').waitFor()
       expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
