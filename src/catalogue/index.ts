@@ -3,6 +3,7 @@
 export type { DagIdentity } from '../domain/cid.ts'
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'
+export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
 export type { Account, AccountChanges, AccountStore } from './accounts.ts'
 export type { Catalogue } from './catalogue.ts'

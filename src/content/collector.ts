@@ -106,9 +106,10 @@ export class Collector {
     const nextRoots = (): number[] =>
       this.#ends ? [] : this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)
     for (let roots = nextRoots(); roots.length > 0; roots = nextRoots()) {
-      for (const rootId of roots) {
-        while (!this.#ends && !(await this.#parts.ledger.releaseBatch(rootId, this.#parts.clock.now()))) {}
-        collected.roots++
+      while (!this.#ends && roots.length > 0) {
+        const gone = await this.#parts.ledger.releaseBatch(roots, this.#parts.clock.now())
+        roots.splice(0, gone)
+        collected.roots += gone
       }
     }
     for (let more = true; more && !this.#ends; ) {

@@ -1,3 +1,4 @@
+import { turnSpent } from '../domain/concurrency/turns.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { StoredBlock } from './blocks.ts'
@@ -14,9 +15,9 @@ export interface LedgerParts {
   queue: WriteQueue
 }
 
-/** Rows of a dropped root that one transaction releases. */
+/** Rows of dropped roots that one transaction releases. */
 const RELEASE_BATCH = 100
-/** Blocks that one transaction starts to delete. */
+/** Blocks that one transaction starts to delete, unless the turn of the loop is spent before. */
 const DELETE_BATCH = 128
 
 /**
@@ -116,24 +117,36 @@ export class Ledger {
   }
 
   /**
-   * Releases one batch of a dropped root's blocks; those that no other root needs become garbage.
-   * Returns whether the root is gone.
+   * Releases one batch of what dropped roots need, in their order; blocks that no other root needs become garbage.
+   * Returns how many of the roots are gone.
    */
-  releaseBatch(rootId: number, now: number): Promise<boolean> {
-    return this.#parts.queue.run(
-      () => {
-        const blockIds = this.#parts.blocks.neededBy(rootId, RELEASE_BATCH)
-        for (const blockId of blockIds) {
-          this.#parts.blocks.release(rootId, blockId)
-          if (!this.#parts.blocks.isNeeded(blockId)) this.#parts.blocks.addGarbage(blockId, now)
-        }
-        if (blockIds.length > 0) return false
-        if (this.#parts.roots.deleteFiles(rootId, RELEASE_BATCH) > 0) return false
-        this.#parts.roots.delete(rootId)
-        return true
-      },
-      { durable: false },
-    )
+  releaseBatch(rootIds: readonly number[], now: number): Promise<number> {
+    const work = (): number => {
+      let rows = RELEASE_BATCH
+      let gone = 0
+      for (const rootId of rootIds) {
+        rows -= this.#releaseRoot(rootId, rows, now)
+        if (rows <= 0) break
+        gone++
+        if (turnSpent()) break
+      }
+      return gone
+    }
+    return this.#parts.queue.run(work, { durable: false })
+  }
+
+  /** Returns how many rows it has released: fewer than `most` if the root is gone. */
+  #releaseRoot(rootId: number, most: number, now: number): number {
+    const { blocks, roots } = this.#parts
+    const blockIds = blocks.neededBy(rootId, most)
+    for (const blockId of blockIds) {
+      blocks.release(rootId, blockId)
+      if (!blocks.isNeeded(blockId)) blocks.addGarbage(blockId, now)
+    }
+    const left = most - blockIds.length
+    const files = left > 0 ? roots.deleteFiles(rootId, left) : 0
+    if (files < left) roots.delete(rootId)
+    return blockIds.length + files
   }
 
   /**
@@ -148,9 +161,19 @@ export class Ledger {
     const nextBatch = () => this.#parts.blocks.garbage(freedBy, now, DELETE_BATCH)
     const takeRows = () => {
       const batch = nextBatch()
-      const rows = this.#unneeded(batch.filter(block => block.inline === 1))
-      for (const { id } of rows) this.#parts.blocks.delete(id)
-      return { rows, hasFiles: batch.some(block => block.inline === 0), more: batch.length === DELETE_BATCH }
+      const rows: StoredBlock[] = []
+      let looked = 0
+      for (const block of batch) {
+        looked++
+        if (block.inline === 0) continue
+        for (const { id } of this.#unneeded([block])) {
+          this.#parts.blocks.delete(id)
+          rows.push(block)
+        }
+        if (turnSpent()) break
+      }
+      const more = batch.length === DELETE_BATCH || looked < batch.length
+      return { rows, hasFiles: batch.some(block => block.inline === 0), more }
     }
     const takeFiles = () => {
       const files = this.#unneeded(nextBatch().filter(block => block.inline === 0))

@@ -109,7 +109,7 @@ export class ModelStore {
   /** Frees all that nothing needs. */
   async collect(now: number): Promise<void> {
     for (const rootId of this.ledger.droppedRoots(() => new Set(), this.ledger.lastRoot())) {
-      while (!(await this.ledger.releaseBatch(rootId, now))) {}
+      while ((await this.ledger.releaseBatch([rootId], now)) === 0) {}
     }
     for (let more = true; more; ) {
       const batch = await this.ledger.takeGarbage(now, now)

@@ -21,10 +21,10 @@ function numbered(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `name ${index}`)
 }
 
-async function storeSmall({ stage, complete }: ContentParts, count: number): Promise<StagedDag> {
+async function storeSmall({ stage, complete }: ContentParts, count: number, from = 0): Promise<StagedDag> {
   const staged = await stage()
   let root: CID | null = null
-  for (let index = 0; index < count; index++) {
+  for (let index = from; index < from + count; index++) {
     const bytes = Buffer.alloc(1_000, `${index} `)
     root = await staged.put(await rawCid(bytes), bytes)
   }
@@ -56,11 +56,64 @@ test('a collection frees a hundred blocks or so in a transaction', async () => {
     const staged = await storeSmall(parts, 1_000)
     await drop(staged)
     let transactions = 1
-    while (!(await ledger.releaseBatch(staged.rootId, clock.now()))) transactions++
+    while ((await ledger.releaseBatch([staged.rootId], clock.now())) === 0) transactions++
     expect(transactions).toBeGreaterThan(10)
     const { blocks, more } = await ledger.takeGarbage(clock.now(), clock.now())
     expect(blocks).toBeLessThanOrEqual(128)
     expect(more).toBe(true)
+  })
+})
+
+describe('many small roots', () => {
+  const SMALL = 250
+
+  async function dropped(parts: ContentParts): Promise<number[]> {
+    for (let i = 0; i < SMALL; i++) await parts.drop(await storeSmall(parts, 1, i))
+    return parts.ledger.droppedRoots(
+      () => new Set(Array.from({ length: SMALL }, (_, i) => -i)),
+      parts.ledger.lastRoot(),
+    )
+  }
+
+  /** How many transactions it takes to collect all of it. */
+  async function transactionsOf(parts: ContentParts, turnMs: number): Promise<{ release: number; take: number }> {
+    const { ledger, clock } = parts
+    const rootIds = await dropped(parts)
+    expect(rootIds).toHaveLength(SMALL)
+    let now = 0
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += turnMs
+      return now
+    })
+    try {
+      let release = 0
+      for (; rootIds.length > 0; release++) rootIds.splice(0, await ledger.releaseBatch(rootIds, clock.now()))
+      let take = 0
+      let taken = 0
+      for (let more = true; more; take++) {
+        const batch = await ledger.takeGarbage(clock.now(), clock.now())
+        taken += batch.blocks
+        more = batch.more
+      }
+      expect(taken).toBe(SMALL)
+      return { release, take }
+    } finally {
+      time.mockRestore()
+    }
+  }
+
+  test('share a transaction, a hundred blocks or so at a time', async () => {
+    await withContentParts(async parts => {
+      expect(await transactionsOf(parts, 0)).toEqual({ release: 3, take: 2 })
+    })
+  })
+
+  test('do not when the turn of the loop is spent', async () => {
+    await withContentParts(async parts => {
+      const { release, take } = await transactionsOf(parts, 10)
+      expect(release).toBeGreaterThan(SMALL / 4)
+      expect(take).toBeGreaterThan(SMALL / 4)
+    })
   })
 })
 
