@@ -23,9 +23,14 @@ export class ChildServer {
     this.url = url
   }
 
-  /** Starts a script under this same Node, which says `listening on <url>`, and waits for its line. */
-  static start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildServer> {
-    return ChildServer.run(process.execPath, [...NODE_FLAGS, script, ...args], env, /listening on (http:\S+)/)
+  /**
+   * Starts a script under this same Node, which says `listening on <url>`, and waits for its line.
+   * @param cores the first so many, if it has to stay on them
+   */
+  static start(script: string, args: readonly string[], env: NodeJS.ProcessEnv, cores?: number): Promise<ChildServer> {
+    const command = [process.execPath, ...NODE_FLAGS, script, ...args]
+    const [program = '', ...rest] = cores === undefined ? command : ['taskset', '-c', `0-${cores - 1}`, ...command]
+    return ChildServer.run(program, rest, env, /listening on (http:\S+)/)
   }
 
   /** Starts any program, and waits for a line that matches; the first group, if there is one, is its address. */

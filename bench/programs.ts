@@ -9,6 +9,7 @@ const PROGRAMS = {
   nginx: { command: 'nginx', version: ['-v'], is: 'a contender' },
   wrk: { command: 'wrk', version: ['-v'], is: 'a load client' },
   h2load: { command: 'h2load', version: ['--version'], is: 'a load client' },
+  taskset: { command: 'taskset', version: ['--version'], is: 'what keeps a server on so many cores' },
   curl: { command: 'curl', version: ['--version'], is: 'a load client' },
 } as const
 

@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
+import { clientsBench } from './clients-bench.ts'
 import { collect } from './collect.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
+import { cores } from './cores.ts'
 import { dag } from './dag.ts'
 import { deletes } from './delete.ts'
 import { benchEnvironment, environmentLine, programLines } from './environment.ts'
@@ -14,6 +16,7 @@ import { loop } from './loop.ts'
 import { memory } from './memory.ts'
 import { type Row, rowsOf, tableOf } from './report.ts'
 import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.ts'
+import { scale } from './scale.ts'
 import { small } from './small.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
@@ -34,6 +37,9 @@ const BENCHES: readonly Bench[] = [
   start,
   loop,
   memory,
+  scale,
+  cores,
+  clientsBench,
 ]
 /** What runs the others for the table of all. */
 const TABLE_NAME = 'table'
@@ -87,15 +93,24 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       ? [JSON.stringify({ environment: run.environment })]
       : [environmentLine(run.environment), ...programLines(run.environment)]
     for (const line of head) console.log(line)
+    const failures: string[] = []
     const isTable = command.names.includes(TABLE_NAME)
     for (const bench of BENCHES) {
       const asked = command.names.includes(bench.name) ? command : isTable ? forTable(bench, command) : null
-      if (asked !== null) run.rows.push(...(await runBench(bench, asked, parent, interrupt.signal)))
+      if (asked === null) continue
+      try {
+        run.rows.push(...(await runBench(bench, asked, parent, interrupt.signal)))
+      } catch (error) {
+        // The others are worth their time; an interrupt ends them all.
+        if (interrupt.signal.aborted) throw error
+        failures.push(`${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`)
+        console.error(failures.at(-1))
+      }
+      if (command.save !== undefined) saveRun(command.save, run)
     }
     if (isTable) for (const line of tableLines(run)) (command.json ? console.error : console.log)(line)
-    if (command.save !== undefined) saveRun(command.save, run)
     if (saved !== null) for (const line of comparisonOf(run, saved)) (command.json ? console.error : console.log)(line)
-    return 0
+    return failures.length === 0 ? 0 : 1
   } catch (error) {
     console.error(`the bench failed: ${error instanceof Error ? error.message : String(error)}`)
     return 1

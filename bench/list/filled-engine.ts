@@ -8,6 +8,8 @@ import { searchWords } from '../../src/storage/search-words.ts'
 const RAW = 0x55
 /** Records that a search finds, however many there are. */
 const FOUND = 10
+/** Of each kind of question, in a round. */
+export const SAMPLES = 20
 const FILES = 50
 /** The largest safe integer stands for no end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
@@ -26,7 +28,7 @@ export interface FilledEngine {
  * Starts an engine on an existing empty directory with an account of so many records, one of which expires. What is
  * one by one through the engine would take hours is written straight into its database. The caller stops the engine.
  */
-export async function startFilled(dataDir: string, records: number, samples: number): Promise<FilledEngine> {
+export async function filledStore(dataDir: string, records: number, samples: number): Promise<FilledEngine> {
   const first = await createEngine({ dataDir })
   const { id: account } = await first.accounts.create({ email: 'list@example.org', plan: 'unlimited' })
   const { record } = await first.pins.uploadDirectory(someFiles(), { account, name: 'a directory' })

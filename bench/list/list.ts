@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import type { Bench, Measurement, RunOptions, Scale, Target } from '../bench.ts'
 import { runContest } from '../contest.ts'
 import { median } from '../report.ts'
-import { type FilledEngine, startFilled } from './filled-engine.ts'
+import { type FilledEngine, filledStore, SAMPLES } from './filled-engine.ts'
 import { httpList } from './http.ts'
 
 const FEW = 1_000
 const MANY: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 5_000 }
-/** Of each kind, in a round. */
-const SAMPLES = 20
 const PAGE = 100
 
 /** What is asked, and how much longer than with few records it may take at most; null for what is only stated. */
@@ -58,6 +56,17 @@ const QUESTIONS: ReadonlyArray<{
   },
 ]
 
+/** The median time of each question in microseconds, after each has been asked once. */
+export async function askStore(filled: FilledEngine, records: number): Promise<Array<[string, number]>> {
+  const last = Math.ceil(records / PAGE) - 1
+  const asked: Array<[string, number]> = []
+  for (const { metric, ask } of QUESTIONS) {
+    if (metric !== 'delete') await ask(filled, last)
+    asked.push([metric, await medianOf(() => ask(filled, last))])
+  }
+  return asked
+}
+
 /** One of them, another one each time. */
 function some(cids: string[]): string {
   const cid = cids.shift() ?? ''
@@ -101,7 +110,7 @@ async function inProcess(options: RunOptions): Promise<Measurement[]> {
       options.progress(`filling ${records} records`)
       const dir = join(options.dir, name)
       await mkdir(dir)
-      const filled = await startFilled(dir, records, SAMPLES * (options.rounds + 2))
+      const filled = await filledStore(dir, records, SAMPLES * (options.rounds + 2))
       subjects.push({ name, filled, last: Math.ceil(records / PAGE) - 1 })
       options.signal.throwIfAborted()
     }

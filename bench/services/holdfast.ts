@@ -6,10 +6,15 @@ import { call, type Service, type ServiceKind } from './service.ts'
 const SCRIPT = fileURLToPath(new URL('../../adapters/cli/main.ts', import.meta.url))
 
 /** The standalone server in a process of its own. */
-export const holdfast: ServiceKind = { name: 'http', start: startHoldfast }
+export const holdfast: ServiceKind = { name: 'http', start: dir => startHoldfast(dir) }
 
-async function startHoldfast(dir: string): Promise<Service> {
-  const { server, headers, gateway } = await startStandalone(dir)
+/** The same, kept on so many cores. */
+export function holdfastOn(cores: number): ServiceKind {
+  return { name: `cores-${cores}`, start: dir => startHoldfast(dir, cores) }
+}
+
+async function startHoldfast(dir: string, cores?: number): Promise<Service> {
+  const { server, headers, gateway } = await startStandalone(dir, cores)
   const api = `${server.url}/api/v3`
   return {
     pids: [server.pid],
@@ -32,13 +37,11 @@ async function startHoldfast(dir: string): Promise<Service> {
 /** Starts the standalone server; `headers` carry its first key, `gateway` ends with `/ipfs/`. */
 export async function startStandalone(
   dir: string,
-  options: readonly string[] = [],
+  cores?: number,
 ): Promise<{ server: ChildServer; headers: Record<string, string>; gateway: string }> {
   const key = randomBytes(32).toString('hex')
-  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir, ...options], {
-    ...withoutSettings(process.env),
-    HOLDFAST_BOOTSTRAP_KEY: key,
-  })
+  const env = { ...withoutSettings(process.env), HOLDFAST_BOOTSTRAP_KEY: key }
+  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir], env, cores)
   const gateway = await server.said(/^gateway base +(\S+)$/)
   return { server, headers: { authorization: `Bearer ${key}` }, gateway }
 }

@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
+import { clientsBench } from '../../bench/clients-bench.ts'
 import { collect } from '../../bench/collect.ts'
 import { parseCommand, UsageError } from '../../bench/command-line.ts'
 import { FileContent, TreeContent } from '../../bench/content.ts'
 import { rotated, runContest, type Subject, type Work } from '../../bench/contest.ts'
+import { cores } from '../../bench/cores.ts'
 import { dag } from '../../bench/dag.ts'
 import { deletes } from '../../bench/delete.ts'
 import { fetch } from '../../bench/fetch.ts'
@@ -19,8 +21,10 @@ import { list } from '../../bench/list/list.ts'
 import { loop } from '../../bench/loop.ts'
 import { memory } from '../../bench/memory.ts'
 import { MultipartForm } from '../../bench/multipart-form.ts'
+import { findProgram } from '../../bench/programs.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
 import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
+import { scale } from '../../bench/scale.ts'
 import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
@@ -40,7 +44,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, start, loop, memory])(
+test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, start, loop, memory, scale])(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
@@ -49,6 +53,20 @@ test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, s
     expect(compared.map(({ subject, against }) => `${subject}/${against}`).sort()).toEqual(
       bench.targets.map(({ subject, against }) => `${subject}/${against}`).sort(),
     )
+  },
+  120_000,
+)
+
+test.each([
+  { bench: cores, program: 'taskset' },
+  { bench: clientsBench, program: 'nginx' },
+] as const)(
+  '$bench.name measures what there is',
+  async ({ bench, program }) => {
+    // On one core alone, and of the others all there are.
+    const run = bench.run(tinyRun(program === 'taskset' ? { subjects: ['cores-1'] } : {}))
+    if (findProgram(program) === null) await expect(run).rejects.toThrow(`there is no ${program}`)
+    else for (const row of rowsOf(bench.name, [], await run)) expect(row.value).toBeGreaterThan(0)
   },
   120_000,
 )
