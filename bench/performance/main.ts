@@ -1,0 +1,17 @@
+// Writes what runs have shown into docs/performance.md, and its plots beside it.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { readSavedRun } from '../saved-run.ts'
+import { blocksOf, filled, plotsOf, type Runs } from './pages.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const RESULTS = join(ROOT, 'bench/results')
+const PAGE = join(ROOT, 'docs/performance.md')
+const PLOTS = join(ROOT, 'docs/performance')
+
+const files = existsSync(RESULTS) ? readdirSync(RESULTS).filter(file => file.endsWith('.json')) : []
+const runs: Runs = Object.fromEntries(files.map(file => [basename(file, '.json'), readSavedRun(join(RESULTS, file))]))
+
+writeFileSync(PAGE, filled(readFileSync(PAGE, 'utf8'), blocksOf(runs)))
+mkdirSync(PLOTS, { recursive: true })
+for (const [name, svg] of Object.entries(plotsOf(runs))) writeFileSync(join(PLOTS, `${name}.svg`), svg)
