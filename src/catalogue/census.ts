@@ -6,11 +6,11 @@ export interface StateCount {
   bytes: number
 }
 
-/** How much is stored; asking costs the same however much it is. */
+/** How much is stored; asking costs about the same however much it is. */
 export interface Census {
-  counters(): StateCount[]
+  counters(): Promise<StateCount[]>
   /** Since when the oldest fetch is wanted that is still tried; null if none is. In milliseconds since the epoch. */
-  oldestFetchAt(): number | null
+  oldestFetchAt(): Promise<number | null>
   /** Of the database itself, small blocks included. */
   databaseBytes(): number
 }

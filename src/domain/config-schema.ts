@@ -136,6 +136,14 @@ export const configSchema = Type.Object(
         defaultText: 'the address and port listened on',
       }),
     ),
+    database: Type.Optional(
+      Type.String({
+        pattern: '^postgres(ql)?://',
+        description:
+          'A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are kept; blocks stay in the data directory. Needs the package `pg`. Chosen with the first start; see [PostgreSQL](postgresql.md).',
+        defaultText: '`holdfast.db` in the data directory',
+      }),
+    ),
     importRoots: optionalTexts(
       'Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns such uploads off. Whoever may upload by server path can read all that is in them.',
       '`["<data dir>/import"]`',

@@ -74,6 +74,12 @@ export interface EngineConfig {
    */
   publicUrl?: string
   /**
+   * A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are
+   * kept; blocks stay in the data directory. Needs the package `pg`. Chosen with the first start; see PostgreSQL.
+   * Default: `holdfast.db` in the data directory.
+   */
+  database?: string
+  /**
    * Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns
    * such uploads off. Whoever may upload by server path can read all that is in them. Default: `["<data dir>/import"]`.
    */

@@ -21,7 +21,7 @@ export interface FetchTimes {
 
 export interface AttemptParts {
   /** What the plan of an account allows. */
-  limitsOf: (accountId: string) => PinLimits
+  limitsOf: (accountId: string) => Promise<PinLimits>
   /** By its number in the ledger; undefined if it is not configured any more. */
   backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
@@ -150,7 +150,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const { fetches, limitsOf, clock, onChanges } = this.#parts
     for (let isDone = false; !isDone; ) {
       const accounts = await fetches.waitingAccounts(this.job.id)
-      const limits = new Map(accounts.map(accountId => [accountId, limitsOf(accountId)]))
+      const limits = new Map<string, PinLimits>()
+      for (const accountId of accounts) limits.set(accountId, await limitsOf(accountId))
       const delivered = await fetches.deliver(this.job.id, limits, clock.now())
       onChanges(delivered.changes)
       isDone = delivered.isDone
@@ -200,7 +201,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
 
   async #roomOf(accountId: string): Promise<number> {
     const { records, clock, heldByOthers, limitsOf } = this.#parts
-    const max = limitsOf(accountId).maxStorageBytes
+    const max = (await limitsOf(accountId)).maxStorageBytes
     if (max === null) return Number.POSITIVE_INFINITY
     const { storedBytes } = await records.usage(accountId, clock.now())
     return max - storedBytes - (await heldByOthers(accountId, this.job.id))

@@ -57,9 +57,8 @@ export class Statistics {
   }
 
   async #read(): Promise<EngineStats> {
-    const counters = new Map(
-      this.#census.counters().map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]),
-    )
+    const counted = await this.#census.counters()
+    const counters = new Map(counted.map(({ kind, state, count, bytes }) => [`${kind} ${state}`, { count, bytes }]))
     const of = (kind: string, state = ''): StoredAmount => counters.get(`${kind} ${state}`) ?? { count: 0, bytes: 0 }
     const pins = (status: string): number => of('records', status).count
     return {
@@ -77,7 +76,7 @@ export class Statistics {
         deleting: of('blocks', 'deleting'),
       },
       garbageBlocks: of('garbage').count,
-      oldestFetchAt: this.#census.oldestFetchAt(),
+      oldestFetchAt: await this.#census.oldestFetchAt(),
       databaseBytes: this.#census.databaseBytes(),
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),

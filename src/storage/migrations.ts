@@ -257,4 +257,8 @@ export const migrations: readonly string[] = [
   DROP INDEX api_keys_by_age;
   CREATE INDEX api_keys_by_age ON api_keys (account_id, max_uses IS NULL, created_at);
   `,
+  `
+  -- As what a catalogue that is kept elsewhere knows this directory: one row once there is such a catalogue.
+  CREATE TABLE catalogue_node (name TEXT PRIMARY KEY) STRICT;
+  `,
 ]

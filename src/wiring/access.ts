@@ -17,9 +17,8 @@ import { SessionTokens } from '../access/session-token.ts'
 import { SessionVerifier } from '../access/session-verifier.ts'
 import { SignUp } from '../access/sign-up.ts'
 import { SigningKeys } from '../access/signing-keys.ts'
-import type { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Sealing } from '../domain/sealing.ts'
-import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 
@@ -27,8 +26,9 @@ export type AccessModule = ReturnType<typeof makeAccess>
 
 /** Where accounts are kept. */
 export interface AccessStorage {
-  database: Pick<Database, 'dataVersion'>
-  catalogue: ReturnType<typeof sqliteAccess>
+  /** Another number than before once others may have changed something. */
+  credentialsVersion: () => number
+  catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
 }
 
@@ -39,12 +39,12 @@ export interface AccessStorage {
  */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
-  { database, catalogue, sealing }: AccessStorage,
+  { credentialsVersion, catalogue, sealing }: AccessStorage,
   onDeleted?: () => void,
 ) {
   const { accounts: store, keys, sessions, secondFactors } = catalogue
   const plans = new PlanCatalogue(config.plans)
-  const cache = new CredentialCache(clock, () => database.dataVersion())
+  const cache = new CredentialCache(clock, credentialsVersion)
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
   const secondFactor = new SecondFactor({ store: secondFactors, sealing, clock })

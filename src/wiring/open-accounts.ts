@@ -14,6 +14,7 @@ import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeAccounts } from './access.ts'
+import { catalogueNode } from './shared-catalogue.ts'
 
 /**
  * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
@@ -24,9 +25,20 @@ import { makeAccounts } from './access.ts'
 export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
   const setup = { config: withDefaults(parseConfig(config, 'config')), clock }
   const database = openDatabase(dataDir)
+  if (setup.config.database !== undefined || catalogueNode(database) !== null) {
+    database.close()
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: accounts that are kept in PostgreSQL are changed by the engine alone',
+    )
+  }
   const catalogue = sqliteAccess(database, new WriteQueue(database))
   const sealing = keyOnDemand(database, dataDir)
-  const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(setup, { database, catalogue, sealing })
+  const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(setup, {
+    credentialsVersion: () => database.dataVersion(),
+    catalogue,
+    sealing,
+  })
   return { accounts, keys, secondFactor, sessions: sessionRegistry, close: () => database.close() }
 }
 

@@ -133,7 +133,7 @@ function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clu
   const { pin } = config
   const attempts = {
     // One that is gone waits for nothing more than its removal.
-    limitsOf: (accountId: string) => access.plans.get(accounts.read(accountId)?.plan ?? ''),
+    limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
     backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
     fetches,

@@ -1,10 +1,15 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Census } from '../catalogue/census.ts'
+import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
+import { PostgresCensus } from '../catalogue/postgres/census.ts'
+import { postgresContent } from '../catalogue/postgres/content-catalogue.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
 import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
 import { DiskReserve } from '../content/disk-reserve.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import { Claims } from '../ledger/claims.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
@@ -30,17 +35,15 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const roots = new RootTable(database)
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
-  const access = sqliteAccess(database, writes)
-  const catalogue = {
-    ...access,
-    ...sqliteContent(database, writes, { roots, holds, blocks, claims }, elsewhere),
-  } satisfies Catalogue
+  const tables = { roots, holds, blocks, claims }
+  const { catalogue, census, credentialsVersion } = catalogueOf(stores, tables, writes, elsewhere)
   return {
     ...stores,
     /** Backends that another node keeps. */
     elsewhere,
     catalogue,
-    census: new CensusTable(database),
+    census,
+    credentialsVersion,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
@@ -60,6 +63,27 @@ export function makeStorage(setup: Setup, stores: Stores) {
       await writes.settled()
       await stores.close()
     },
+  }
+}
+
+/** Who wants what, where it is kept, and whether credentials may have been changed by others. */
+function catalogueOf(
+  { database, shared }: Stores,
+  tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
+  writes: WriteQueue,
+  elsewhere: ReadonlySet<number>,
+): { catalogue: Catalogue; census: Census; credentialsVersion: () => number } {
+  const census = new CensusTable(database)
+  if (shared === null) {
+    const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
+    return { catalogue, census, credentialsVersion: () => database.dataVersion() }
+  }
+  const { database: postgres, node, changes } = shared
+  const ledger = new CatalogueHolds({ ...tables, queue: writes })
+  return {
+    catalogue: { ...postgresAccess(postgres, node), ...postgresContent(postgres, ledger, node, elsewhere) },
+    census: new PostgresCensus(postgres, census),
+    credentialsVersion: () => changes.version(),
   }
 }
 

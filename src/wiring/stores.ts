@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import { SecretsFile } from '../access/secrets-file.ts'
+import type { SharedDatabase } from '../catalogue/postgres/shared-database.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -25,6 +26,7 @@ import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
 import type { Setup } from './setup.ts'
+import { openSharedCatalogue } from './shared-catalogue.ts'
 
 /** What an engine has open on disk. */
 export interface Stores {
@@ -44,6 +46,8 @@ export interface Stores {
   secrets: SecretsFile
   /** With the data directory's own key. */
   sealing: Sealing
+  /** The catalogue where it is not in the data directory; null if it is. */
+  shared: SharedDatabase | null
   close(): Promise<void>
 }
 
@@ -77,6 +81,8 @@ async function openAll(setup: Setup): Promise<Stores> {
     const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
     const database = new Database(join(dataDir, DATABASE))
     closers.push(() => database.close())
+    const shared = await openSharedCatalogue(setup, database, remotes)
+    if (shared !== null) closers.push(() => shared.close())
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
     closers.push(() => checkpoints.stop())
     const logSync = new LogSync(join(dataDir, DATABASE))
@@ -114,6 +120,7 @@ async function openAll(setup: Setup): Promise<Stores> {
       importRoots,
       secrets,
       sealing,
+      shared,
       close,
     }
   } catch (error) {

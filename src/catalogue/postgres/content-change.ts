@@ -157,8 +157,8 @@ export class ContentChange {
     const { accountId, codec, multihash } = record
     const fetch = await this.#sql.first<{ id: number }>(
       `INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at,
-         blocks, bytes, charge)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $9, $10, $11)
+         created_at, blocks, bytes, charge)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $8, $9, $10, $11)
        ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
       [
         ...[accountId, backendId, codec, multihash, this.#holds.node, stagedRootId, hold.id, now],

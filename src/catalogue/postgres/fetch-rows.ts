@@ -78,8 +78,9 @@ async function begin(sql: Sql, holds: SharedHolds, wanted: Parameters<typeof fet
   if (staged === null) throw new NeedsHold('nothing is staged for the fetch')
   await holds.use(sql, staged.id)
   const made = await sql.first<{ id: number }>(
-    `INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at,
+       created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
     [
       ...[record.accountId, backendId, record.codec, record.multihash, holds.node, staged.ledgerRootId, staged.id],

@@ -1,5 +1,4 @@
 import { cidOf } from '../../domain/cid.ts'
-import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordFinding, RecordProblem } from '../reconciliation.ts'
@@ -15,10 +14,6 @@ import type { Sql } from './sql.ts'
 const STEP = 50
 /** Ids of holds that a catalogue gives, or one that was moved here had given; others are a host program's. */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
-/** Holds that are let go of without a question, and of more than these, which part. */
-const MOST_UNASKED = 100
-const MOST_UNASKED_PART = 0.01
-
 interface RecordStep {
   after: string
   limit: number
@@ -44,15 +39,9 @@ export class PostgresReconciliation implements Reconciliation {
     this.#sql = parts.database.reading
   }
 
-  /**
-   * Lets go only of what it has turned to `void` itself, so that no commit can use it any more.
-   *
-   * @throws HoldfastError `CONFLICT` at the first step if it would be more than one in a hundred: then it is likelier
-   * that the catalogue has lost something, or is another one
-   */
+  /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
   async holds({ after, limit, mend }: { after: string; limit: number; mend: boolean }) {
     const { ledger } = this.#parts
-    if (mend && after === '') await this.#checkAll(limit)
     const found = ledger.holdsAfter(after, limit)
     const unwanted = await this.#unwanted(found)
     if (mend && unwanted.length > 0) await this.#voidAll(unwanted)
@@ -144,23 +133,6 @@ export class PostgresReconciliation implements Reconciliation {
       if (last === undefined || found.length < STEP) return changes
       after = last.id
     }
-  }
-
-  /** @throws HoldfastError `CONFLICT` if too many holds would be let go of */
-  async #checkAll(limit: number): Promise<void> {
-    let seen = 0
-    let unwanted = 0
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const found = this.#parts.ledger.holdsAfter(after, limit)
-      seen += found.length
-      unwanted += (await this.#unwanted(found)).length
-      after = found.at(-1)
-    }
-    if (unwanted <= MOST_UNASKED || unwanted <= seen * MOST_UNASKED_PART) return
-    throw new HoldfastError(
-      'CONFLICT',
-      `the catalogue knows nothing of ${unwanted} of ${seen} holds: they are kept until somebody has looked whether it is the right one`,
-    )
   }
 
   async #unwanted(found: readonly string[]): Promise<string[]> {

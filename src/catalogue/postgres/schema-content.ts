@@ -69,6 +69,7 @@ export const contentSchema = `
     blocks BIGINT NOT NULL DEFAULT 0,
     bytes BIGINT NOT NULL DEFAULT 0,
     charge BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
     running BOOLEAN NOT NULL DEFAULT FALSE,
     whole BOOLEAN NOT NULL DEFAULT FALSE,
     UNIQUE (multihash, codec, backend_id)
@@ -121,6 +122,7 @@ export const contentSchema = `
   CREATE INDEX records_identical ON records (account_id, identity);
   CREATE INDEX records_with_content ON records (account_id, multihash, codec) INCLUDE (charge) WHERE root_id IS NOT NULL;
   CREATE INDEX records_unfinished ON records (account_id) WHERE status IN ('queued', 'pinning');
+  CREATE INDEX records_failed ON records (id) WHERE status = 'failed';
   CREATE INDEX records_by_fetch ON records (fetch_id, status) WHERE fetch_id IS NOT NULL;
   CREATE INDEX records_waiting ON records (account_id, fetch_id) WHERE fetch_id IS NOT NULL;
   CREATE INDEX records_placing ON records (root_id) WHERE status = 'pinning' AND root_id IS NOT NULL;
@@ -162,4 +164,7 @@ export const contentSchema = `
   );
   CREATE INDEX placements_by_account ON placements (backend_id, account_id, due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX placements_by_time ON placements (backend_id, due_at) WHERE due_at IS NOT NULL;
+
+  -- The data directories whose ledgers hold what is recorded here.
+  CREATE TABLE nodes (name TEXT COLLATE "C" PRIMARY KEY);
 `

@@ -19,11 +19,11 @@ export class CensusTable implements Census {
     this.#size = db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
   }
 
-  counters(): StateCount[] {
+  async counters(): Promise<StateCount[]> {
     return this.#counters.all()
   }
 
-  oldestFetchAt(): number | null {
+  async oldestFetchAt(): Promise<number | null> {
     const instants = [this.#oldestRunning.get(), this.#oldestWaiting.get()].flatMap(row => row?.created_at ?? [])
     return instants.length === 0 ? null : Math.min(...instants)
   }

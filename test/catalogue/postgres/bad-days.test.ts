@@ -95,16 +95,6 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('nothing is let go of, and somebody asked, where the catalogue knows nothing of many holds', async () => {
-    await withNode(database, 'here', async node => {
-      const [made] = await commit(node, [record('r1')])
-      for (let i = 0; i < 101; i++) await node.hold(`hold ${1_000_000 + i}`, made?.record.rootId ?? 0)
-      await expect(node.reconciliation.holds(ALL_HOLDS)).rejects.toMatchObject({ code: 'CONFLICT' })
-      expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(102)
-      expect((await node.reconciliation.holds({ ...ALL_HOLDS, mend: false })).unwanted).toHaveLength(101)
-    })
-  })
-
   test('of holds of other nodes, and their records, nothing is said', async () => {
     await withNode(database, 'there', async there => {
       await commit(there, [record('r1')])

@@ -41,8 +41,9 @@ const SEED = `
   INSERT INTO holds (id, node, root_id, state)
     SELECT 'hold ' || n, 'here', n, CASE WHEN n % 1000 = 0 THEN 'void' ELSE 'used' END
     FROM generate_series(1, 100000) n;
-  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at, running)
-    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}',
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, created_at, next_attempt_at,
+      running)
+    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}', n,
       CASE WHEN n % 2 = 0 THEN n END, n % 100 = 1 FROM generate_series(1, 20000) n;
   INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, hold_id, type, status, status_at,
       fetch_id, name, size, dag_size, charge, expires_at, created_at, identity, folded_name, words)

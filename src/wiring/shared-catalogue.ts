@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
+import type { RemoteCluster } from '../clusters/remote-clusters.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Database } from '../storage/database.ts'
+import type { Setup } from './setup.ts'
+
+/** As what the catalogue that is kept elsewhere knows a data directory; null if it has its own. */
+export function catalogueNode(database: Database): string | null {
+  return database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
+}
+
+/**
+ * Opens the catalogue of an engine that has it in PostgreSQL; null if it is in its data directory.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if the directory has its catalogue in the other place
+ */
+export async function openSharedCatalogue(
+  { config, clock, logger }: Setup,
+  database: Database,
+  remotes: ReadonlyMap<string, RemoteCluster>,
+): Promise<SharedDatabase | null> {
+  const known = catalogueNode(database)
+  const { database: url } = config
+  if (url === undefined) {
+    if (known === null) return null
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the catalogue of this data directory is in PostgreSQL: name it',
+    )
+  }
+  if (known === null && database.prepare('SELECT 1 FROM accounts LIMIT 1').get() !== undefined) {
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the data directory has accounts of its own, which would be lost',
+    )
+  }
+  if (remotes.size > 0) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: clusters that other nodes keep need the catalogue beside them')
+  }
+  const make = (): string => {
+    const isNew = catalogueNode(database) === null
+    if (isNew) database.prepare<[string]>('INSERT INTO catalogue_node (name) VALUES (?)').run(randomUUID())
+    return catalogueNode(database) ?? ''
+  }
+  const onError = (err: Error): void => logger.warn({ err }, 'a connection to the catalogue was lost')
+  return openShared({ url, clock, onError }, { known, make })
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createEngine, openAccounts } from '../../src/index.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { withEngine } from '../support/test-engine.ts'
+
+describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  const bytes = (size: number, seed: number): Uint8Array => {
+    const block = createHash('sha256').update(String(seed)).digest()
+    return Buffer.alloc(size, block)
+  }
+
+  test('takes uploads, lists and finds them, keeps them over a restart and frees what nobody needs', async () => {
+    const database = await server.fresh()
+    await withEngine(
+      async test => {
+        const { account } = test
+        const small = bytes(1_000, 1)
+        const { record } = await test.engine.pins.upload([small], { account, name: 'small.bin' })
+        const large = await test.engine.pins.upload([bytes(3_000_000, 2)], { account, name: 'large.bin' })
+        expect([record.status, large.record.status]).toEqual(['pinned', 'pinned'])
+        const repeat = await test.engine.pins.upload([small], { account, name: 'small.bin' })
+        expect([repeat.created, repeat.record.uploadId]).toEqual([false, record.uploadId])
+        const directory = await test.engine.pins.uploadDirectory(
+          ['b', 'a/c'].map((path, i) => ({ kind: 'file' as const, path, content: [bytes(50_000, 10 + i)] })),
+          { account, name: 'tree' },
+        )
+        const engine = await test.restart()
+        expect((await engine.pins.list({ account })).total).toBe(3)
+        const found = await engine.pins.list({ account, q: 'LARGE' })
+        expect(found.items.map(({ cid }) => cid)).toEqual([large.record.cid])
+        const files = await engine.pins.list({ account, parentCid: directory.record.cid })
+        expect(files.items.map(({ name }) => name).toSorted()).toEqual(['b', 'c'])
+        const stats = await engine.stats()
+        expect([stats.accounts, stats.pins.pinned, stats.roots.complete.count]).toEqual([1, 3, 3])
+        expect((await engine.reconcile()).findings).toEqual([])
+        for (const { cid } of [record, large.record, directory.record]) await engine.pins.remove({ account, cid })
+        expect((await engine.pins.list({ account })).total).toBe(0)
+        await engine.collect({ graceSeconds: 0 })
+        const { blocks, roots, pins } = await engine.stats()
+        expect([blocks.durable.count, roots.complete.count, pins.pinned]).toEqual([0, 0, 0])
+      },
+      { database },
+    )
+  })
+
+  test('has its accounts there alone, and is of one data directory', async () => {
+    const database = await server.fresh()
+    await withTempDir(async dataDir => {
+      const engine = await createEngine({ dataDir, database })
+      await engine.accounts.create({ email: 'one@example.org', plan: 'free' })
+      await engine.stop()
+      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+      expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+      await withTempDir(async other => {
+        await expect(createEngine({ dataDir: other, database })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+        const own = await createEngine({ dataDir: other })
+        await own.accounts.create({ email: 'two@example.org', plan: 'free' })
+        await own.stop()
+        const fresh = await server.fresh()
+        await expect(createEngine({ dataDir: other, database: fresh })).rejects.toMatchObject({
+          code: 'CONFIG_INVALID',
+        })
+      })
+      const again = await createEngine({ dataDir, database })
+      expect((await again.stats()).accounts).toBe(1)
+      await again.stop()
+    })
+  })
+})
