@@ -9,7 +9,10 @@ import type { LogLines } from './log-lines.ts'
 export function logProcess(logger: Logger, lines: LogLines): () => void {
   process.on('exit', () => lines.flushSync())
   const printing = process.listeners('warning')
-  const warn = (err: Error): void => logger.warn({ err }, 'warning of the process')
+  const warn = (err: Error): void => {
+    // Of what Node calls experimental only the stripping of types is used: by clones, which run by it.
+    if (err.name !== 'ExperimentalWarning') logger.warn({ err }, 'warning of the process')
+  }
   const fail = (err: unknown): void => {
     logger.fatal({ err }, 'unexpected failure: the process ends')
     process.exit(1)

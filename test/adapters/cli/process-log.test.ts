@@ -23,6 +23,7 @@ test(
       await server.until(/; echo\n\n/)
       await (await fetch(`${server.url}/api/v3`)).text()
       await (await fetch(`${server.url}/ipfs/nonsense`)).text()
+      expect((await fetch(`${server.url}/console/`)).status).toBe(200)
       server.signal('SIGWINCH')
       await server.until(/something odd/)
       server.signal('SIGUSR2')
@@ -49,6 +50,7 @@ test(
       expect(lines).toContainEqual(
         expect.objectContaining({ level: 40, err: expect.objectContaining({ code: 'ODD' }) }),
       )
+      expect(lines.filter(({ msg }) => msg === 'warning of the process')).toHaveLength(1)
       expect(lines.at(-1)).toMatchObject({ level: 60, err: { message: 'something broken' } })
       expect(START.test(server.stdout)).toBe(true)
     } finally {
