@@ -1,9 +1,38 @@
 import type { KeptPromise } from './promises.ts'
 
+const remembered = 'test/contract/remembered-answers.test.ts'
 const blockReads = 'test/content/block-reads.test.ts'
 
 /** What reading costs, in counts. */
 export const readPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a list that is asked for again follows what was written meanwhile',
+    file: 'src/contract/remembered-answers.ts',
+    find: 'known.version === version && ',
+    replace: '',
+    test: { file: remembered, name: 'reads no record, and follows each change at once' },
+  },
+  {
+    promise: 'a list that is asked for again follows what another process has written',
+    file: 'src/storage/database.ts',
+    find: 'return `${this.#changes.get()?.count} ${this.dataVersion()}`',
+    replace: 'return `${this.#changes.get()?.count}`',
+    test: { file: remembered, name: 'follows what another process writes, and is no other account’s' },
+  },
+  {
+    promise: 'a list that is asked for again leaves out what has expired',
+    file: 'src/contract/remembered-answers.ts',
+    find: ' && now < known.until',
+    replace: '',
+    test: { file: remembered, name: 'leaves out what has expired, however late it is removed' },
+  },
+  {
+    promise: 'a list that is asked for again reads no record',
+    file: 'src/contract/uploads.ts',
+    find: '  isRemembered: true,\n',
+    replace: '',
+    test: { file: remembered, name: 'reads no record, and follows each change at once' },
+  },
   {
     promise: 'what is read for others is not copied to be hashed',
     file: 'src/content/stored-blocks.ts',

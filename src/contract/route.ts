@@ -43,6 +43,8 @@ export interface RouteDocumentation {
   readonly headers?: Readonly<Record<string, Parameter>>
   /** Whether upload tokens may call it. Default: they may not. */
   readonly takesUploadTokens?: true
+  /** Whether the answer follows from the query and from what is stored alone, and may be given again. Default false. */
+  readonly isRemembered?: true
   /** Beyond those that its access, its parameters and its body bring along. */
   readonly errors?: readonly ErrorCode[]
 }
@@ -115,15 +117,22 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
   return {
     ...rest,
     bodies: body === undefined ? forms : [body, ...forms],
-    handler: async (context, services) => {
+    handler: (context, services) => {
+      const answer = (): Promise<ApiResponse> => answerTo(context, services)
+      if (rest.isRemembered !== true) return answer()
       // The pipeline calls a guarded route with the principal; only the compiler does not see it from here.
-      const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
-      const reply: ApiResponse | { status: unknown; body: unknown } = await handler(given, services)
-      if ('headers' in reply) return reply
-      const answer = reply.body as object
-      if ('cid' in answer && typeof answer.cid === 'string') context.concerns(answer.cid)
-      return jsonResponse(Number(reply.status), answer)
+      const { principal, request } = context as AuthenticatedContext
+      return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
     },
+  }
+
+  async function answerTo(context: RequestContext, services: Services): Promise<ApiResponse> {
+    const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
+    const reply: ApiResponse | { status: unknown; body: unknown } = await handler(given, services)
+    if ('headers' in reply) return reply
+    const answer = reply.body as object
+    if ('cid' in answer && typeof answer.cid === 'string') context.concerns(answer.cid)
+    return jsonResponse(Number(reply.status), answer)
   }
 }
 

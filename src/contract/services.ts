@@ -21,6 +21,7 @@ import type { History } from '../upkeep/history.ts'
 import type { RecentFailures } from '../upkeep/recent-failures.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
 import type { WebhookService } from '../webhooks/webhook-service.ts'
+import type { RememberedAnswers } from './remembered-answers.ts'
 
 export type Pins = Pick<
   PinService,
@@ -75,6 +76,7 @@ export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' 
 
 /** What the handlers of routes are given: the parts of one engine. */
 export interface Services {
+  rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: Pins
   uploadSlots: UploadSlots
   clusters: Clusters

@@ -66,6 +66,7 @@ const list = route({
     sort: { description: '`newest` by default.', schema: Type.Enum(['newest', 'oldest']) },
   },
   answers: { 200: UploadList },
+  isRemembered: true,
   errors: ['VALIDATION'],
   handler: async ({ query, principal }, { pins }) => {
     const page = await pins.list({

@@ -34,6 +34,8 @@ export class Database {
   /** Made once: each one that is made has closures and statements of its own. */
   readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
   readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
+  readonly #commits: SqliteDatabase.Statement<[], { data_version: number }>
+  readonly #changes: SqliteDatabase.Statement<[], { count: number }>
   #durable = true
   #closed = false
 
@@ -57,6 +59,8 @@ export class Database {
     this.#sqlite = sqlite
     this.#transaction = sqlite.transaction(work => work())
     this.#log = sqlite.prepare('PRAGMA wal_checkpoint(NOOP)')
+    this.#commits = sqlite.prepare('PRAGMA data_version')
+    this.#changes = sqlite.prepare('SELECT total_changes() AS count')
   }
 
   prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
@@ -176,7 +180,13 @@ export class Database {
   /** Changes when another connection has committed; never by this one's own commits. */
   dataVersion(): number {
     this.#checkOpen()
-    return this.#sqlite.pragma('data_version', { simple: true }) as number
+    return this.#commits.get()?.data_version ?? 0
+  }
+
+  /** What is another text as soon as anything has been changed here, or another connection has committed. */
+  version(): string {
+    this.#checkOpen()
+    return `${this.#changes.get()?.count} ${this.dataVersion()}`
   }
 
   /** From now on everything throws `UNAVAILABLE`. */

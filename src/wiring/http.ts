@@ -1,5 +1,6 @@
 import type { Border } from '../api.ts'
 import { withPsaErrors } from '../contract/psa/errors.ts'
+import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { bindRoutes } from '../contract/route.ts'
 import { routeGroups } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
@@ -69,6 +70,11 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     ...upkeep,
     pins: pins.service,
     uploadSlots: uploadSlots(setup),
+    rememberedAnswers: new RememberedAnswers({
+      version: () => below.storage.database.version(),
+      nextExpiry: () => below.storage.catalogue.records.nextExpiry(),
+      clock: setup.clock,
+    }),
     clusters: below.clusters.registry,
     sessionLists: access.sessionRegistry,
     peers: below.network,

@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { describe, expect, test, vi } from 'vitest'
+import { RememberedAnswers } from '../../src/contract/remembered-answers.ts'
+import { jsonResponse } from '../../src/http/json-response.ts'
+import { PinService } from '../../src/pins/pin-service.ts'
+import { callApi } from '../support/api-call.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+describe('an answer', () => {
+  function world() {
+    const clock = new ManualClock()
+    const state = { version: 'one' as string | null, nextExpiry: null as number | null, found: 0 }
+    const answers = new RememberedAnswers({
+      version: () => state.version,
+      nextExpiry: async () => state.nextExpiry,
+      clock,
+    })
+    const find = async () => jsonResponse(200, { found: ++state.found })
+    return { clock, state, answers, ask: (question = 'q') => answers.answer(question, find) }
+  }
+
+  test('is found once, until something is written', async () => {
+    const { state, ask } = world()
+    for (let time = 0; time < 5; time++) expect((await ask()).body).toBe('{"found":1}')
+    await ask('another')
+    expect(state.found).toBe(2)
+    state.version = 'two'
+    expect((await ask()).body).toBe('{"found":3}')
+    expect((await ask()).body).toBe('{"found":3}')
+  })
+
+  test('is found anew once a record has expired, and after the clock was set back', async () => {
+    const { state, clock, ask } = world()
+    state.nextExpiry = clock.now() + 10
+    await ask()
+    clock.advance(9)
+    await ask()
+    expect(state.found).toBe(1)
+    clock.advance(1)
+    await ask()
+    await ask()
+    expect(state.found).toBe(3)
+    state.nextExpiry = null
+    await ask()
+    clock.jump(-5)
+    await ask()
+    expect(state.found).toBe(5)
+  })
+
+  test('is not kept if something was written while it was looked for, or nobody can tell', async () => {
+    const { state, answers, ask } = world()
+    const late = async () => {
+      state.version = 'two'
+      return jsonResponse(200, { late: true })
+    }
+    await answers.answer('q', late)
+    expect((await ask()).body).toBe('{"found":1}')
+    state.version = null
+    await ask()
+    await ask()
+    expect(state.found).toBe(3)
+  })
+
+  test('that fails is not kept', async () => {
+    const { state, answers, ask } = world()
+    await expect(answers.answer('q', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await ask()
+    expect(state.found).toBe(1)
+  })
+})
+
+describe('a list that is asked for again', () => {
+  async function listOf(test: TestEngine, secret: string): Promise<string[]> {
+    const { status, json } = await callApi(test.engine, 'GET', '/users/me/uploads', { 'x-api-key': secret })
+    expect(status).toBe(200)
+    expect(json.total).toBe(json.uploads.length)
+    return json.uploads.map(({ name }: { name: string }) => name)
+  }
+
+  function withLists(run: (test: TestEngine, list: () => Promise<string[]>) => Promise<void>): Promise<void> {
+    return withEngine(async test => {
+      const { secret } = await test.engine.keys.create(test.account, { name: 'reads', scopes: ['files:read'] })
+      await run(test, () => listOf(test, secret))
+    })
+  }
+
+  test('reads no record, and follows each change at once', () =>
+    withLists(async (test, list) => {
+      const { engine, account } = test
+      const upload = (name: string) => engine.pins.upload([Buffer.from(name)], { account, name })
+      const { record } = await upload('first')
+      expect(await list()).toEqual(['first'])
+      const found = vi.spyOn(PinService.prototype, 'list')
+      expect(await list()).toEqual(['first'])
+      expect(found).not.toHaveBeenCalled()
+      found.mockRestore()
+      await engine.pins.rename({ account, uploadId: record.uploadId, name: 'renamed' })
+      expect(await list()).toEqual(['renamed'])
+      test.clock.advance(1)
+      await upload('second')
+      expect(await list()).toEqual(['second', 'renamed'])
+      await engine.pins.remove({ account, cid: record.cid })
+      expect(await list()).toEqual(['second'])
+    }))
+
+  test('leaves out what has expired, however late it is removed', () =>
+    withLists(async (test, list) => {
+      const { engine, account, clock } = test
+      const timelock = new Date(clock.now() + 60_000)
+      await engine.pins.upload([Buffer.from('passing')], { account, name: 'passing', timelock })
+      expect(await list()).toEqual(['passing'])
+      clock.jump(59_999)
+      expect(await list()).toEqual(['passing'])
+      clock.jump(1)
+      expect(await list()).toEqual([])
+    }))
+
+  test('follows what another process writes, and is no other account’s', () =>
+    withLists(async (test, list) => {
+      const { engine, account, dataDir } = test
+      await engine.pins.upload([Buffer.from('one')], { account, name: 'one' })
+      expect(await list()).toEqual(['one'])
+      const other = await test.newAccount()
+      const { secret } = await engine.keys.create(other, { name: 'reads', scopes: ['files:read'] })
+      expect(await listOf(test, secret)).toEqual([])
+      expect(await list()).toEqual(['one'])
+      const db = new BetterSqlite3(join(dataDir, 'holdfast.db'))
+      try {
+        expect(await list()).toEqual(['one'])
+        db.prepare("UPDATE records SET name = 'other' WHERE name = 'one'").run()
+      } finally {
+        db.close()
+      }
+      expect(await list()).toEqual(['other'])
+    }))
+})
