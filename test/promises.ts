@@ -89,6 +89,20 @@ export const promises: readonly KeptPromise[] = [
     test: { file: order, name: 'a file of one small block is one commit' },
   },
   {
+    promise: 'what is known of a peer when the node ends is on the disk',
+    file: 'src/network/peer-records.ts',
+    find: 'if (!record.isWritten) await this.#write(record)\n  }\n\n  async put',
+    replace: 'if (record.isWritten) await this.#write(record)\n  }\n\n  async put',
+    test: { file: 'test/network/peer-records.test.ts', name: 'is in the store once it is flushed' },
+  },
+  {
+    promise: 'memory does not grow with the peers that have been met',
+    file: 'src/network/peer-records.ts',
+    find: '    await this.#forgetOldest()\n',
+    replace: '',
+    test: { file: 'test/network/peer-records.test.ts', name: 'of very many is kept in the store, not in memory' },
+  },
+  {
     promise: 'wants of one turn go in one message',
     file: 'src/network/exchange/peer-wants.ts',
     find: '        await nextTurn()\n      }\n    } finally',

@@ -16,6 +16,7 @@ import { createHeliaNode } from './helia-node.ts'
 import { HostBlockStore } from './host-block-store.ts'
 import { KeptPeers } from './kept-peers.ts'
 import { type NetworkSettings, networkSettings } from './network-settings.ts'
+import { PeerRecords } from './peer-records.ts'
 import { GatewayClient } from './providers/gateway-client.ts'
 import { type Names, systemNames } from './public-addresses.ts'
 import type { ServedBlocks } from './served-blocks.ts'
@@ -77,7 +78,8 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const blockstore = new HeliaBlockstore(host, blocks)
   const broker = new HeliaBroker((root, peers) => sessions.openWith(root, peers))
   const misconduct = new Misconduct(clock)
-  const helia = createHeliaNode({ settings, blockstore, datastore, broker, misconduct })
+  const records = new PeerRecords(datastore, clock)
+  const helia = createHeliaNode({ settings, blockstore, datastore: records, broker, misconduct })
   await startHelia(helia, settings)
   const { libp2p } = helia
   const dialler = new Dialler(libp2p, clock, names)
@@ -119,6 +121,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
       sessions.close()
       await exchange.stop()
       await helia.stop()
+      await records.flush()
       await gateways.close()
     },
   }

@@ -1,0 +1,122 @@
+import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
+import type { Clock } from '../domain/clock.ts'
+
+/** Where libp2p keeps what it knows of peers. */
+const PEERS = '/peers/'
+/** Peers that are remembered; of the others the store is asked. */
+const MOST_PEERS = 1_024
+/** What is known of one peer is written this often. */
+const WRITE_EVERY_MS = 60_000
+
+type Options = { signal?: AbortSignal } | undefined
+
+interface PeerRecord {
+  key: Key
+  value: Uint8Array
+  writtenAt: number
+  isWritten: boolean
+}
+
+/**
+ * A datastore that remembers what is known of peers: libp2p reads and writes it at every stream that a peer opens,
+ * which some do for each message. All else goes to `store` at once. What a crash loses of it, peers tell again.
+ */
+export class PeerRecords implements Datastore {
+  readonly #store: Datastore
+  readonly #clock: Clock
+  /** The one written to least lately first. */
+  readonly #records = new Map<string, PeerRecord>()
+
+  constructor(store: Datastore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Writes what has not been written. */
+  async flush(): Promise<void> {
+    for (const record of this.#records.values()) if (!record.isWritten) await this.#write(record)
+  }
+
+  async put(key: Key, value: Uint8Array, options?: Options): Promise<Key> {
+    const name = key.toString()
+    if (!name.startsWith(PEERS)) return this.#store.put(key, value, options)
+    const known = this.#records.get(name)
+    const record: PeerRecord = { key, value, writtenAt: known?.writtenAt ?? Number.NEGATIVE_INFINITY, isWritten: false }
+    this.#records.delete(name)
+    this.#records.set(name, record)
+    if (this.#clock.now() - record.writtenAt >= WRITE_EVERY_MS) await this.#write(record, options)
+    await this.#forgetOldest()
+    return key
+  }
+
+  async get(key: Key, options?: Options): Promise<Uint8Array> {
+    return this.#records.get(key.toString())?.value ?? this.#store.get(key, options)
+  }
+
+  async has(key: Key, options?: Options): Promise<boolean> {
+    return this.#records.has(key.toString()) || this.#store.has(key, options)
+  }
+
+  async delete(key: Key, options?: Options): Promise<void> {
+    this.#records.delete(key.toString())
+    await this.#store.delete(key, options)
+  }
+
+  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: Options): AsyncGenerator<Key> {
+    for await (const { key, value } of source) yield await this.put(key, value, options)
+  }
+
+  async *getMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Pair> {
+    for await (const key of source) yield { key, value: await this.get(key, options) }
+  }
+
+  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Key> {
+    for await (const key of source) {
+      await this.delete(key, options)
+      yield key
+    }
+  }
+
+  batch(): Batch {
+    const batch = this.#store.batch()
+    const names: string[] = []
+    return {
+      put: (key, value) => {
+        names.push(key.toString())
+        batch.put(key, value)
+      },
+      delete: key => {
+        names.push(key.toString())
+        batch.delete(key)
+      },
+      commit: async options => {
+        for (const name of names) this.#records.delete(name)
+        await batch.commit(options)
+      },
+    }
+  }
+
+  async *query(query: Query, options?: Options): AsyncGenerator<Pair> {
+    await this.flush()
+    yield* this.#store.query(query, options)
+  }
+
+  async *queryKeys(query: KeyQuery, options?: Options): AsyncGenerator<Key> {
+    await this.flush()
+    yield* this.#store.queryKeys(query, options)
+  }
+
+  async #write(record: PeerRecord, options?: Options): Promise<void> {
+    record.writtenAt = this.#clock.now()
+    record.isWritten = true
+    await this.#store.put(record.key, record.value, options)
+  }
+
+  async #forgetOldest(): Promise<void> {
+    for (const [name, record] of this.#records) {
+      if (this.#records.size <= MOST_PEERS) return
+      this.#records.delete(name)
+      if (!record.isWritten) await this.#write(record)
+    }
+  }
+}
