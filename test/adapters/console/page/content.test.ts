@@ -1,6 +1,9 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
+import { withTempDir } from '../../../support/temp-dir.ts'
 import { choose, consoles, drop, keep } from './opened.ts'
 
 describe('content in the console', inBrowser, () => {
@@ -55,13 +58,22 @@ describe('content in the console', inBrowser, () => {
         { name: 'one.txt', mimeType: 'text/plain', buffer: bytes },
         { name: 'two.txt', mimeType: 'text/plain', buffer: Buffer.from('other') },
       ])
-      await page.getByText('2 of 2 uploads done').waitFor()
+      await withTempDir(async directory => {
+        await mkdir(join(directory, 'album/may'), { recursive: true })
+        await writeFile(join(directory, 'album/may/one.txt'), 'one')
+        await page.getByLabel('Folder', { exact: true }).setInputFiles(join(directory, 'album'))
+        await page.getByText('3 of 3 uploads done').waitFor()
+      })
       const { items } = await server.engine.pins.list({ account: server.owner })
       const local = await page.evaluate(() => new Date('2099-05-01T12:00').getTime())
-      expect(items.map(({ clusterId, expiresAt }) => [clusterId, expiresAt])).toEqual([
-        ['cl1-eu', local],
-        ['cl1-eu', local],
+      expect(items.map(({ name, clusterId, expiresAt }) => [name, clusterId, expiresAt]).toSorted()).toEqual([
+        ['album', 'cl1-eu', local],
+        ['one.txt', 'cl1-eu', local],
+        ['two.txt', 'cl1-eu', local],
       ])
+      const album = items.find(({ name }) => name === 'album')
+      const { files } = await server.engine.pins.dag({ account: server.owner, cid: album?.cid ?? '' })
+      expect(files.map(({ path }) => path)).toEqual(['may/one.txt'])
     }))
 
   test('tells how far a large file is, lets it be cancelled, and sends it again', () =>
