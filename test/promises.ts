@@ -1,3 +1,4 @@
+import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
@@ -269,6 +270,7 @@ export const promises: readonly KeptPromise[] = [
   },
   ...upkeepPromises,
   ...webhookPromises,
+  ...benchPromises,
   ...borderPromises,
   ...doorPromises,
   ...cataloguePromises,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type KeptPromise, promises } from '../test/promises.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const COPIED = ['src', 'adapters', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
+const COPIED = ['src', 'adapters', 'bench', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
 interface Outcome {

@@ -46,11 +46,11 @@ function twoCores(row: Row | undefined): string {
   return row === undefined ? '–' : shown(row.value)
 }
 
-/** What the last figure becomes at a larger size, if it goes on growing as it did. */
+/** What the last figure becomes at a larger size, if it goes on growing as it did; one that fell is not taken to go on. */
 export function reckoned(points: ReadonlyArray<{ x: number; y: number }>, size: number): number | undefined {
   const exponent = exponentOf(points)
   const last = points.at(-1)
-  return exponent === null || last === undefined ? undefined : last.y * (size / last.x) ** exponent
+  return exponent === null || last === undefined ? undefined : last.y * (size / last.x) ** Math.max(0, exponent)
 }
 
 /** Where one node ends: what so much takes, by what was measured of each record, block and byte. */

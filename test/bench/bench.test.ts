@@ -120,6 +120,42 @@ test('rounds are interleaved in a rotating order, on fresh content, after a warm
   ])
 }, 90_000)
 
+test('what a subject says of a round goes before the clock, and what it took goes with it', async () => {
+  const told = { value: 7, also: { wait: 3 }, client: 'curl' }
+  const said: Subject<Counter> = {
+    name: 'said',
+    start: async () => ({ pids: [process.pid], run: async () => told, stop: async () => undefined }),
+  }
+  const clocked: Subject<Counter> = {
+    name: 'clocked',
+    start: async () => ({ run: async () => ({ seconds: 2, done: 10 }), stop: async () => undefined }),
+  }
+  const contest = { ...counting([said, clocked]), value: (_: Counter, seconds: number, done: number) => done / seconds }
+  const measurements = await runContest(contest, tinyRun({ rounds: 2 }))
+  expect(
+    measurements.map(({ subject, metric, unit, better, values }) => [subject, metric, unit, better, values]),
+  ).toEqual([
+    ['said', 'turns', 'x', 'higher', [7, 7]],
+    ['said', 'wait', 'ms', 'lower', [3, 3]],
+    ['clocked', 'turns', 'x', 'higher', [5, 5]],
+  ])
+  const [first, , last] = measurements
+  expect(first?.client).toBe('curl')
+  expect(first?.costs ?? []).toHaveLength(process.platform === 'linux' ? 2 : 0)
+  expect(last).not.toHaveProperty('costs')
+})
+
+test('a row has the medians of what its rounds took, for each that was done, and the most memory', () => {
+  const cost = (cpuSeconds: number, peakMiB: number) => ({
+    ...{ cpuSeconds, busiestSeconds: cpuSeconds / 2, peakMiB, amount: 100, clientShare: 0.25 },
+  })
+  const costs = [cost(1, 50), cost(3, 90.4), cost(2, 70)]
+  const [row] = rowsOf('b', [], [{ ...measured('ours', [1]), costs, client: 'wrk' }])
+  expect(row).toMatchObject({ cpuSeconds: 2, cpuMs: 20, busiestMs: 10, peakMiB: 90, client: 'wrk', clientShare: 0.25 })
+  const bench: Bench = { name: 'b', minutes: 1, describe: () => '', targets: [], run: async () => [] }
+  expect(tableOf(bench, row === undefined ? [] : [row])).toBe('  ours  m  1 u    2 s cpu  90 MiB  wrk')
+})
+
 test('subjects that store different things fail the run, and are stopped', async () => {
   const turns: string[] = []
   const subjects = [recording('a', turns, 'bafya'), recording('b', turns, 'bafyb')]

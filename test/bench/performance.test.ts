@@ -54,6 +54,12 @@ test('how a figure grows is the exponent that fits it best', () => {
       1e7,
     ),
   ).toBeCloseTo(3e7, -2)
+  expect(
+    reckoned(
+      sizes.map(x => ({ x, y: 1e6 / x })),
+      1e7,
+    ),
+  ).toBe(10)
   expect(reckoned([], 1e7)).toBeUndefined()
 })
 

@@ -1,0 +1,59 @@
+import type { KeptPromise } from './promises.ts'
+
+const bench = 'test/bench/bench.test.ts'
+const clients = 'test/bench/clients.test.ts'
+const table = 'test/bench/table.test.ts'
+const performance = 'test/bench/performance.test.ts'
+
+/** Of the bench: what its figures are worth. */
+export const benchPromises: readonly KeptPromise[] = [
+  {
+    promise: 'rounds of the bench begin with another subject each',
+    file: 'bench/contest.ts',
+    find: 'runRound(contest, rotated(racers, round), work',
+    replace: 'runRound(contest, racers, work',
+    test: { file: bench, name: 'interleaved in a rotating order' },
+  },
+  {
+    promise: 'subjects that store different things are not compared',
+    file: 'bench/contest.ts',
+    find: 'if (cid !== undefined) cids.set(name, cid)',
+    replace: '',
+    test: { file: bench, name: 'subjects that store different things fail' },
+  },
+  {
+    promise: 'answers that are no success are no figure',
+    file: 'bench/clients/wrk.ts',
+    find: 'if (failed !== undefined) throw',
+    replace: 'if (failed === null) throw',
+    test: { file: clients, name: 'what wrk says is read' },
+  },
+  {
+    promise: 'a load client uploads other bytes each time',
+    file: 'bench/clients/node-client.ts',
+    find: 'formBytes === undefined ? undefined : randomBytes(formBytes)',
+    replace: 'formBytes === undefined ? undefined : Buffer.alloc(formBytes)',
+    test: { file: clients, name: 'asks as often as it is told' },
+  },
+  {
+    promise: 'processor time of before is not counted',
+    file: 'bench/usage.ts',
+    find: 'sum(pids.map(cpuSeconds)) - this.#cpu',
+    replace: 'this.#cpu - sum(pids.map(cpuSeconds))',
+    test: { file: clients, name: 'a watch sees what processes take' },
+  },
+  {
+    promise: 'a goal that is missed is said to be',
+    file: 'bench/table/table.ts',
+    find: "'atLeast' in goal ? ratio >= goal.atLeast : 1 / ratio <= goal.atMost",
+    replace: "'atLeast' in goal ? ratio >= 0 : 1 / ratio <= goal.atMost",
+    test: { file: table, name: 'whether the goals were met' },
+  },
+  {
+    promise: 'the busiest thread bounds what more cores answer',
+    file: 'bench/performance/model.ts',
+    find: 'return Math.min(byCores, byThread)',
+    replace: 'return byCores',
+    test: { file: performance, name: 'more cores answer what they can' },
+  },
+]
