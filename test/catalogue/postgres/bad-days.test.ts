@@ -90,8 +90,12 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
       expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
       expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
-      const late = database.transaction(sql => holds.use(sql, hold?.id ?? ''))
-      await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      const use = (id: string) => database.transaction(sql => holds.use(sql, id))
+      await expect(use(hold?.id ?? '')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      // Nor before the ledger has let go.
+      const { id } = await holds.stage(0, NOW)
+      await database.transaction(sql => holds.void(sql, [id]))
+      await expect(use(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     })
   })
 
@@ -110,18 +114,24 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
   })
 
   test('quotas are exact, however many nodes commit at once', async () => {
-    await withNode(database, 'here', async here => {
-      await withNode(database, 'there', async there => {
-        const limits = { maxPins: 7, maxStorageBytes: 5 * SIZES.charge }
-        const asked = Array.from({ length: 12 }, (_, i) =>
-          commit(i % 2 === 0 ? here : there, [record(`r${i}`, { dag: dagOf(String.fromCharCode(97 + i)) })], limits),
-        )
-        const outcomes = await Promise.allSettled(asked)
-        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
-        expect((await here.records.usage('one', NOW)).storedBytes).toBe(5 * SIZES.charge)
-        expect([here, there].flatMap(({ ledger }) => ledger.holdsAfter('', 99))).toHaveLength(5)
+    // Within a process those of one account take turns.
+    const other = await Postgres.open({ url })
+    try {
+      await withNode(database, 'here', async here => {
+        await withNode(other, 'there', async there => {
+          const limits = { maxPins: 7, maxStorageBytes: 5 * SIZES.charge }
+          const asked = Array.from({ length: 12 }, (_, i) =>
+            commit(i % 2 === 0 ? here : there, [record(`r${i}`, { dag: dagOf(String.fromCharCode(97 + i)) })], limits),
+          )
+          const outcomes = await Promise.allSettled(asked)
+          expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+          expect((await here.records.usage('one', NOW)).storedBytes).toBe(5 * SIZES.charge)
+          expect([here, there].flatMap(({ ledger }) => ledger.holdsAfter('', 99))).toHaveLength(5)
+        })
       })
-    })
+    } finally {
+      await other.close()
+    }
   })
 
   test('transactions that wait for each other are repeated until both are through', async () => {
