@@ -6,6 +6,7 @@ import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 import { pagePromises } from './promises-page.ts'
+import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
@@ -278,6 +279,7 @@ export const promises: readonly KeptPromise[] = [
   ...consolePromises,
   ...pagePromises,
   ...gatewayPromises,
+  ...postgresPromises,
   ...readPromises,
   {
     promise: 'a revoked key takes with it what it minted',

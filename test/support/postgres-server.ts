@@ -17,8 +17,10 @@ const GIVEN = process.env.HOLDFAST_TEST_POSTGRES
 /** Where Debian and Ubuntu put the servers, by version. */
 const DEBIAN = '/usr/lib/postgresql'
 
+export const hasPostgres = GIVEN !== undefined || binaries() !== null
+
 export const needsPostgres: TestOptions = needs(
-  GIVEN !== undefined || binaries() !== null,
+  hasPostgres,
   'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
 )
 
