@@ -24,6 +24,8 @@ export interface BenchEnvironment {
   absent: Record<string, string>
 }
 
+/** What runs write changes nothing of what is measured. */
+const WRITTEN_BY_RUNS = [':!bench/results', ':!docs']
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url))
 
 /** @param directory an existing one, which benches write to */
@@ -79,7 +81,10 @@ function commit(): string {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: CHECKOUT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
-    return git('rev-parse', '--short=12', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+')
+    return (
+      git('rev-parse', '--short=12', 'HEAD') +
+      (git('status', '--porcelain', '--', '.', ...WRITTEN_BY_RUNS) === '' ? '' : '+')
+    )
   } catch {
     return 'unknown'
   }
