@@ -50,6 +50,8 @@ const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/f
 
 interface Import {
   specifier: string
+  /** Whether nothing of it is left when it runs. */
+  isType: boolean
   line: number
 }
 
@@ -87,7 +89,7 @@ function readSource(path: string, text: string): SourceFile {
   }
   const note = (node: AstNode): void => {
     const specifier = specifierOf(node)
-    if (specifier !== null) file.imports.push({ specifier, line: lineOf(node) })
+    if (specifier !== null) file.imports.push({ specifier, isType: isTypeOnly(node), line: lineOf(node) })
     const what = whatIs(node)
     if (what !== null) file.found.push({ what, line: lineOf(node) })
   }
@@ -115,6 +117,14 @@ function specifierOf(node: AstNode): string | null {
   const source = node.source ?? node.argument
   if (source === null || source === undefined) return null
   return isNode(source) && typeof source.value === 'string' ? source.value : '(computed)'
+}
+
+/** `import type`, and imports of nothing but types. */
+function isTypeOnly(node: AstNode): boolean {
+  const names = Array.isArray(node.specifiers) ? node.specifiers : []
+  const isType = (name: unknown): boolean => isNode(name) && (name.importKind === 'type' || name.exportKind === 'type')
+  if (node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type') return true
+  return names.length > 0 && names.every(isType)
 }
 
 /** The name of a thing that the house rules forbid somewhere. */
@@ -225,14 +235,32 @@ describe('architecture', () => {
 
   test('adapters know src, node-http, the client and the console by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const light = ['concurrency/turns', 'errors', 'public-notice', 'version'].map(name => `src/domain/${name}.ts`)
+    const light = ['concurrency/turns', 'errors', 'public-notice', 'version', 'work'].map(
+      name => `src/domain/${name}.ts`,
+    )
     const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
-    const shared = ['src/index.ts', ...light, ...indexes]
+    const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
     })
     expect(wrong).toEqual([])
+  })
+
+  test('a thread that reads loads neither the engine nor its API: each such thread would pay for them', () => {
+    const entry = 'adapters/node-http/reader-thread.ts'
+    const loaded = new Set([entry])
+    for (const path of loaded) {
+      const file = files.find(known => known.path === path)
+      for (const { specifier, isType } of file?.imports ?? []) {
+        const target = file === undefined || isType ? null : targetOf(file, specifier)
+        if (target !== null) loaded.add(target)
+      }
+    }
+    expect(loaded).toContain('src/gateway/gateway.ts')
+    expect(
+      [...loaded].filter(path => /^src\/(index|engine|api)\.ts$|^src\/(contract|pins|access)\//.test(path)),
+    ).toEqual([])
   })
 
   test('the client runs in browsers', () => {

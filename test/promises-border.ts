@@ -95,7 +95,7 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a crowd of connections leaves descriptors for files',
-    file: 'adapters/node-http/server.ts',
+    file: 'adapters/node-http/http-server.ts',
     find: 'maxConnections = connectionsFor(descriptorLimit())',
     replace: 'maxConnections = 1_000 * connectionsFor(descriptorLimit())',
     test: { file: pressure, name: 'a server with few of them outlives a crowd, and serves it' },

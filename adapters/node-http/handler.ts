@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ApiHandler, type ApiRequest, underName } from '../../src/index.ts'
+import type { ApiHandler, ApiRequest } from '../../src/index.ts'
+import { type Exchange, exchangeBy, invitationBy } from './exchange.ts'
 import type { PrometheusMetrics } from './metrics.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { splitTarget, toApiRequest } from './request.ts'
@@ -23,9 +24,6 @@ export interface HandlerOptions extends MetricsReaders {
   console?: ApiHandler
 }
 
-/** Older versions of Node pay for it at every await. */
-const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
-
 /**
  * A request listener, which as middleware (Express, Connect) is also given `next`: it is called for what lies outside
  * the prefix, and for nothing else. Without it that is a 404.
@@ -47,9 +45,6 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
   }
 }
 
-/** Answers a request; `invite` sends `100 Continue` to a client that waits for it. */
-export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
-
 /**
  * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, and is called
  * only when the body is wanted.
@@ -57,39 +52,6 @@ export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, inv
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
   return exchangeBy((incoming, outgoing, invite) => serve(engine, { ...options, prefix }, incoming, outgoing, invite))
-}
-
-/** As {@link createExchange}, for a server that has nothing but a gateway. `sent` is told of the bytes of bodies. */
-export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
-  return exchangeBy(async (incoming, outgoing, invite) => {
-    const invitation = invitationBy(invite)
-    const request = toApiRequest(incoming, outgoing, splitTarget(incoming)[0], invitation.send)
-    await sendResponse(incoming, outgoing, await gateway(request), invitation.isSent, sent)
-  })
-}
-
-type Serve = (incoming: IncomingMessage, outgoing: ServerResponse, invite: (() => void) | undefined) => Promise<void>
-
-function exchangeBy(serve: Serve): Exchange {
-  return (incoming, outgoing, invite) => {
-    const exchange = (): void => {
-      serve(incoming, outgoing, invite).catch(() => outgoing.destroy())
-    }
-    if (NAMES_WORK) underName(`${incoming.method} of no route`, exchange)
-    else exchange()
-  }
-}
-
-/** Sends `100 Continue` at most once; without any the client waits for none. */
-function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
-  let isSent = invite === undefined
-  return {
-    send: () => {
-      if (!isSent) invite?.()
-      isSent = true
-    },
-    isSent: () => isSent,
-  }
 }
 
 function mountOf({ prefix = '' }: HandlerOptions): string {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { HoldfastError } from '../../src/index.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 
 /** A client that sends nothing for this long while its body is waited for is gone. */
 export const IDLE_MS = 120_000

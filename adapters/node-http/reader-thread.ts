@@ -1,10 +1,11 @@
 // A thread that serves the gateway. It opens its reading, waits for the word to listen, and goes on until it is told to
 // end; every tenth of a second it shows that its loop goes round.
 import { parentPort, workerData } from 'node:worker_threads'
-import { type Logger, openReading } from '../../src/index.ts'
+import type { Logger } from '../../src/index.ts'
+import { openReading } from '../../src/wiring/reading.ts'
 import { drain } from './drain.ts'
+import { createGatewayServer } from './http-server.ts'
 import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
-import { createGatewayServer } from './server.ts'
 
 const BEAT_MS = 100
 /** What is told goes out together, at most so late. */

@@ -5,8 +5,8 @@ import { availableParallelism } from 'node:os'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
+import { createGatewayServer } from './http-server.ts'
 import { type ReaderListeners, ReaderThread } from './reader.ts'
-import { createGatewayServer } from './server.ts'
 
 /** What readers need of an engine. */
 export type ReadEngine = Pick<Engine, 'ownGateway' | 'shareReading'>

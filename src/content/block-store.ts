@@ -9,7 +9,6 @@ import { isShortage } from '../domain/file-system.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type BlockFiles, Durability } from './block-files.ts'
-import type { BlockSource } from './block-source.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DoomedBlock, FailedDeletion } from './deletion.ts'
 import type { DiskReserve } from './disk-reserve.ts'
@@ -49,11 +48,10 @@ interface FileWrite {
  * The blocks of one backend: bytes go in under a claim of the ledger and come out checked against it. Concurrent
  * puts of one block write it once.
  */
-export class BlockStore implements BlockSource {
+export class BlockStore extends StoredBlocks {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
-  readonly #stored: StoredBlocks
   readonly #durability: Durability
   /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
   readonly #writing = new Map<string, FileWrite>()
@@ -61,10 +59,10 @@ export class BlockStore implements BlockSource {
   readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
   constructor(ledger: Ledger, blocks: Blocks, options: BlockStoreOptions) {
+    super(blocks, options)
     this.#ledger = ledger
     this.#blocks = blocks
     this.#options = options
-    this.#stored = new StoredBlocks(blocks, options)
     this.#durability = new Durability(ledger.claims, options.files.fileSystem)
   }
 
@@ -162,16 +160,6 @@ export class BlockStore implements BlockSource {
   sizeOf(cid: CID): number | null {
     const found = this.#blocks.find(this.backendId, cid.multihash.bytes)
     return found?.state === 'durable' ? found.size : null
-  }
-
-  /** As {@link StoredBlocks.get}. */
-  get(cid: CID, options?: { verify?: boolean; here?: boolean }): Promise<Uint8Array> {
-    return this.#stored.get(cid, options)
-  }
-
-  /** As {@link BlockSource.read} says. */
-  read(cid: CID): Promise<Uint8Array> {
-    return this.#stored.read(cid)
   }
 
   /**

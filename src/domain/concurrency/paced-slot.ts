@@ -19,6 +19,7 @@ export interface Slot {
 /** A step is as much as has to be taken, or to come, before the client has been waited for so long. */
 const STEP_BYTES = 64 * 1024
 const STALL_MS = 10_000
+const TOLD_MS = 1_000
 
 /** A place whose client has to get on. */
 export class PacedSlot implements Slot {
@@ -30,8 +31,9 @@ export class PacedSlot implements Slot {
   #bytes = 0
   #waited = 0
   #since: number | null = null
+  #toldLast = Number.POSITIVE_INFINITY
 
-  /** @param told called whenever {@link slowAt} has changed */
+  /** @param told called when {@link slowAt} has changed by a second or more */
   constructor(clock: Clock, release: () => void, told: (slowAt: number) => void = () => undefined) {
     this.#clock = clock
     this.#release = release
@@ -48,7 +50,7 @@ export class PacedSlot implements Slot {
   watch(end: (reason: HoldfastError) => void): void {
     this.#end = end
     this.#since = this.#clock.now()
-    this.#told(this.slowAt)
+    this.#tell()
   }
 
   async *watching(
@@ -74,18 +76,18 @@ export class PacedSlot implements Slot {
     this.#bytes = 0
     this.#waited = 0
     if (this.#since !== null) this.#since = this.#clock.now()
-    this.#told(this.slowAt)
+    this.#tell()
   }
 
   pause(): void {
     if (this.#since !== null) this.#waited += this.#clock.now() - this.#since
     this.#since = null
-    this.#told(this.slowAt)
+    this.#tell()
   }
 
   resume(): void {
     this.#since ??= this.#clock.now()
-    this.#told(this.slowAt)
+    this.#tell()
   }
 
   /** Takes the place away. */
@@ -95,6 +97,14 @@ export class PacedSlot implements Slot {
 
   leave(): void {
     this.#release()
+  }
+
+  /** A chunk of a body is no reason for it. */
+  #tell(): void {
+    const { slowAt } = this
+    if (slowAt === this.#toldLast || Math.abs(slowAt - this.#toldLast) < TOLD_MS) return
+    this.#toldLast = slowAt
+    this.#told(slowAt)
   }
 }
 
