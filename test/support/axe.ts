@@ -6,6 +6,8 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 
 /** What axe-core finds wrong with a page as it is shown now: rule and place of each. Run past the page's policy. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
+  // What is asked for anew stands back until it has come.
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   const session = await page.context().newCDPSession(page)
   try {
     const run = `${source}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
