@@ -43,8 +43,12 @@ test('the classes that are exported need nothing of an engine to be made', () =>
   expect(classes).toEqual(['HoldfastError', 'RateLimiter', 'ScopePolicy', 'Timelock'])
 })
 
-test('what the reports name comes from few packages, and none of them of libp2p', () => {
+test('what the report names comes from few packages, none of them of libp2p, and from one built-in module', () => {
   const report = readFileSync(join(import.meta.dirname, '../docs/api/holdfast.api.md'), 'utf8')
-  const packages = [...report.matchAll(/^import .* from '([^']+)'/gm)].map(([, name]) => name)
+  const modules = [...report.matchAll(/^import .* from '([^']+)'/gm)].map(([, name = '']) => name)
+  const { node: builtIn = [], package: packages = [] } = Object.groupBy(modules, name =>
+    name.startsWith('node:') ? 'node' : 'package',
+  )
   expect(packages.toSorted()).toEqual(['interface-blockstore', 'interface-datastore', 'multiformats/cid'])
+  expect(builtIn).toEqual(['node:worker_threads'])
 })
