@@ -70,7 +70,7 @@ export class CarImporter {
 
   import(source: ByteSource, options: CarImportOptions): Promise<CarOutcome> {
     const { staging, clusters } = this.#parts
-    return staging.run(options, 'car', async ({ staged: scratch, budget, requester }) => {
+    return staging.run(options, 'car', async ({ staged: scratch, budget, requester, giveBack }) => {
       const { signal, onProgress, allowPartial = false } = options
       if (allowPartial) checkPartial(requester.plan)
       const onBytes = budget.counting(scratch, onProgress)
@@ -90,6 +90,7 @@ export class CarImporter {
       try {
         for (const root of roots) assembled.push(await this.#assemble(root, scratch, job))
         signal?.throwIfAborted()
+        giveBack()
         const outcome = await this.#commit(assembled, job)
         await scratch.abandon()
         return outcome

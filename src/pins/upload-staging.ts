@@ -18,6 +18,11 @@ export interface Upload {
   staged: StagedDag
   budget: UploadBudget
   requester: Requester
+  /**
+   * Gives back what is kept for it of the quota and the upload token. Called right before the commit, which decides by
+   * itself: what is committed and also kept would be counted twice while the disk is synced.
+   */
+  giveBack(): void
 }
 
 /** What every upload has around it: early refusals, a staged DAG, and a budget that uploads side by side share. */
@@ -48,11 +53,19 @@ export class UploadStaging {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
     this.#targets.decide(requester, fixed(options, token))
-    const giveBack = token === undefined ? undefined : await this.#uses.reserve(token)
+    const giveBackUse = token === undefined ? () => undefined : await this.#uses.reserve(token)
     try {
-      return await this.#run(requester, options, kind, upload)
+      return await this.#run(requester, options, kind, parts =>
+        upload({
+          ...parts,
+          giveBack: () => {
+            parts.budget.release()
+            giveBackUse()
+          },
+        }),
+      )
     } finally {
-      giveBack?.()
+      giveBackUse()
     }
   }
 
@@ -60,7 +73,7 @@ export class UploadStaging {
     requester: Requester,
     options: UploadOptions,
     kind: UploadKind,
-    upload: (upload: Upload) => Promise<T>,
+    upload: (upload: Omit<Upload, 'giveBack'>) => Promise<T>,
   ): Promise<T> {
     const accountId = requester.account.id
     const { storedBytes } = await this.#records.usage(accountId, this.#now())

@@ -15,7 +15,7 @@ export class UploadTokenUses {
 
   /**
    * Keeps a use for an upload until it is given back, so that no bytes are taken that could not be committed. The commit
-   * counts the use.
+   * counts the use, and refuses one too many. Giving back twice does nothing.
    *
    * @throws HoldfastError `QUOTA_EXCEEDED` if all are taken, `INVALID_API_KEY` if the token is gone
    */
@@ -32,7 +32,11 @@ export class UploadTokenUses {
       this.#add(id, -1)
       throw error
     }
-    return () => this.#add(id, -1)
+    let isKept = true
+    return () => {
+      if (isKept) this.#add(id, -1)
+      isKept = false
+    }
   }
 
   #add(id: string, count: number): void {

@@ -17,11 +17,10 @@ import {
   type DirectoryOutcome,
   LISTED_FILES,
   type PinOutcome,
-  type Requester,
   type UploadOptions,
 } from './types.ts'
 import type { UploadBudget } from './upload-budget.ts'
-import type { UploadStaging } from './upload-staging.ts'
+import type { Upload, UploadStaging } from './upload-staging.ts'
 
 /** A directory entry whose path is checked, or is known only at the end. */
 type StoredEntry =
@@ -46,10 +45,11 @@ export class Uploader {
   }
 
   upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
-    return this.#parts.staging.run(options, 'file', async ({ staged, budget, requester }) => {
+    return this.#parts.staging.run(options, 'file', async upload => {
+      const { staged, budget } = upload
       budget.startFile()
       const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
-      return this.#finish(staged, requester, options, { type: 'file', node: file })
+      return this.#finish(upload, options, { type: 'file', node: file })
     })
   }
 
@@ -64,7 +64,8 @@ export class Uploader {
   }
 
   #storeDirectory(entries: AsyncIterable<StoredEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
-    return this.#parts.staging.run(options, 'directory', async ({ staged, budget, requester }) => {
+    return this.#parts.staging.run(options, 'directory', async upload => {
+      const { staged, budget } = upload
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
       for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
@@ -85,14 +86,13 @@ export class Uploader {
       }
       for (const { names, node } of unnamed) await listing.addFile(names(), node)
       const root = await listing.builder.finish(options.signal)
-      const outcome = await this.#finish(staged, requester, options, { type: 'directory', node: root })
+      const outcome = await this.#finish(upload, options, { type: 'directory', node: root })
       return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
     })
   }
 
   async #finish(
-    staged: StagedDag,
-    requester: Requester,
+    { staged, requester, giveBack }: Upload,
     options: UploadOptions,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {
@@ -111,6 +111,7 @@ export class Uploader {
       signal: options.signal,
       sizes: staged.sizes(node.size),
     }
+    giveBack()
     return this.#parts.commit.commit(input, options.token?.id)
   }
 
