@@ -1,11 +1,29 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { builtInPlans, type Plan } from '../../src/domain/plan.ts'
 import type { Principal } from '../../src/index.ts'
 import { SCOPES } from '../../src/index.ts'
 import type { UploadToken } from '../../src/pins/types.ts'
+import { LogSync } from '../../src/storage/log-sync.ts'
 import { turns } from '../support/content-parts.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Keeps the disk from ending a sync until it is let go. */
+function heldSync(): { begun: Promise<void>; letGo: () => void } {
+  const { promise: released, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const { run } = LogSync.prototype
+  vi.spyOn(LogSync.prototype, 'run').mockImplementation(async function (this: LogSync) {
+    begin()
+    await released
+    await run.call(this)
+  })
+  return { begun, letGo }
+}
 
 async function tokenOf({ engine, account }: TestEngine, maxUses: number): Promise<UploadToken> {
   const { key } = await engine.keys.create(account, { maxUses })
@@ -48,6 +66,22 @@ describe('an upload token', () => {
       expect(await usesOf(world)).toBe(0)
       expect((await engine.pins.upload([Buffer.from('third')], { account, token })).created).toBe(true)
       expect(await usesOf(world)).toBe(1)
+    })
+  })
+
+  test('has each use counted once while it is committed', async () => {
+    await withEngine(async world => {
+      const { engine, account } = world
+      const token = await tokenOf(world, 2)
+      const { begun, letGo } = heldSync()
+      const first = engine.pins.upload([Buffer.from('first')], { account, token })
+      await begun
+      const second = engine.pins.upload([Buffer.from('second')], { account, token })
+      second.catch(() => undefined)
+      await turns(20)
+      letGo()
+      expect([(await first).created, (await second).created]).toEqual([true, true])
+      expect(await usesOf(world)).toBe(2)
     })
   })
 
