@@ -71,7 +71,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     pins: pins.service,
     uploadSlots: uploadSlots(setup),
     rememberedAnswers: new RememberedAnswers({
-      version: () => below.storage.database.version(),
+      version: below.storage.recordsVersion,
       nextExpiry: () => below.storage.catalogue.records.nextExpiry(),
       clock: setup.clock,
     }),

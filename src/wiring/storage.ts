@@ -36,7 +36,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, credentialsVersion } = catalogueOf(stores, tables, writes, elsewhere)
+  const { catalogue, census, credentialsVersion, recordsVersion } = catalogueOf(stores, tables, writes, elsewhere)
   return {
     ...stores,
     /** Backends that another node keeps. */
@@ -44,6 +44,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     catalogue,
     census,
     credentialsVersion,
+    /** Another text as soon as a record may have changed; null where that cannot be told. */
+    recordsVersion,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
@@ -72,11 +74,12 @@ function catalogueOf(
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   writes: WriteQueue,
   elsewhere: ReadonlySet<number>,
-): { catalogue: Catalogue; census: Census; credentialsVersion: () => number } {
+): { catalogue: Catalogue; census: Census; credentialsVersion: () => number; recordsVersion: () => string | null } {
   const census = new CensusTable(database)
   if (shared === null) {
     const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
-    return { catalogue, census, credentialsVersion: () => database.dataVersion() }
+    const recordsVersion = (): string => database.version()
+    return { catalogue, census, credentialsVersion: () => database.dataVersion(), recordsVersion }
   }
   const { database: postgres, node, changes } = shared
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
@@ -84,6 +87,8 @@ function catalogueOf(
     catalogue: { ...postgresAccess(postgres, node), ...postgresContent(postgres, ledger, node, elsewhere) },
     census: new PostgresCensus(postgres, census),
     credentialsVersion: () => changes.version(),
+    // What others write there is not told here.
+    recordsVersion: () => null,
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, openAccounts } from '../../src/index.ts'
+import { callApi } from '../support/api-call.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
@@ -46,6 +47,22 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
         await engine.collect({ graceSeconds: 0 })
         const { blocks, roots, pins } = await engine.stats()
         expect([blocks.durable.count, roots.complete.count, pins.pinned]).toEqual([0, 0, 0])
+      },
+      { database },
+    )
+  })
+
+  test('lists what is written there, however often it was asked before', async () => {
+    const database = await server.fresh()
+    await withEngine(
+      async ({ engine, account }) => {
+        const { secret } = await engine.keys.create(account, { name: 'reads', scopes: ['files:read'] })
+        const list = async () =>
+          (await callApi(engine, 'GET', '/users/me/uploads', { 'x-api-key': secret })).json.uploads
+        const { record } = await engine.pins.upload([bytes(1_000, 1)], { account, name: 'first' })
+        expect(await list()).toMatchObject([{ name: 'first' }])
+        await engine.pins.rename({ account, uploadId: record.uploadId, name: 'renamed' })
+        expect(await list()).toMatchObject([{ name: 'renamed' }])
       },
       { database },
     )
