@@ -56,4 +56,21 @@ export const cataloguePromises: readonly KeptPromise[] = [
       name: 'records of the schema before are found in the order in which they were created, and so are new ones',
     },
   },
+  {
+    promise: 'a change is told once, also where the write had to be done again',
+    file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
+    find: '          return [this.#wait(record, backendId, reason, now)]\n',
+    replace: '          changes.push(this.#wait(record, backendId, reason, now))\n          return []\n',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'content in SQLite, each write done again' },
+  },
+  {
+    promise: 'a recount trusts nothing that it has counted while another was begun and undone',
+    file: 'src/catalogue/sqlite/account-recount.ts',
+    find: '    this.#count++\n',
+    replace: '',
+    test: {
+      file: 'test/catalogue/account-recount.test.ts',
+      name: 'a count whose successor was undone is not gone on with',
+    },
+  },
 ]

@@ -5,15 +5,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { accessRules } from './access-rules.ts'
 import { type AccessCatalogue, memoryAccess } from './memory-access.ts'
 
-describe('the access stores in SQLite', () => {
+describe.each([
+  ['the access stores in SQLite', Database],
+  ['the access stores in SQLite, each write done again', RepeatingDatabase],
+])('%s', (_, DatabaseClass) => {
   let directory: string
   let db: Database
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'holdfast-catalogue-'))
-    db = new Database(join(directory, 'holdfast.db'))
+    db = new DatabaseClass(join(directory, 'holdfast.db'))
   })
   afterEach(() => {
     db.close()

@@ -8,6 +8,7 @@ import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, ELSEWHERE } from './content-support.ts'
@@ -21,9 +22,9 @@ import { webhookRules } from './webhook-rules.ts'
 
 const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
 
-function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>): Promise<void> {
+function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {
   return withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = new DatabaseClass(join(dir, 'holdfast.db'))
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)
@@ -66,6 +67,10 @@ async function inMemory(): Promise<ContentCatalogue> {
 
 describe('content in SQLite', () => {
   test.each(rules)('$name', ({ run }) => withSqlite(run))
+})
+
+describe('content in SQLite, each write done again', () => {
+  test.each(rules)('$name', ({ run }) => withSqlite(run, RepeatingDatabase))
 })
 
 describe('content in memory', () => {

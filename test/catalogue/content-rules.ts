@@ -213,7 +213,11 @@ export const contentRules: readonly ContentRule[] = [
       const id = fetchId ?? 0
       await fetches.start(id, NOW)
       const reason = { code: 'CID_NOT_FOUND' as const, text: 'CID_NOT_FOUND: nobody has it' }
-      await fetches.fail(id, { reason, retryAt: NOW + 50, blocks: 1, bytes: 2, charge: 512 }, NOW)
+      const told = await fetches.fail(id, { reason, retryAt: NOW + 50, blocks: 1, bytes: 2, charge: 512 }, NOW)
+      assert.deepEqual(
+        told.map(({ record: row, from }) => [row.id, row.status, from]),
+        [['r1', 'failed', 'pinning']],
+      )
       const failed = (await records.get('r1')) as RecordRow
       assert.deepEqual([failed.status, failed.statusCode, failed.statusReason], ['failed', reason.code, reason.text])
       assert.equal(await fetches.nextDue(), NOW + 50)

@@ -9,8 +9,9 @@ import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
-import { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { RepeatingDatabase } from '../support/repeating-database.ts'
 
 const BACKEND = 0
 const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
@@ -54,7 +55,7 @@ export class ModelStore {
   private constructor(file: string, files: Set<string>) {
     this.#file = file
     this.files = files
-    this.db = new Database(file)
+    this.db = new RepeatingDatabase(file)
     this.#queue = new CutQueue(this.db)
     this.blocks = new BlockTable(this.db)
     this.roots = new RootTable(this.db)

@@ -20,27 +20,29 @@ const THROUGH = -1
  * temporary table, so that it goes back with a transaction that is undone. All methods are part of one.
  */
 export class AccountRecount {
-  readonly #place: Statement<[string], Place>
+  readonly #place: Statement<[number], Place>
   readonly #drop: Statement<[], unknown>
-  readonly #begin: Statement<[string, number], unknown>
+  readonly #begin: Statement<[number, number], unknown>
   readonly #records: Statement<[string, number, string, number], { createdAt: number; id: string; expires: 0 | 1 }>
-  readonly #addRecords: Statement<[number, string, number, number, string], unknown>
+  readonly #addRecords: Statement<[number, string, number, number, number], unknown>
   readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number; charge: number }>
-  readonly #addDag: Statement<[Uint8Array, number, number, string], unknown>
-  readonly #changed: Statement<[number, number, string, number, string], unknown>
-  readonly #dagChanged: Statement<[number, string, Uint8Array, number], unknown>
+  readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
+  readonly #changed: Statement<[number, number, number, number, string], unknown>
+  readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
   /** The account that is being counted, or was last. */
   #accountId: string | null = null
+  /** Each count has a number of its own: a row that is back because the next count's beginning was undone is not trusted. */
+  #count = 0
 
   constructor(db: Database) {
     db.prepare(`
       CREATE TEMP TABLE IF NOT EXISTS recounts (
-        account_id TEXT PRIMARY KEY, created_at INTEGER, record_id TEXT, multihash BLOB, codec INTEGER,
+        count INTEGER PRIMARY KEY, created_at INTEGER, record_id TEXT, multihash BLOB, codec INTEGER,
         pins INTEGER, expiring_pins INTEGER, stored_bytes INTEGER) STRICT, WITHOUT ROWID`).run()
     this.#place = db.prepare(`
       SELECT created_at AS createdAt, record_id AS recordId, multihash, codec, pins, expiring_pins AS expiringPins,
         stored_bytes AS storedBytes
-      FROM recounts WHERE account_id = ?`)
+      FROM recounts WHERE count = ?`)
     this.#drop = db.prepare('DELETE FROM recounts')
     this.#begin = db.prepare(`INSERT INTO recounts VALUES (?, ?, '', x'', -1, 0, 0, 0)`)
     this.#records = db.prepare(`
@@ -48,25 +50,25 @@ export class AccountRecount {
       WHERE account_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`)
     this.#addRecords = db.prepare(`
       UPDATE recounts SET created_at = ?, record_id = ?, pins = pins + ?, expiring_pins = expiring_pins + ?
-      WHERE account_id = ?`)
+      WHERE count = ?`)
     this.#nextDag = db.prepare(`
       SELECT multihash, codec, charge FROM records INDEXED BY records_with_content
       WHERE account_id = ? AND (multihash, codec) > (?, ?) AND root_id IS NOT NULL ORDER BY multihash, codec LIMIT 1`)
     this.#addDag = db.prepare(`
-      UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE account_id = ?`)
+      UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE count = ?`)
     this.#changed = db.prepare(`
       UPDATE recounts SET pins = pins + ?, expiring_pins = expiring_pins + ?
-      WHERE account_id = ? AND (created_at, record_id) <= (?, ?)`)
+      WHERE count = ? AND (created_at, record_id) <= (?, ?)`)
     this.#dagChanged = db.prepare(`
-      UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE account_id = ? AND (multihash, codec) >= (?, ?)`)
+      UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
   }
 
   /** To be told of every change of what records count for their account, once it has been made. */
   changed(record: CountedRecord, { pins, expiringPins, storedBytes }: AccountUsage): void {
     const { accountId, createdAt, id, multihash, codec } = record
     if (accountId !== this.#accountId) return
-    this.#changed.run(pins, expiringPins, accountId, createdAt, id)
-    this.#dagChanged.run(storedBytes, accountId, multihash, codec)
+    this.#changed.run(pins, expiringPins, this.#count, createdAt, id)
+    this.#dagChanged.run(storedBytes, this.#count, multihash, codec)
   }
 
   /** Counts a part of what an account has. Returns all of it once it is through. */
@@ -76,7 +78,7 @@ export class AccountRecount {
     const found = this.#records.all(accountId, place.createdAt, place.recordId, limit)
     const last = found.length < limit ? undefined : found.at(-1)
     const expiring = found.filter(({ expires }) => expires === 1).length
-    this.#addRecords.run(last?.createdAt ?? THROUGH, last?.id ?? '', found.length, expiring, accountId)
+    this.#addRecords.run(last?.createdAt ?? THROUGH, last?.id ?? '', found.length, expiring, this.#count)
     return null
   }
 
@@ -88,19 +90,20 @@ export class AccountRecount {
         this.#drop.run()
         return { pins, expiringPins, storedBytes }
       }
-      this.#addDag.run(next.multihash, next.codec, next.charge, accountId)
+      this.#addDag.run(next.multihash, next.codec, next.charge, this.#count)
       place = next
     }
     return null
   }
 
   #placeOf(accountId: string): Place {
-    const known = this.#accountId === accountId ? this.#place.get(accountId) : undefined
+    const known = this.#accountId === accountId ? this.#place.get(this.#count) : undefined
     if (known !== undefined) return known
     this.#accountId = accountId
+    this.#count++
     this.#drop.run()
-    this.#begin.run(accountId, Number.MAX_SAFE_INTEGER)
-    const begun = this.#place.get(accountId)
+    this.#begin.run(this.#count, Number.MAX_SAFE_INTEGER)
+    const begun = this.#place.get(this.#count)
     if (begun === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the database forgets')
     return begun
   }

@@ -81,32 +81,33 @@ export class SqliteFetches implements Fetches {
   }
 
   async start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined> {
-    const changes: StatusChange[] = []
-    const begin = (): FetchRow | undefined => {
+    const begin = (): { fetch: FetchRow; changes: StatusChange[] } | undefined => {
       if (this.#dropIfUnneeded(fetchId)) return undefined
       this.#fetches.start(fetchId)
-      changes.push(...this.#changeSome(fetchId, 'failed', 'queued', now, TRIED_AGAIN))
+      const changes = this.#changeSome(fetchId, 'failed', 'queued', now, TRIED_AGAIN)
       changes.push(...this.#changeSome(fetchId, 'queued', 'pinning', now, null))
-      return this.#fetches.get(fetchId)
+      const fetch = this.#fetches.get(fetchId)
+      return fetch && { fetch, changes }
     }
-    const fetch = await this.#queue.run(begin, { durable: true })
-    if (fetch === undefined) return undefined
+    const begun = await this.#queue.run(begin, { durable: true })
+    if (begun === undefined) return undefined
+    const { changes } = begun
     await this.#changeAll(fetchId, 'failed', 'queued', now, TRIED_AGAIN, changes)
     await this.#changeAll(fetchId, 'queued', 'pinning', now, null, changes)
-    return { fetch, changes }
+    return begun
   }
 
   async fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]> {
     const { reason, retryAt } = failure
-    const changes: StatusChange[] = []
-    const end = (): void => {
-      if (this.#dropIfUnneeded(fetchId)) return
+    const end = (): StatusChange[] => {
+      if (this.#dropIfUnneeded(fetchId)) return []
       this.#fetches.fail(fetchId, reason.text, retryAt)
       this.#fetches.setBrought(fetchId, failure)
-      changes.push(...this.#changeSome(fetchId, 'queued', 'failed', now, reason))
+      const changes = this.#changeSome(fetchId, 'queued', 'failed', now, reason)
       changes.push(...this.#changeSome(fetchId, 'pinning', 'failed', now, reason))
+      return changes
     }
-    await this.#queue.run(end, { durable: true })
+    const changes = await this.#queue.run(end, { durable: true })
     await this.#changeAll(fetchId, 'queued', 'failed', now, reason, changes)
     await this.#changeAll(fetchId, 'pinning', 'failed', now, reason, changes)
     return changes

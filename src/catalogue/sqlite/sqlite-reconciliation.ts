@@ -115,17 +115,19 @@ export class SqliteReconciliation implements Reconciliation {
     if (rootId === undefined) return changes
     for (let place: HoldPlace | undefined = { ends: -1, id: '' }; place !== undefined; ) {
       const from: HoldPlace = place
-      const step = (): HoldPlace | undefined => {
+      const step = (): { last: HoldPlace | undefined; some: StatusChange[] } => {
         const held = holds.ofRoot(rootId, from, STEP)
-        for (const { id } of held) {
+        const some = held.flatMap(({ id }) => {
           const record = records.get(id)
           const hasContent = record !== undefined && record.rootId !== null
-          if (hasContent && homes.get(record.clusterId) === backendId)
-            changes.push(this.#wait(record, backendId, reason, now))
-        }
-        return held.at(-1)
+          if (!hasContent || homes.get(record.clusterId) !== backendId) return []
+          return [this.#wait(record, backendId, reason, now)]
+        })
+        return { last: held.at(-1), some }
       }
-      place = await this.#queue.run(step, { durable: true })
+      const { last, some } = await this.#queue.run(step, { durable: true })
+      for (const change of some) changes.push(change)
+      place = last
     }
     return changes
   }
