@@ -12,7 +12,10 @@ const CHILD = join(import.meta.dirname, '..', 'support', 'writing-child.ts')
 const CALLS = 'write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat'
 const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status === 0
 
-/** System calls in the order in which they ended: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to the output. */
+/**
+ * System calls in the order in which they ended: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to
+ * the output. Without those of the ballast, which is written beside all else whenever there is time.
+ */
 async function callsOf(dir: string, dataDir: string): Promise<string[]> {
   const output = join(dir, 'calls')
   const args = ['-f', '-y', '-s', '64', '-o', output, '-e', `trace=${CALLS}`, process.execPath, CHILD, dataDir]
@@ -26,7 +29,7 @@ async function callsOf(dir: string, dataDir: string): Promise<string[]> {
     const whole = resumed === null ? rest : `${begun.get(thread) ?? ''}${resumed[1]}`
     if (!rest.endsWith('<unfinished ...>') && / = \d+/.test(whole)) calls.push(told(whole, dataDir))
   }
-  return calls
+  return calls.filter(call => !/ ballast$/.test(call))
 }
 
 /** A call with the paths in it relative to the data directory, and without the rest. */
