@@ -8,6 +8,13 @@ const console = 'adapters/console/handler.ts'
 /** What keeps the console apart from what is hosted beside it. */
 export const consolePromises: readonly KeptPromise[] = [
   {
+    promise: 'a console whose files cannot be prepared says so, and tries again',
+    file: console,
+    find: '      prepared = undefined\n',
+    replace: '',
+    test: { file: handler, name: 'files that cannot be prepared are an answer' },
+  },
+  {
     promise: 'no script that was uploaded runs in the console',
     file: console,
     find: 'script-src $',

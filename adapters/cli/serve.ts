@@ -60,7 +60,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
   // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
-  const pages = config.console === true ? { console: createConsole(engine, mountOf(config)) } : {}
+  const pages = config.console === true ? { console: createConsole(engine, { ...mountOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null
   try {

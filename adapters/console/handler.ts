@@ -1,4 +1,11 @@
-import { type ApiHandler, type ApiRequest, type ApiResponse, asSentByClient, type Engine } from '../../src/index.ts'
+import {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  asSentByClient,
+  type Engine,
+  type Logger,
+} from '../../src/index.ts'
 import { type ConsoleFile, consoleFiles } from './files.ts'
 import { unsafeConnection } from './safe-connection.ts'
 
@@ -12,6 +19,8 @@ export interface ConsoleOptions {
    * strips it.
    */
   prefix?: string
+  /** Is told when the page's files cannot be prepared. */
+  logger?: Logger
 }
 
 /**
@@ -22,14 +31,22 @@ export interface ConsoleOptions {
  * origin. By plain HTTP it is there on loopback only.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
-  const { trustedProxies } = engine
-  const { prefix = '' } = options
+  return consoleOf(consoleFiles, engine, options)
+}
+
+/** A console of these files, which are prepared when they are first asked for, and again as long as that fails. */
+export function consoleOf(
+  prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
+  { trustedProxies }: ConsoleEngine,
+  { prefix = '', logger }: ConsoleOptions,
+): ApiHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
-  let prepared: ReturnType<typeof consoleFiles> | undefined
-  const files = (): ReturnType<typeof consoleFiles> => {
-    prepared ??= consoleFiles().catch(error => {
+  let prepared: Promise<ReadonlyMap<string, ConsoleFile> | null> | undefined
+  const files = (): Promise<ReadonlyMap<string, ConsoleFile> | null> => {
+    prepared ??= prepare().catch(err => {
       prepared = undefined
-      throw error
+      logger?.error({ err }, 'the files of the console cannot be prepared')
+      return null
     })
     return prepared
   }
@@ -41,7 +58,9 @@ export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {
     if (unsafe !== null) return told(403, unsafe)
     // A script of this path, even ours, would have its pages for as long as it likes.
     if (request.header('service-worker') !== undefined) return told(403, 'the console has no service worker')
-    const file = (await files()).get(request.path.slice('/console/'.length))
+    const found = await files()
+    if (found === null) return told(500, 'the files of the console cannot be prepared: the log says why')
+    const file = found.get(request.path.slice('/console/'.length))
     if (file === undefined) return told(404, 'the console has nothing there')
     return answer(request, file, policyOf(request, mount))
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
+import { consoleOf } from '../../../adapters/console/handler.ts'
 import { createConsole } from '../../../adapters/console/index.ts'
 import { toFetch } from '../../../adapters/fetch/index.ts'
 import { createServer } from '../../../adapters/node-http/index.ts'
@@ -124,6 +125,33 @@ describe('the console', () => {
     const moved = await askConsole(consoleRequest('/console', { query: 'a=b' }))
     expect([moved.status, moved.headers.location]).toEqual([308, 'console/?a=b'])
   })
+})
+
+test('files that cannot be prepared are an answer and a line of the log, and are tried again', async () => {
+  const failure = new Error('EACCES: /srv/page')
+  let isBroken = true
+  const lines: unknown[] = []
+  const note = (fields: object, message: string): void => void lines.push([fields, message])
+  const answer = consoleOf(
+    async () => {
+      if (isBroken) throw failure
+      const bytes = Buffer.from('a page')
+      return new Map([['', { type: 'text/html', plain: bytes, gzipped: bytes, etag: 'W/"1"' }]])
+    },
+    { trustedProxies: 0 },
+    { logger: { debug: note, info: note, warn: note, error: note } },
+  )
+  const failed = await answer(consoleRequest('/console/'))
+  expect([failed.status, failed.body]).toEqual([500, 'the files of the console cannot be prepared: the log says why\n'])
+  expect(failed.headers).toMatchObject({
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  })
+  expect(lines).toEqual([[{ err: failure }, 'the files of the console cannot be prepared']])
+  isBroken = false
+  expect((await answer(consoleRequest('/console/'))).status).toBe(200)
 })
 
 describe('mounted', () => {
