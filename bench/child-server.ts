@@ -5,7 +5,7 @@ import { createInterface, type Interface } from 'node:readline'
 /** What a server says at its start takes no more. */
 const LINES_KEPT = 50
 
-/** What `npm start` gives the server; every subject's server gets the same. */
+/** What the command `holdfast` gives Node; every subject's server gets the same. */
 const NODE_FLAGS = ['--max-semi-space-size=4']
 
 /** A server in a process of its own, which says where it listens once it is ready. */

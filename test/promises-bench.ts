@@ -22,6 +22,20 @@ export const benchPromises: readonly KeptPromise[] = [
     test: { file: bench, name: 'subjects that store different things fail' },
   },
   {
+    promise: 'the bare server that shows what the machine can do writes into memory as cold as ours',
+    file: 'bench/plain-server.ts',
+    find: 'response.end(JSON.stringify({ sha256 }))',
+    replace: 'response.end(JSON.stringify({ sha256 }), () => rmSync(file))',
+    test: { file: bench, name: 'the bare server keeps what it has been sent' },
+  },
+  {
+    promise: 'a server that is older than the sources is not measured',
+    file: 'bench/services/built-server.ts',
+    find: 'changedAt(one) > written',
+    replace: 'changedAt(one) < 0',
+    test: { file: bench, name: 'a build is as old as the sources' },
+  },
+  {
     promise: 'answers that are no success are no figure',
     file: 'bench/clients/wrk.ts',
     find: 'if (failed !== undefined) throw',

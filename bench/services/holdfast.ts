@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { ChildServer } from '../child-server.ts'
+import { builtServer } from './built-server.ts'
 import { call, type Service, type ServiceKind } from './service.ts'
-
-const SCRIPT = fileURLToPath(new URL('../../adapters/cli/main.ts', import.meta.url))
 
 /** The standalone server in a process of its own. */
 export const holdfast: ServiceKind = { name: 'http', start: dir => startHoldfast(dir) }
@@ -34,14 +32,14 @@ async function startHoldfast(dir: string, cores?: number): Promise<Service> {
   }
 }
 
-/** Starts the standalone server; `headers` carry its first key, `gateway` ends with `/ipfs/`. */
+/** Starts the standalone server as it is built; `headers` carry its first key, `gateway` ends with `/ipfs/`. */
 export async function startStandalone(
   dir: string,
   cores?: number,
 ): Promise<{ server: ChildServer; headers: Record<string, string>; gateway: string }> {
   const key = randomBytes(32).toString('hex')
   const env = { ...withoutSettings(process.env), HOLDFAST_BOOTSTRAP_KEY: key }
-  const server = await ChildServer.start(SCRIPT, ['serve', '--port', '0', '--data-dir', dir], env, cores)
+  const server = await ChildServer.start(await builtServer(), ['serve', '--port', '0', '--data-dir', dir], env, cores)
   const gateway = await server.said(/^gateway base +(\S+)$/)
   return { server, headers: { authorization: `Bearer ${key}` }, gateway }
 }

@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContent } from '../content.ts'
 import type { Subject } from '../contest.ts'
 import { writeHashed } from '../hashed-file.ts'
 
-/** The same bytes to one plain file, hashed and synced. */
+/** The same bytes to one plain file, hashed and synced. It is kept, as a store keeps what it gets. */
 export const limit: Subject<FileContent> = {
   name: 'limit',
   async start(dir) {
-    let file = ''
     return {
       async run(content) {
-        file = join(dir, randomUUID())
-        await writeHashed(content.chunks(), file)
+        await writeHashed(content.chunks(), join(dir, randomUUID()))
         return {}
       },
-      tidy: () => rm(file),
       async stop() {},
     }
   },

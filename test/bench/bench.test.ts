@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
 import { clientsBench } from '../../bench/clients-bench.ts'
 import { collect } from '../../bench/collect.ts'
@@ -25,6 +26,9 @@ import { findProgram } from '../../bench/programs.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
 import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
 import { scale } from '../../bench/scale.ts'
+import { isOlder } from '../../bench/services/built-server.ts'
+import { plain } from '../../bench/services/plain.ts'
+import { call } from '../../bench/services/service.ts'
 import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
@@ -32,11 +36,16 @@ import { upload } from '../../bench/upload.ts'
 
 let dir: string
 
+/** With HOLDFAST_TEST_HEAVY set, the services of others as well, and the benches that take longest. */
+const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
+
 beforeEach(async () => {
+  if (!isHeavy) for (const name of ['HOLDFAST_TEST_IPFS', 'HOLDFAST_TEST_IPFS_CLUSTER']) vi.stubEnv(name, '')
   dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
 })
 
 afterEach(async () => {
+  vi.unstubAllEnvs()
   await rm(dir, { recursive: true, force: true })
 })
 
@@ -44,7 +53,9 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, start, loop, memory, scale])(
+const LIGHT = [upload, dag, small, fetch, gateway, list, status, deletes, collect, start, memory]
+
+test.each(isHeavy ? [...LIGHT, loop, scale] : LIGHT)(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
@@ -57,10 +68,12 @@ test.each([upload, dag, small, fetch, gateway, list, status, deletes, collect, s
   120_000,
 )
 
-test.each([
-  { bench: cores, program: 'taskset' },
+const OF_PROGRAMS = [
   { bench: clientsBench, program: 'nginx' },
-] as const)(
+  { bench: cores, program: 'taskset' },
+] as const
+
+test.each(isHeavy ? OF_PROGRAMS : OF_PROGRAMS.slice(0, 1))(
   '$bench.name measures what there is',
   async ({ bench, program }) => {
     // On one core alone, and of the others all there are.
@@ -336,4 +349,36 @@ test('a form is as long as it says and reads back as what went in', async () => 
     expect(file.name).toBe(path)
     expect(Buffer.from(await file.arrayBuffer()).equals(content)).toBe(true)
   }
+})
+
+test('the bare server keeps what it has been sent until it stops, and leaves nothing', async () => {
+  const server = await plain.start(dir)
+  const files = () => readdirSync(dir, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
+  try {
+    for (let sent = 1; sent <= 3; sent++) {
+      await call(server.upload('file'), Buffer.from(`body ${sent}`))
+      expect(files()).toHaveLength(sent)
+    }
+  } finally {
+    await server.stop()
+  }
+  expect(await readdir(dir)).toEqual([])
+})
+
+test('a build is as old as the sources that it was made of allow', async () => {
+  const [built, source] = [join(dir, 'built'), join(dir, 'src')]
+  await mkdir(source)
+  await writeFile(join(source, 'a.ts'), '')
+  const date = (path: string, seconds: number) => utimes(path, seconds, seconds)
+  for (const path of [join(source, 'a.ts'), source]) await date(path, 1_000)
+  expect(isOlder(built, dir, ['src'])).toBe(true)
+  await writeFile(built, '')
+  await date(built, 2_000)
+  expect(isOlder(built, dir, ['src'])).toBe(false)
+  await date(join(source, 'a.ts'), 3_000)
+  expect(isOlder(built, dir, ['src'])).toBe(true)
+  await rm(join(source, 'a.ts'))
+  expect(isOlder(built, dir, ['src'])).toBe(true)
+  await date(source, 1_000)
+  expect(isOlder(built, dir, ['src/', 'built'])).toBe(false)
 })

@@ -91,7 +91,8 @@ test('a watch sees what processes take from its start on', needsLinux, () => {
   const usage = watch?.usage()
   expect(usage?.cpuSeconds).toBeGreaterThan(0.15)
   expect(usage?.busiestSeconds).toBeGreaterThan(0.05)
-  expect(usage?.busiestSeconds).toBeLessThanOrEqual(usage?.cpuSeconds ?? 0)
+  // The kernel rounds each thread by itself.
+  expect(usage?.busiestSeconds).toBeLessThan((usage?.cpuSeconds ?? 0) + 0.05)
   expect(usage?.peakMiB).toBeGreaterThan(10)
   expect(idle?.usage()).toEqual({ cpuSeconds: 0, busiestSeconds: 0, peakMiB: 0 })
 })
