@@ -47,7 +47,8 @@ const LONGEST_LOG_PAGES = 8_000
 /**
  * The write side of the store, with group commit: what arrives together shares one transaction and, if any of it
  * asks to be durable, one sync, which the event loop does not wait for. One that throws undoes only itself: the others are
- * done again then, each in a savepoint of its own, so what is to be written may be called more than once. Reads see what is committed before it is synced; whoever wrote it is told after.
+ * done again then, each in a savepoint of its own. Reads see what is committed before it is synced; whoever wrote it is
+ * told after.
  */
 export class WriteQueue {
   readonly #db: Database
@@ -74,6 +75,8 @@ export class WriteQueue {
   /**
    * Resolves with what `work` returned, once that is committed (`durable`: and synced).
    *
+   * @param work called again where what it did was undone with others, so it changes nothing but the database: what else
+   * is to follow it returns
    * @param options `committed` is called with it before anybody can read what was written
    * @throws HoldfastError `UNAVAILABLE` after the disk has failed a commit
    */

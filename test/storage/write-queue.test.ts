@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
@@ -110,6 +110,39 @@ describe('write queue', () => {
         }),
         { numRuns: 30 },
       )
+    })
+  })
+
+  test('what is done again is what the batch took, and what its time leaves out waits', async () => {
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+    await withQueue(async (queue, db) => {
+      const calls: number[] = []
+      const write = (id: number, { isLong = false, fails = false } = {}) => {
+        const work = (): number => {
+          calls.push(id)
+          // Longer than a batch may take, but only once it is done again.
+          if (isLong && calls.filter(call => call === id).length === 2) now += 5
+          if (fails) throw new Error(`write of ${id} fails`)
+          return keep(db, id)
+        }
+        return queue.run(work, { durable: false })
+      }
+      const told: number[] = []
+      const writes = [write(1), write(2, { isLong: true }), write(3, { fails: true }), write(4)]
+      for (const [i, run] of writes.entries()) void run.catch(() => undefined).then(() => told.push(i + 1))
+      await Promise.all(writes.slice(0, 2))
+      expect([calls, kept(db), told]).toEqual([
+        [1, 2, 3, 1, 2],
+        [1, 2],
+        [1, 2],
+      ])
+      await queue.settled()
+      expect(calls.slice(5)).toEqual([3, 3, 4])
+      expect(kept(db)).toEqual([1, 2, 4])
+      const outcomes = await Promise.allSettled(writes)
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
     })
   })
 
