@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { pseudoRandom } from '../support/bytes.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -10,8 +10,6 @@ const KEY = 'a-key-of-an-owner-with-thirty-two-characters-or-more'
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 1_000, 'two servers')
 /** Nothing of the cluster's content stays where it came in. */
 const CACHE_BYTES = 0
-
-afterEach(() => ServerProcess.killAll())
 
 /** A server that is killed and started again, on one data directory and one port. */
 class Killable {
@@ -86,19 +84,29 @@ class Killable {
   }
 }
 
+/** With servers that have ended before their directories are removed, whatever comes of `use`. */
 function withServers(use: (here: Killable, there: Killable) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
-    const there = await Killable.start(join(dir, 'there'))
-    const backend = { type: 'holdfast', url: `${there.url}/api/v3`, cluster: 'cl0-global', keyEnv: 'THERE_KEY' }
-    const common = { label: 'one', region: 'eu', country: null, gateways: [] }
-    const clusters = [
-      { ...common, id: 'cl0-global' },
-      { ...common, id: 'cl1-eu', backend: { ...backend, cacheBytes: CACHE_BYTES } },
-    ]
-    const config = join(dir, 'here.json')
-    await writeFile(config, JSON.stringify({ clusters, defaultCluster: 'cl0-global' }))
-    await use(await Killable.start(join(dir, 'here'), ['--config', config]), there)
+    try {
+      const there = await Killable.start(join(dir, 'there'))
+      await use(await Killable.start(join(dir, 'here'), ['--config', await configFile(dir, there)]), there)
+    } finally {
+      await ServerProcess.killAll()
+    }
   })
+}
+
+/** Writes the configuration of the one that has a cluster at the other. */
+async function configFile(dir: string, there: Killable): Promise<string> {
+  const backend = { type: 'holdfast', url: `${there.url}/api/v3`, cluster: 'cl0-global', keyEnv: 'THERE_KEY' }
+  const common = { label: 'one', region: 'eu', country: null, gateways: [] }
+  const clusters = [
+    { ...common, id: 'cl0-global' },
+    { ...common, id: 'cl1-eu', backend: { ...backend, cacheBytes: CACHE_BYTES } },
+  ]
+  const file = join(dir, 'here.json')
+  await writeFile(file, JSON.stringify({ clusters, defaultCluster: 'cl0-global' }))
+  return file
 }
 
 /** Kills the other one in the middle of a step, and starts it again. */
@@ -140,9 +148,13 @@ test('the other node is killed at every step: nothing acknowledged is lost, and 
     await until('the other has let go', async () => (await there.uploads()).length === 0)
 
     // And an end that comes while it is away.
-    const ends = Date.now() + 4_000
-    await here.upload({ cl: 'cl1-eu', timelock: new Date(ends).toISOString() })
-    await until('it is pinned', async () => (await there.uploads()).length === 1)
+    for (let seconds = 4; (await there.uploads()).length === 0; seconds *= 2) {
+      const timelock = new Date(Date.now() + seconds * 1_000).toISOString()
+      await here.upload({ cl: 'cl1-eu', timelock })
+      await until('it is pinned, or was too slow', async () => {
+        return (await there.uploads()).length === 1 || (await here.uploads()).length === 0
+      })
+    }
     await killedDuring(there, () => until('it has ended', async () => (await here.uploads()).length === 0))
     await until('the other has let go', async () => (await there.uploads()).length === 0)
     expect([await here.blocks(), await there.blocks()]).toEqual([0, 0])

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -57,17 +57,16 @@ class Client {
   }
 }
 
-afterAll(() => ServerProcess.killAll())
-
 function withServers(use: (a: Client, b: Client) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
-    const a = await Client.start(join(dir, 'a'), {})
-    const pin = { findTimeoutSeconds: 10, waitSeconds: isHeavy ? 120 : 15 }
-    const b = await Client.start(join(dir, 'b'), { pin, network: { peers: [await a.peerAddress()] } })
-    await use(a, b)
-    for (const { server } of [a, b]) {
-      server.signal('SIGKILL')
-      await server.ended()
+    try {
+      const a = await Client.start(join(dir, 'a'), {})
+      const pin = { findTimeoutSeconds: 10, waitSeconds: isHeavy ? 120 : 15 }
+      const b = await Client.start(join(dir, 'b'), { pin, network: { peers: [await a.peerAddress()] } })
+      await use(a, b)
+    } finally {
+      // Before their directories are removed.
+      await ServerProcess.killAll()
     }
   })
 }
