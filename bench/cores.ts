@@ -35,6 +35,7 @@ function contest(metric: string, clients: Clients): Contest<Sizes<number>> {
     async prepare(service: Service, { sizes }: Sizes<number>, before: Partial<Hammering> | undefined) {
       if (before !== undefined) return before
       const hammering = ask(service, await fill(service, sizes, FILE_BYTES))
+      if (metric === 'gateway') await service.startReading?.()
       const [first] = hammering.calls ?? []
       if (first !== undefined && hammering.formBytes === undefined) await call(first as Call)
       return hammering

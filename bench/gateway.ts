@@ -145,7 +145,7 @@ export const gateway: Bench = {
   name: 'gateway',
   minutes: 2,
   describe: scale =>
-    `one file of ${LARGE_BYTES[scale] / MIB} MiB; over ${CONNECTIONS} connections, one of ${SMALL_BYTES / 1024} KiB again ` +
+    `from its own port by its threads, one file of ${LARGE_BYTES[scale] / MIB} MiB; over ${CONNECTIONS} connections, one of ${SMALL_BYTES / 1024} KiB again ` +
     `and again, ${TREE_FILES[scale].toLocaleString('en')} of a directory by path, and what has not changed`,
   targets: [
     { subject: 'large', metric: THROUGHPUT, against: 'limit', atLeast: 0.5 },

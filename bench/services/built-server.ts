@@ -40,7 +40,8 @@ export function isOlder(file: string, root: string, sources: readonly string[]):
   const written = changedAt(file)
   return sources.some(source => {
     const path = join(root, source)
-    const within = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : []
+    const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    const within = isDirectory ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : []
     // The directories, too: nothing else tells that a file is gone.
     return [path, ...within.map(name => join(path, name))].some(one => changedAt(one) > written)
   })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ChildServer } from '../child-server.ts'
 import { builtServer } from './built-server.ts'
+import { readerThreads } from './reader-threads.ts'
 import { call, type Service, type ServiceKind } from './service.ts'
 
 /** The standalone server in a process of its own. */
@@ -19,6 +20,7 @@ async function startHoldfast(dir: string, cores?: number): Promise<Service> {
     isComparable: true,
     upload: kind => ({ method: 'POST', url: `${api}/files${kind === 'tree' ? '/directory-dag' : ''}`, headers }),
     rootOf: answer => cidOf(JSON.parse(answer)),
+    startReading: () => readerThreads(gateway),
     read: path => ({ method: 'GET', url: gateway + path, headers: {} }),
     status: cid => ({ method: 'GET', url: `${api}/status/${cid}`, headers }),
     list: limit => ({ method: 'GET', url: `${api}/users/me/uploads?limit=${limit}`, headers }),

@@ -15,6 +15,8 @@ export interface Service {
   rootOf(answer: string): string
   /** Whether its roots are those of the others, whatever the size. */
   readonly isComparable: boolean
+  /** Resolves when its gateway serves as it does from then on. Nobody has read before. */
+  startReading?(): Promise<void>
   /** Content below `/ipfs/`, by its gateway. */
   read?(path: string): Call
   status?(cid: string): Call

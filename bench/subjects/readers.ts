@@ -71,6 +71,7 @@ export function gatewayReader({ name, start }: ServiceKind): Reader {
     name,
     async start(dir) {
       const service = await start(dir)
+      await service.startReading?.()
       return {
         pids: service.pids,
         async store(content) {

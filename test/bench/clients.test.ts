@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -8,6 +9,7 @@ import { eachWithH2load, partsOf, readH2load } from '../../bench/clients/h2load.
 import { hammerWithNode } from '../../bench/clients/node-client.ts'
 import { hammerWithWrk, readWrk, scriptOf } from '../../bench/clients/wrk.ts'
 import { findProgram, programsHere, versionIn } from '../../bench/programs.ts'
+import { readerThreads } from '../../bench/services/reader-threads.ts'
 import { statFields, UsageWatch } from '../../bench/usage.ts'
 import { needs, needsLinux } from '../support/needs.ts'
 
@@ -95,6 +97,22 @@ test('a watch sees what processes take from its start on', needsLinux, () => {
   expect(usage?.busiestSeconds).toBeLessThan((usage?.cpuSeconds ?? 0) + 0.05)
   expect(usage?.peakMiB).toBeGreaterThan(10)
   expect(idle?.usage()).toEqual({ cpuSeconds: 0, busiestSeconds: 0, peakMiB: 0 })
+})
+
+test("a gateway is read once its first connection has been closed, by which its threads' port is left to them", async () => {
+  const front = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  let isReady = false
+  const ready = readerThreads(`http://127.0.0.1:${(front.address() as AddressInfo).port}/ipfs/`).then(() => {
+    isReady = true
+  })
+  const [, response] = await once(front, 'request')
+  await once(response, 'finish')
+  expect(isReady).toBe(false)
+  front.close()
+  front.closeAllConnections()
+  await ready
+  await expect(readerThreads('http://127.0.0.1:1/ipfs/')).rejects.toThrow('no threads of its own')
 })
 
 let server: Server
