@@ -105,6 +105,13 @@ export const promises: readonly KeptPromise[] = [
     test: { file: 'test/network/peer-records.test.ts', name: 'of very many is kept in the store, not in memory' },
   },
   {
+    promise: 'a stream that its peer has closed before it is handled is closed',
+    file: 'src/network/exchange/block-exchange.ts',
+    find: "    if (stream.remoteWriteStatus !== 'writable') end()\n",
+    replace: '',
+    test: { file: 'test/pins/fetches/serving.test.ts', name: 'leaves no streams behind' },
+  },
+  {
     promise: 'wants of one turn go in one message',
     file: 'src/network/exchange/peer-wants.ts',
     find: '        await nextTurn()\n      }\n    } finally',
