@@ -14,6 +14,8 @@ export async function readerThreads(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true })
   try {
     const asked = get(url, { agent }).on('response', response => response.resume())
+    // Its socket tells of it as well.
+    asked.on('error', () => undefined)
     const [socket] = await once(asked, 'socket')
     await once(socket, 'close', { signal: AbortSignal.timeout(LONGEST_MS) })
   } catch (cause) {

@@ -103,11 +103,12 @@ test("a gateway is read once its first connection has been closed, by which its 
   const front = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
   await once(front, 'listening')
   let isReady = false
-  const ready = readerThreads(`http://127.0.0.1:${(front.address() as AddressInfo).port}/ipfs/`).then(() => {
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/ipfs/`
+  const ready = readerThreads(url).then(() => {
     isReady = true
   })
-  const [, response] = await once(front, 'request')
-  await once(response, 'finish')
+  await once(front, 'request')
+  await (await fetch(url)).text()
   expect(isReady).toBe(false)
   front.close()
   front.closeAllConnections()
