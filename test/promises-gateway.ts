@@ -37,6 +37,13 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: readers, name: 'have the places of one gateway together' },
   },
   {
+    promise: 'whoever is connected while threads take over a gateway is not cut off',
+    file: 'adapters/node-http/readers.ts',
+    find: 'leavePort(front)',
+    replace: 'void drain(front, null)',
+    test: { file: readers, name: 'take over from the first, of which no client notices anything' },
+  },
+  {
     promise: 'a thread that hangs is replaced',
     file: 'adapters/node-http/reader.ts',
     find: 'this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0',

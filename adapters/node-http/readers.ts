@@ -6,6 +6,7 @@ import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src
 import { connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
+import { leavePort } from './leave-port.ts'
 import { type ReaderListeners, ReaderThread } from './reader.ts'
 
 /** What readers need of an engine. */
@@ -184,7 +185,10 @@ class ReaderPool implements Readers {
   #leave(): void {
     const front = this.#front
     this.#front = null
-    if (front !== null && !this.#isStopping) void drain(front, null)
+    if (front === null || this.#isStopping) return
+    if (this.#sharesPort) leavePort(front)
+    // The thread that is to listen there waits for it.
+    else void drain(front, null)
   }
 
   #replace(thread: ReaderThread): void {

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { PrometheusMetrics } from '../../../adapters/node-http/index.ts'
+import { PrometheusMetrics, startReaders } from '../../../adapters/node-http/index.ts'
 import { createEngine, type Engine, type EngineConfig, type Logger } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -82,6 +83,39 @@ describe('threads that read', () => {
         expect(Number(counted)).toBeGreaterThanOrEqual(2)
       })
       expect(metrics.text()).toMatch(/holdfast_sent_bytes_total\{surface="gateway"\} [1-9]/)
+    })
+  })
+
+  test('take over from the first, of which no client notices anything', async () => {
+    await withTempDir(async dataDir => {
+      const engine = await createEngine({ dataDir, singleUser: true })
+      const readers = await startReaders(engine, { threads: 2 })
+      try {
+        const { record } = await engine.pins.upload(Buffer.from('read meanwhile'))
+        const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+        const ask = async (by: http.Agent | false): Promise<IncomingMessage> => {
+          const asked = http.get({ host: '127.0.0.1', port: readers.port, path: `/ipfs/${record.cid}`, agent: by })
+          const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+          answer.resume()
+          await once(answer, 'end')
+          return answer
+        }
+        let isLeft = false
+        const others = (async () => {
+          for (let more = 20; more > 0; isLeft && more--) {
+            const answers = await Promise.all(Array.from({ length: 8 }, () => ask(false)))
+            expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(8).fill(200))
+          }
+        })()
+        while ((await ask(agent)).headers.connection !== 'close') await sleep(1)
+        isLeft = true
+        await others
+        expect((await ask(agent)).statusCode).toBe(200)
+        agent.destroy()
+      } finally {
+        await readers.stop(1_000)
+        await engine.stop()
+      }
     })
   })
 
