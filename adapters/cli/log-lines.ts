@@ -56,7 +56,7 @@ export class LogLines {
     else this.#flushIn(GATHER_MS)
   }
 
-  /** Writes what waits before it returns, for a process that ends. */
+  /** Writes what waits before it returns, for a process that ends; what is being written already may come after it. */
   flushSync(): void {
     let bytes = this.#take()
     for (let tries = 0; bytes.length > 0 && tries < LAST_TRIES; ) {
