@@ -15,12 +15,17 @@ export function holdfastOn(cores: number): ServiceKind {
 async function startHoldfast(dir: string, cores?: number): Promise<Service> {
   const { server, headers, gateway } = await startStandalone(dir, cores)
   const api = `${server.url}/api/v3`
+  let reading: Promise<void> | undefined
   return {
     pids: [server.pid],
     isComparable: true,
     upload: kind => ({ method: 'POST', url: `${api}/files${kind === 'tree' ? '/directory-dag' : ''}`, headers }),
     rootOf: answer => cidOf(JSON.parse(answer)),
-    startReading: () => readerThreads(gateway),
+    // The threads take over once, and a later round finds them.
+    startReading: () => {
+      reading ??= readerThreads(gateway)
+      return reading
+    },
     read: path => ({ method: 'GET', url: gateway + path, headers: {} }),
     status: cid => ({ method: 'GET', url: `${api}/status/${cid}`, headers }),
     list: limit => ({ method: 'GET', url: `${api}/users/me/uploads?limit=${limit}`, headers }),
