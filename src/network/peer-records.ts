@@ -1,5 +1,6 @@
 import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
 import type { Clock } from '../domain/clock.ts'
+import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
 /** Where libp2p keeps what it knows of peers. */
 const PEERS = '/peers/'
@@ -7,8 +8,6 @@ const PEERS = '/peers/'
 const MOST_PEERS = 1_024
 /** What is known of one peer is written this often. */
 const WRITE_EVERY_MS = 60_000
-
-type Options = { signal?: AbortSignal } | undefined
 
 interface PeerRecord {
   key: Key
@@ -21,13 +20,14 @@ interface PeerRecord {
  * A datastore that remembers what is known of peers: libp2p reads and writes it at every stream that a peer opens,
  * which some do for each message. All else goes to `store` at once. What a crash loses of it, peers tell again.
  */
-export class PeerRecords implements Datastore {
+export class PeerRecords extends DatastoreLayer {
   readonly #store: Datastore
   readonly #clock: Clock
   /** The one written to least lately first. */
   readonly #records = new Map<string, PeerRecord>()
 
   constructor(store: Datastore, clock: Clock) {
+    super()
     this.#store = store
     this.#clock = clock
   }
@@ -37,7 +37,7 @@ export class PeerRecords implements Datastore {
     for (const record of this.#records.values()) if (!record.isWritten) await this.#write(record)
   }
 
-  async put(key: Key, value: Uint8Array, options?: Options): Promise<Key> {
+  async put(key: Key, value: Uint8Array, options?: DatastoreOptions): Promise<Key> {
     const name = key.toString()
     if (!name.startsWith(PEERS)) return this.#store.put(key, value, options)
     const known = this.#records.get(name)
@@ -49,32 +49,17 @@ export class PeerRecords implements Datastore {
     return key
   }
 
-  async get(key: Key, options?: Options): Promise<Uint8Array> {
+  async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
     return this.#records.get(key.toString())?.value ?? this.#store.get(key, options)
   }
 
-  async has(key: Key, options?: Options): Promise<boolean> {
+  async has(key: Key, options?: DatastoreOptions): Promise<boolean> {
     return this.#records.has(key.toString()) || this.#store.has(key, options)
   }
 
-  async delete(key: Key, options?: Options): Promise<void> {
+  async delete(key: Key, options?: DatastoreOptions): Promise<void> {
     this.#records.delete(key.toString())
     await this.#store.delete(key, options)
-  }
-
-  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: Options): AsyncGenerator<Key> {
-    for await (const { key, value } of source) yield await this.put(key, value, options)
-  }
-
-  async *getMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Pair> {
-    for await (const key of source) yield { key, value: await this.get(key, options) }
-  }
-
-  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Key> {
-    for await (const key of source) {
-      await this.delete(key, options)
-      yield key
-    }
   }
 
   batch(): Batch {
@@ -96,17 +81,17 @@ export class PeerRecords implements Datastore {
     }
   }
 
-  async *query(query: Query, options?: Options): AsyncGenerator<Pair> {
+  async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
     await this.flush()
     yield* this.#store.query(query, options)
   }
 
-  async *queryKeys(query: KeyQuery, options?: Options): AsyncGenerator<Key> {
+  async *queryKeys(query: KeyQuery, options?: DatastoreOptions): AsyncGenerator<Key> {
     await this.flush()
     yield* this.#store.queryKeys(query, options)
   }
 
-  async #write(record: PeerRecord, options?: Options): Promise<void> {
+  async #write(record: PeerRecord, options?: DatastoreOptions): Promise<void> {
     record.writtenAt = this.#clock.now()
     record.isWritten = true
     await this.#store.put(record.key, record.value, options)

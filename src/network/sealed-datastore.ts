@@ -1,6 +1,7 @@
 import type { LevelDatastore } from 'datastore-level'
 import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
 import type { Sealing } from '../domain/sealing.ts'
+import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
 /** Where libp2p's keychain keeps private keys, that of the node among them. */
 export const PRIVATE_KEYS = '/pkcs8/'
@@ -8,8 +9,6 @@ export const PRIVATE_KEYS = '/pkcs8/'
 const PAST_PRIVATE_KEYS = '/pkcs80'
 /** Keys in clear are text, so that this can be none of their first bytes. */
 const LAST_CONTROL_BYTE = 0x1f
-
-type Options = { signal?: AbortSignal } | undefined
 
 /**
  * A datastore whose private keys are sealed on the disk; all else is kept as it is. Keys that were written in clear
@@ -35,45 +34,31 @@ export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): 
   return sealed
 }
 
-class SealedDatastore implements Datastore {
+class SealedDatastore extends DatastoreLayer {
   readonly #store: Datastore
   readonly #sealing: Sealing
 
   constructor(store: Datastore, sealing: Sealing) {
+    super()
     this.#store = store
     this.#sealing = sealing
   }
 
-  has(key: Key, options?: Options): boolean | Promise<boolean> {
+  has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean> {
     return this.#store.has(key, options)
   }
 
-  put(key: Key, value: Uint8Array, options?: Options): Key | Promise<Key> {
+  put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key> {
     return this.#store.put(key, this.#sealed(key, value), options)
   }
 
   /** @throws HoldfastError `DATA_DIR_UNUSABLE` for a private key that cannot be opened. */
-  async get(key: Key, options?: Options): Promise<Uint8Array> {
+  async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
     return this.#opened(key, await this.#store.get(key, options))
   }
 
-  delete(key: Key, options?: Options): void | Promise<void> {
+  delete(key: Key, options?: DatastoreOptions): void | Promise<void> {
     return this.#store.delete(key, options)
-  }
-
-  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: Options): AsyncGenerator<Key> {
-    for await (const { key, value } of source) yield await this.put(key, value, options)
-  }
-
-  async *getMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Pair> {
-    for await (const key of source) yield { key, value: await this.get(key, options) }
-  }
-
-  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>, options?: Options): AsyncGenerator<Key> {
-    for await (const key of source) {
-      await this.delete(key, options)
-      yield key
-    }
   }
 
   batch(): Batch {
@@ -85,11 +70,11 @@ class SealedDatastore implements Datastore {
     }
   }
 
-  async *query(query: Query, options?: Options): AsyncGenerator<Pair> {
+  async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
     for await (const { key, value } of this.#store.query(query, options)) yield { key, value: this.#opened(key, value) }
   }
 
-  queryKeys(query: KeyQuery, options?: Options): Generator<Key> | AsyncGenerator<Key> {
+  queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key> {
     return this.#store.queryKeys(query, options)
   }
 

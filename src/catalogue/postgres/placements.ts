@@ -2,6 +2,7 @@ import type { DagIdentity } from '../../domain/cid.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { PlacementKey, PlacementRow, Placements } from '../placements.ts'
 import type { RecordRow } from '../records.ts'
+import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql } from './sql.ts'
@@ -13,9 +14,6 @@ const COLUMNS = `id, backend_id AS "backendId", codec, multihash, account_id AS 
   unpin_until AS "unpinUntil"`
 /** After which a node that is at a row is taken for gone; what it does late is told by the generation. */
 const LEASE = `INTERVAL '10 minutes'`
-/** What no other node is at; this one knows by itself what it is at. */
-const free = (node: string): string =>
-  `(leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = ${node})`
 
 /** Placements in PostgreSQL. */
 export class PostgresPlacements implements Placements {

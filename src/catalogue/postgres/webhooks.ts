@@ -7,6 +7,7 @@ import {
   type WebhookStore,
 } from '../webhooks.ts'
 import { lockedAccount } from './accounts.ts'
+import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
 
 type NewWebhook = Omit<WebhookRow, 'waiting' | 'dropped'>
@@ -17,9 +18,6 @@ const DELIVERY = `id, account_id AS "accountId", webhook_id AS "webhookId", even
   last_error AS "lastError", last_at AS "lastAt"`
 /** Longer than an attempt takes: afterwards its node is taken for gone. */
 const LEASE = `INTERVAL '120 seconds'`
-/** What no other node is at; this one knows by itself what it is at. */
-const free = (node: string): string =>
-  `(leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = ${node})`
 
 /** The rows of `webhooks` and `deliveries`; triggers on `records` write the latter. */
 export class PostgresWebhooks implements WebhookStore {

@@ -1,13 +1,12 @@
-import type { ComponentType } from 'preact'
 import { html } from '../html.ts'
-import { routeTo } from '../route.ts'
+import { type Section, Sections } from '../widgets/sections.ts'
 import { Accounts } from './accounts.ts'
 import { Failures } from './failures.ts'
 import { Overview } from './overview.ts'
 import { Peers } from './peers.ts'
 import { Takedowns } from './takedowns.ts'
 
-const SECTIONS: ReadonlyArray<[id: string, words: string, section: ComponentType]> = [
+const SECTIONS: readonly [Section, ...Section[]] = [
   ['overview', 'Overview', Overview],
   ['accounts', 'Accounts', Accounts],
   ['network', 'Network', Peers],
@@ -16,15 +15,6 @@ const SECTIONS: ReadonlyArray<[id: string, words: string, section: ComponentType
 ]
 
 /** The node, for its owner. */
-export function OwnerView({ section = 'overview' }: { section: string | undefined }) {
-  const [, , Section = Overview] = SECTIONS.find(([id]) => id === section) ?? []
-  const links = SECTIONS.map(
-    ([id, words]) =>
-      html`<a href=${routeTo(['owner', id])} aria-current=${id === section ? 'page' : undefined}>${words}</a>`,
-  )
-  return html`<div class="stack">
-    <h1>Node</h1>
-    <nav class="sections" aria-label="Node">${links}</nav>
-    <${Section} />
-  </div>`
+export function OwnerView({ section }: { section: string | undefined }) {
+  return html`<${Sections} place="owner" title="Node" sections=${SECTIONS} section=${section} />`
 }

@@ -1,0 +1,32 @@
+import type { ComponentType } from 'preact'
+import { html } from '../html.ts'
+import { routeTo } from '../route.ts'
+
+/** A part of a view, with its name in addresses and in words. */
+export type Section = readonly [id: string, words: string, view: ComponentType]
+
+/** A view of sections, one shown at a time: the one of the address, or the first. */
+export function Sections({
+  place,
+  title,
+  sections: [first, ...others],
+  section = first[0],
+}: {
+  /** The name of the view in addresses. */
+  place: string
+  title: string
+  sections: readonly [Section, ...Section[]]
+  section: string | undefined
+}) {
+  const all = [first, ...others]
+  const [, , Shown] = all.find(([id]) => id === section) ?? first
+  const links = all.map(
+    ([id, words]) =>
+      html`<a href=${routeTo([place, id])} aria-current=${id === section ? 'page' : undefined}>${words}</a>`,
+  )
+  return html`<div class="stack">
+    <h1>${title}</h1>
+    <nav class="sections" aria-label=${title}>${links}</nav>
+    <${Shown} />
+  </div>`
+}

@@ -1,0 +1,30 @@
+import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
+
+/** As the methods of a datastore take them. */
+export type DatastoreOptions = { signal?: AbortSignal } | undefined
+
+/** A datastore over another, whose ways of doing many things at once do each of them by its own way. */
+export abstract class DatastoreLayer implements Datastore {
+  abstract put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key>
+  abstract get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array>
+  abstract has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean>
+  abstract delete(key: Key, options?: DatastoreOptions): void | Promise<void>
+  abstract batch(): Batch
+  abstract query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair>
+  abstract queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key>
+
+  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: DatastoreOptions): AsyncGenerator<Key> {
+    for await (const { key, value } of source) yield await this.put(key, value, options)
+  }
+
+  async *getMany(source: Iterable<Key> | AsyncIterable<Key>, options?: DatastoreOptions): AsyncGenerator<Pair> {
+    for await (const key of source) yield { key, value: await this.get(key, options) }
+  }
+
+  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>, options?: DatastoreOptions): AsyncGenerator<Key> {
+    for await (const key of source) {
+      await this.delete(key, options)
+      yield key
+    }
+  }
+}
