@@ -1,43 +1,25 @@
-import { useState } from 'preact/hooks'
+import { useCallback } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
 import { html } from '../html.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
 import { formatAge, formatInstant } from '../widgets/format.ts'
-import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
+import { KeyCard } from './key-card.ts'
 import { NewKeyDialog } from './new-key-dialog.ts'
-import { RevokeDialog } from './revoke-dialog.ts'
-import { type Secret, SecretDialog } from './secret-dialog.ts'
 
 /** The keys that programs come with. */
 export function KeysSection() {
   const { client } = useSession()
-  const { value: keys, error, reload } = useLoad(() => client.keys.list(), [client])
-  const [isMaking, setMaking] = useState(false)
-  const [secret, setSecret] = useState<Secret | null>(null)
-  const [revoked, setRevoked] = useState<Key | null>(null)
-  const made = (secret: Secret): void => {
-    setMaking(false)
-    setSecret(secret)
-    reload()
-  }
-  const done = (): void => {
-    setRevoked(null)
-    reload()
-  }
-  return html`<section class="card" aria-labelledby="keys-title">
-    <div class="buttons spread">
-      <h2 id="keys-title">API keys</h2>
-      <button class="primary" onClick=${() => setMaking(true)}>New key</button>
-    </div>
-    <${Problem} text=${error} />
-    ${keys?.length === 0 && html`<p class="empty">No keys yet. Programs come with one.</p>`}
-    ${keys !== undefined && keys.length > 0 && html`<${KeyTable} keys=${keys} onRevoke=${setRevoked} />`}
-    ${isMaking && html`<${NewKeyDialog} onClose=${() => setMaking(false)} onMade=${made} />`}
-    ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
-    ${revoked && html`<${RevokeDialog} of=${revoked} onClose=${() => setRevoked(null)} onDone=${done} />`}
-  </section>`
+  const find = useCallback(() => client.keys.list(), [client])
+  return html`<${KeyCard}
+    id="keys-title"
+    title="API keys"
+    makes="New key"
+    none="No keys yet. Programs come with one."
+    find=${find}
+    table=${KeyTable}
+    dialog=${NewKeyDialog}
+  />`
 }
 
 function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
