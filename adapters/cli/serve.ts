@@ -32,6 +32,7 @@ import { type Addresses, firstStartLines, type OwnerKey, startLines } from './st
 /** How long requests in flight may take to end once the server is told to stop. */
 const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
+const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
 
 /** What the server writes is for the user who runs it alone. */
 const UMASK = 0o077
@@ -67,8 +68,11 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     // The gateway first: a start without a port that was asked for must not look well.
-    readers = await readersFor(engine, settings, metrics, logger)
+    const gateway = await openGateway(engine, settings, metrics, logger)
+    readers = gateway.readers
     const addresses = await listenAt(server, engine, settings, readers)
+    // Only now: where the API's port is taken, too, that is the one thing to tell.
+    if (gateway.lacking !== null) logger.warn(gateway.lacking, GATEWAY_WITHOUT_PORT)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
     const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
@@ -166,23 +170,22 @@ async function listenAt(
   }
 }
 
-/** Null where the port that it would have by default is not to be had: content is then served on the API's alone. */
-async function readersFor(
+/** Without readers where the port that the gateway would have by default is not to be had: `lacking` says why. */
+async function openGateway(
   engine: Engine,
   { host, gatewayPort, isGatewayPortGiven, gatewayThreads }: ServerSettings,
   metrics: PrometheusMetrics,
   logger: Logger,
-): Promise<Readers | null> {
-  const without = (reason: object): null => {
-    logger.warn(reason, 'the gateway has no port of its own: content is served on that of the API, pages sandboxed')
-    return null
-  }
-  if (gatewayPort === null) return without({ reason: 'there is no port behind that of the API' })
+): Promise<{ readers: Readers | null; lacking: object | null }> {
+  if (gatewayPort === null) return { readers: null, lacking: { reason: 'there is no port behind that of the API' } }
   const threads = gatewayThreads === undefined ? {} : { threads: gatewayThreads }
   try {
-    return await startReaders(engine, { host, port: gatewayPort, metrics, logger, ...threads })
+    return {
+      readers: await startReaders(engine, { host, port: gatewayPort, metrics, logger, ...threads }),
+      lacking: null,
+    }
   } catch (err) {
     if (isGatewayPortGiven) throw err
-    return without({ err })
+    return { readers: null, lacking: { err } }
   }
 }

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pseudoRandom } from '../support/bytes.ts'
+import { fixedPort } from '../support/fixed-port.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { until } from './remote-support.ts'
@@ -19,12 +20,13 @@ class Killable {
 
   private constructor(dir: string, args: readonly string[], server: ServerProcess) {
     this.#dir = dir
-    this.#args = [...args, '--port', new URL(server.url).port]
+    this.#args = args
     this.#server = server
   }
 
   static async start(dir: string, args: readonly string[] = []): Promise<Killable> {
-    return new Killable(dir, args, await Killable.#run(dir, args))
+    const fixed = [...args, '--port', `${await fixedPort(1)}`]
+    return new Killable(dir, fixed, await Killable.#run(dir, fixed))
   }
 
   static #run(dir: string, args: readonly string[]): Promise<ServerProcess> {

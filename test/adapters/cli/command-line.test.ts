@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VERSION } from '../../../src/domain/version.ts'
 import { openAccounts } from '../../../src/index.ts'
+import { fixedPort } from '../../support/fixed-port.ts'
 import { needs, needsLinux } from '../../support/needs.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../../support/server-process.ts'
 
@@ -386,8 +387,9 @@ describe('serve', () => {
   })
 
   test('a port that is taken is a failure that leaves nothing running', async () => {
-    const server = await ServerProcess.start(dataDir)
-    const port = new URL(server.url).port
+    const port = `${await fixedPort(1)}`
+    // Both of its ports are taken, and the API's is what it tells of.
+    const server = await ServerProcess.start(dataDir, ['--port', port])
     const other = join(directory.path, 'other')
     const taken = await runHoldfast(['serve', '--data-dir', other], { HOLDFAST_PORT: port, HOLDFAST_HOST: '127.0.0.1' })
     expect(taken).toMatchObject({

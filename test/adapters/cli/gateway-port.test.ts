@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fixedPort } from '../../support/fixed-port.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../../support/server-process.ts'
 
 const KEY = 'a-secret-of-thirty-two-characters-or-more'
@@ -37,19 +38,10 @@ async function upload(server: ServerProcess, name: string, content: string): Pro
 
 /** Takes a port whose predecessor is free, and gives that. */
 async function takePortBehindFree(): Promise<{ free: number; taken: Server }> {
-  for (;;) {
-    const [first, second] = [createServer(), createServer()]
-    first.listen(0, '127.0.0.1')
-    await once(first, 'listening')
-    const address = first.address()
-    const free = typeof address === 'object' && address !== null ? address.port : 0
-    const isTaken = new Promise<boolean>(resolve => {
-      second.once('error', () => resolve(false)).listen(free + 1, '127.0.0.1', () => resolve(true))
-    })
-    const done = await isTaken
-    await new Promise(resolve => first.close(resolve))
-    if (done) return { free, taken: second }
-  }
+  const free = await fixedPort(1)
+  const taken = createServer()
+  await once(taken.listen(free + 1, '127.0.0.1'), 'listening')
+  return { free, taken }
 }
 
 describe('the port of the gateway', () => {
