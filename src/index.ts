@@ -27,7 +27,14 @@ export { restoreBackup } from './backup/restore.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'
 export type { Session } from './catalogue/sessions.ts'
-export type { BackendStatus, ClusterBackend, MayUnpin, PinJob } from './clusters/cluster-backend.ts'
+export type {
+  BackendPeer,
+  BackendStatus,
+  ClusterBackend,
+  MarkedPin,
+  MayUnpin,
+  PinJob,
+} from './clusters/cluster-backend.ts'
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { BlockSource } from './content/block-source.ts'
 export type { Car, CarBlock } from './content/car/reader.ts'

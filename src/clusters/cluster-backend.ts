@@ -32,6 +32,21 @@ export interface BackendStatus {
   allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
 }
 
+/** A hold of ours that a backend has by its own account. */
+export interface MarkedPin extends DagIdentity {
+  hold: string
+  state: BackendStatus['state']
+}
+
+/** A peer of a backend, as it is now. */
+export interface BackendPeer {
+  peer: string
+  /** Room that is left there, in bytes; null where nobody tells. */
+  freeBytes: number | null
+  /** Why it is of no use just now; null if it is. */
+  error: string | null
+}
+
 /**
  * Asked by a backend immediately before it sends what cannot be taken back: false if the content has come to be needed,
  * and nothing is to be sent.
@@ -57,6 +72,15 @@ export interface ClusterBackend {
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
   /** How far a DAG is there, under whichever holds. @throws why it cannot be told */
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
+  /**
+   * Everything that it keeps under our mark, page by page, in no order; never what carries none. What comes or goes
+   * meanwhile may be among it or not. Of a backend without it nobody can tell what it keeps for nobody.
+   *
+   * @throws why it cannot be told: what has been told until then is not all
+   */
+  pins?(signal?: AbortSignal): AsyncIterable<readonly MarkedPin[]>
+  /** Who keeps it all, each as it is now. @throws why nobody of them could be asked */
+  peers?(signal?: AbortSignal): Promise<readonly BackendPeer[]>
   /** Null if what it keeps cannot be read through it. */
   readonly reader: BlockSource | null
 }

@@ -1,8 +1,10 @@
+import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
+import { identityOf } from '../../src/domain/cid.ts'
 import { backendRules, describeBackend } from './backend.suite.ts'
-import { type MemoryParts, memoryBackend } from './memory-backend.ts'
+import { type Held, heldKey, isSame, type MemoryParts, memoryBackend } from './memory-backend.ts'
 
 describeBackend('in memory', run => run(memoryBackend()))
 
@@ -24,8 +26,9 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
     'forgets a DAG with the first of its holds',
     ({ backend, held }) => ({
       unpin: async (hold, dag) => {
-        const { root } = held.get(hold) ?? {}
-        for (const [other, kept] of held) if (kept.root === root) held.delete(other)
+        if (held.has(heldKey(hold, dag))) {
+          for (const [other, kept] of held) if (isSame(kept.dag, dag)) held.delete(other)
+        }
         await backend.unpin(hold, dag)
       },
     }),
@@ -44,7 +47,8 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
     'takes a repeated pin for another one',
     ({ backend, held }) => ({
-      pin: job => backend.pin(held.has(job.hold) ? { ...job, hold: `${job.hold} again` } : job),
+      pin: job =>
+        backend.pin(held.has(heldKey(job.hold, identityOf(job.root))) ? { ...job, hold: `${job.hold} again` } : job),
     }),
     [/^keeps a DAG as long/],
   ],
@@ -52,6 +56,41 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
     'lets go without asking',
     ({ backend }) => ({ unpin: (hold, dag, signal) => backend.unpin(hold, dag, signal) }),
     [/^asks before it lets go/],
+  ],
+  [
+    'takes one hold for another that is called the same',
+    ({ backend, held }) => ({
+      pin: async job => {
+        if (![...held.values()].some(({ hold }) => hold === job.hold)) await backend.pin(job)
+      },
+    }),
+    [/^lists what it keeps/],
+  ],
+  [
+    'does not list all that it keeps',
+    ({ backend }) => ({
+      async *pins() {
+        for await (const page of backend.pins?.() ?? []) {
+          yield page
+          return
+        }
+      },
+    }),
+    [/^lists what it keeps/],
+  ],
+  [
+    'lists what it has let go of',
+    ({ backend, held }) => {
+      const ever = new Map<string, Held>()
+      return {
+        async *pins() {
+          for (const [key, kept] of held) ever.set(key, kept)
+          for (const { hold, dag } of ever.values()) yield [{ ...dag, hold, state: 'pinned' as const }]
+        },
+        unpin: (hold, dag) => backend.unpin(hold, dag),
+      }
+    },
+    [/^lists what it keeps/],
   ],
   ['never lets go', () => ({ unpin: async () => undefined }), [/^keeps a DAG as long/, /^shares a DAG/]],
   [
@@ -68,7 +107,8 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
         }
         await backend.pin({ ...job, source }).catch((error: unknown) => {
           for (const [key, bytes] of kept) blocks.set(key, bytes)
-          held.set(`half of ${job.root}`, { root: '', blocks: kept })
+          const hold = `half of ${job.root}`
+          held.set(hold, { hold, dag: identityOf(CID.parse('bafkqaaa')), blocks: kept })
           throw error
         })
       },

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
-import { identityOf } from '../../src/domain/cid.ts'
+import { cidOf, identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError } from '../../src/index.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { dagBytes } from '../support/read-back.ts'
@@ -133,6 +133,31 @@ export const backendRules: readonly BackendRule[] = [
       expect(await collect()).toBe(4)
       await backend.unpin('one', identityOf(root), undefined, async () => true)
       expect((await backend.status(identityOf(root))).state).toBe('unpinned')
+      expect(await collect()).toBe(0)
+    },
+  },
+  {
+    name: 'lists what it keeps under each hold, and nothing that it has let go of',
+    async run({ backend, collect }) {
+      // One in this process needs no list: its holds are rows of the ledger.
+      if (backend.pins === undefined) return
+      const outside = new Outside()
+      const roots = [await outside.add(CONTENT), await outside.add(pseudoRandom(1_000, 'small'))]
+      const listed = async (): Promise<string[]> => {
+        const pins: string[] = []
+        for await (const page of backend.pins?.() ?? []) {
+          for (const { hold, state, ...dag } of page) pins.push(`${hold} ${state} ${cidOf(dag).toV1()}`)
+        }
+        return pins.sort()
+      }
+      expect(await listed()).toEqual([])
+      for (const root of roots) await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      expect(await listed()).toEqual(roots.map(root => `one pinned ${root}`).sort())
+      for (const root of roots) {
+        await backend.unpin('one', identityOf(root))
+        expect(await listed()).not.toContain(`one pinned ${root}`)
+      }
+      expect(await listed()).toEqual([])
       expect(await collect()).toBe(0)
     },
   },

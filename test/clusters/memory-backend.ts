@@ -1,15 +1,22 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { walkDag } from '../../src/content/dag/walk.ts'
-import { cidOf, dagKey, identityOf } from '../../src/domain/cid.ts'
+import { cidOf, type DagIdentity, dagKey, identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { type BackendUnderTest, Outside } from './backend.suite.ts'
+
+/** What is kept under a hold. */
+export interface Held {
+  hold: string
+  dag: DagIdentity
+  blocks: ReadonlyMap<string, Uint8Array>
+}
 
 /** A backend in memory, by its parts. */
 export interface MemoryParts {
   backend: ClusterBackend
-  /** By hold, the blocks of the DAG that it keeps. */
-  held: Map<string, { root: string; blocks: ReadonlyMap<string, Uint8Array> }>
+  /** By hold and DAG, the blocks that it keeps. */
+  held: Map<string, Held>
   blocks: Map<string, Uint8Array>
 }
 
@@ -17,11 +24,12 @@ export interface MemoryParts {
 export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBackend> = () => ({})): BackendUnderTest {
   const held: MemoryParts['held'] = new Map()
   const blocks: MemoryParts['blocks'] = new Map()
-  const isHeld = (root: string): boolean => [...held.values()].some(kept => kept.root === root)
+  const isHeld = (dag: DagIdentity): boolean => [...held.values()].some(kept => isSame(kept.dag, dag))
   const right: ClusterBackend = {
     asksBeforeUnpin: true,
     async pin({ hold, root, source, signal }) {
-      if (held.has(hold)) return
+      const dag = identityOf(root)
+      if (held.has(heldKey(hold, dag))) return
       if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
       const taken = new Map<string, Uint8Array>()
       const take = async (cid: CID): Promise<Uint8Array> => {
@@ -33,15 +41,18 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
         throw isHoldfastError(error, 'NOT_FOUND') ? new HoldfastError('CID_NOT_FOUND', error.message) : error
       })
       for (const [key, bytes] of taken) blocks.set(key, bytes)
-      held.set(hold, { root: dagKey(root), blocks: taken })
+      held.set(heldKey(hold, dag), { hold, dag, blocks: taken })
     },
-    async unpin(hold, _root, _signal, mayUnpin) {
-      if (mayUnpin === undefined || (await mayUnpin())) held.delete(hold)
+    async unpin(hold, root, _signal, mayUnpin) {
+      if (mayUnpin === undefined || (await mayUnpin())) held.delete(heldKey(hold, root))
     },
     status: async dag => ({
-      state: isHeld(dagKey(cidOf(dag))) ? 'pinned' : 'unpinned',
+      state: isHeld(dag) ? 'pinned' : 'unpinned',
       allocations: [],
     }),
+    async *pins() {
+      for (const { hold, dag } of held.values()) yield [{ ...dag, hold, state: 'pinned' }]
+    },
     reader: {
       async read(cid) {
         const bytes = blocks.get(hashOf(cid))
@@ -66,6 +77,14 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
       return blocks.size
     },
   }
+}
+
+export function heldKey(hold: string, dag: DagIdentity): string {
+  return `${hold} ${dagKey(cidOf(dag))}`
+}
+
+export function isSame(one: DagIdentity, other: DagIdentity): boolean {
+  return dagKey(cidOf(one)) === dagKey(cidOf(other))
 }
 
 function hashOf(cid: CID): string {

@@ -5,7 +5,14 @@ import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { SendHttp } from '../../network/http-client.ts'
-import { type BackendStatus, type ClusterBackend, type MayUnpin, NODE_HEADER, type PinJob } from '../cluster-backend.ts'
+import {
+  type BackendStatus,
+  type ClusterBackend,
+  type MarkedPin,
+  type MayUnpin,
+  NODE_HEADER,
+  type PinJob,
+} from '../cluster-backend.ts'
 import { carBytes } from './car-bytes.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
@@ -28,10 +35,12 @@ const uploadsSchema = Type.Object({
         Type.Literal('failed'),
       ]),
       customName: Type.Union([Type.String(), Type.Null()]),
+      createdAt: Type.String(),
     }),
   ),
   pagination: Type.Object({ totalPages: Type.Number() }),
 })
+type Listed = Type.Static<typeof uploadsSchema>['uploads'][number]
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
@@ -124,6 +133,42 @@ export class HoldfastBackend implements ClusterBackend {
     return {
       state: states ?? 'unpinned',
       allocations: ours.map(({ status }) => ({ peer, state: status, error: null })),
+    }
+  }
+
+  /** The oldest first, each page from where the one before ended, so that none is passed over while others go. */
+  async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {
+    const own = signal ?? new AbortController().signal
+    let [after, page] = [0, 1]
+    let told = new Set<string>()
+    for (;;) {
+      const from = { sort: 'oldest', after: new Date(after).toISOString() }
+      const query = new URLSearchParams({ ...from, limit: String(PAGE), page: String(page) })
+      const { uploads, pagination } = this.#parse(
+        uploadsSchema,
+        await this.#ask('GET', `/users/me/uploads?${query}`, { signal: own }),
+      )
+      const fresh = uploads.filter(({ uploadId }) => !told.has(uploadId))
+      const pins = fresh.flatMap(record => this.#markedPin(record) ?? [])
+      if (pins.length > 0) yield pins
+      const last = uploads.at(-1)
+      if (last === undefined || page >= pagination.totalPages || (page > 1 && fresh.length === 0)) return
+      // Those of the same instant are asked for again.
+      const next = Date.parse(last.createdAt) - 1
+      if (next > after) [after, page, told] = [next, 1, new Set()]
+      else page++
+      for (const { uploadId } of uploads) told.add(uploadId)
+    }
+  }
+
+  #markedPin({ cid, clusterId, status, customName }: Listed): MarkedPin | null {
+    const hold = holdIn(this.#options.mark, customName)
+    if (hold === null || hold === RELEASED || clusterId !== this.#options.cluster) return null
+    try {
+      return { ...identityOf(parseCid(cid)), hold, state: status }
+    } catch {
+      // What is no content is nothing that we have put there.
+      return null
     }
   }
 
