@@ -10,6 +10,8 @@ export default defineConfig({
     reporters: ['default', './tools/closing-line.ts'],
     // Many tests wait for processes and disks, so even two cores take two at a time.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Of tests that only wait, and say that they may wait together.
+    maxConcurrency: 8,
     testTimeout: 30_000,
     // What is polled for is waited for, however busy the machine is; the test's own time bounds it.
     expect: { poll: { timeout: 25_000 } },

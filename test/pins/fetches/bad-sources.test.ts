@@ -173,7 +173,8 @@ describe('a gateway', () => {
     ['hangs up', (_, response) => response.destroy(), 'could not be reached'],
   ]
 
-  test.each(bad)('that %s is no provider, and is named', (_, listener, problem) =>
+  // Each waits some seconds for others who might have it, so they wait together.
+  test.concurrent.each(bad)('that %s is no provider, and is named', (_, listener, problem) =>
     withNet(async net => {
       const dag = leaf(Buffer.from(`bad gateway ${problem}`))
       const url = await net.server(listener)
