@@ -31,7 +31,8 @@ async function startAndStop(options: EngineOptions): Promise<void> {
 }
 
 describe('a data directory', () => {
-  test('in use by another process is refused after a while, and nothing of it is touched', async () => {
+  // Both wait until a start gives up.
+  test.concurrent('in use by another process is refused after a while, and nothing of it is touched', async () => {
     await withTempDir(async dataDir => {
       await withOwner(dataDir, async owner => {
         await expect(createEngine({ dataDir })).rejects.toMatchObject({
@@ -41,6 +42,13 @@ describe('a data directory', () => {
         expect(owner.exitCode).toBeNull()
       })
       await startAndStop({ dataDir })
+    })
+  })
+
+  test.concurrent('cannot be opened twice in one process either', async () => {
+    await withEngine(async ({ dataDir, engine, account }) => {
+      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+      expect((await engine.pins.upload(Buffer.from('still working'), { account })).created).toBe(true)
     })
   })
 
@@ -57,13 +65,6 @@ describe('a data directory', () => {
       })
     },
   )
-
-  test('cannot be opened twice in one process either', async () => {
-    await withEngine(async ({ dataDir, engine, account }) => {
-      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
-      expect((await engine.pins.upload(Buffer.from('still working'), { account })).created).toBe(true)
-    })
-  })
 
   test('lets accounts be made beside its engine', async () => {
     await withEngine(async ({ dataDir, engine }) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/totp.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
@@ -28,8 +28,6 @@ function hasSource(): boolean {
     return false
   }
 }
-
-afterEach(() => ServerProcess.killAll())
 
 /** Builds 0.1.0 as its package is built, on the dependencies that are installed. Returns its command line. */
 async function build(dir: string): Promise<string> {
@@ -122,23 +120,28 @@ test('what 0.1.0, built from its source, has kept is there for this version', {
     }
 
     const server = await ServerProcess.start(dataDir, [], {}, 60_000)
-    const owner = new Client(server.api, key)
-    const after = await owner.ask('GET', LISTED)
-    expect(after.total).toBe(6)
-    expect(after.uploads).toMatchObject(before.uploads)
-    const read = async (path: string) => Buffer.from(await (await fetch(`${server.url}/ipfs/${path}`)).arrayBuffer())
-    for (const [index, [name, bytes]] of FILES.entries()) {
-      expect((await read(cids[index] ?? '')).equals(bytes)).toBe(true)
-      expect((await read(`${cids[3]}/${name}`)).equals(bytes)).toBe(true)
+    try {
+      const owner = new Client(server.api, key)
+      const after = await owner.ask('GET', LISTED)
+      expect(after.total).toBe(6)
+      expect(after.uploads).toMatchObject(before.uploads)
+      const read = async (path: string) => Buffer.from(await (await fetch(`${server.url}/ipfs/${path}`)).arrayBuffer())
+      for (const [index, [name, bytes]] of FILES.entries()) {
+        expect((await read(cids[index] ?? '')).equals(bytes)).toBe(true)
+        expect((await read(`${cids[3]}/${name}`)).equals(bytes)).toBe(true)
+      }
+      const { temporaryToken } = await new Client(server.api).ask('POST', '/auth/login', {
+        email: EMAIL,
+        password: PASSWORD,
+      })
+      const code = totpCode(secret, totpStep(Date.now()) + 1)
+      const signedIn = await new Client(server.api).ask('POST', '/auth/2fa/verify-login', { temporaryToken, code })
+      expect(signedIn.user.email).toBe(EMAIL)
+      expect(await server.stop()).toBe(0)
+    } finally {
+      // Before its directory is removed.
+      await ServerProcess.killAll()
     }
-    const { temporaryToken } = await new Client(server.api).ask('POST', '/auth/login', {
-      email: EMAIL,
-      password: PASSWORD,
-    })
-    const code = totpCode(secret, totpStep(Date.now()) + 1)
-    const signedIn = await new Client(server.api).ask('POST', '/auth/2fa/verify-login', { temporaryToken, code })
-    expect(signedIn.user.email).toBe(EMAIL)
-    expect(await server.stop()).toBe(0)
     const looked = await runHoldfast(['reconcile', '--dry-run', '--json', '--data-dir', dataDir])
     expect([looked.code, looked.stderr]).toEqual([0, ''])
     expect((await runHoldfast(['verify', '--data-dir', dataDir])).code).toBe(0)
