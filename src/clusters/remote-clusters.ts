@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { ClusterDefinition, HoldfastBackendDefinition } from '../domain/cluster.ts'
+import { backendPlace, type ClusterDefinition, type HoldfastBackendDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
@@ -14,9 +14,11 @@ export interface RemoteCluster {
   reader: BlockSource | null
   /** Bytes of its content that stay on this disk. */
   cacheBytes: number
+  /** For how long all of a content stays here once it is there, in milliseconds. */
+  graceMs: number
 }
 
-/** The clusters that are kept elsewhere, by id. The caller closes them. */
+/** The clusters that are kept elsewhere, by id; those that one backend keeps are one and the same. The caller closes them. */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>
   close(): Promise<void>
@@ -28,6 +30,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type GivenBackends = Readonly<Record<string, ClusterBackend>>
 
 const CACHE_BYTES = 1024 ** 3
+const GRACE_SECONDS = 86_400
 
 /** @throws HoldfastError `CONFIG_INVALID` for a key that is not to be had */
 export async function openRemotes(
@@ -42,27 +45,41 @@ export async function openRemotes(
   // Without such a cluster nothing of this is loaded.
   const { openHttpClient } = await import('../network/http-client.ts')
   const { GatewayClient } = await import('../network/providers/gateway-client.ts')
-  const { GatewayReader } = await import('./holdfast/gateway-reader.ts')
+  const { GatewaysReader } = await import('./gateways-reader.ts')
   const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
   const http = openHttpClient()
   // The owner has named these places: they may be anywhere.
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })
   const clusters = new Map(given)
+  const byPlace = new Map<string, RemoteCluster>()
   for (const { id, backend } of remote) {
+    const known = byPlace.get(backendPlace(backend))
+    if (known !== undefined) {
+      clusters.set(id, known)
+      continue
+    }
     const url = withoutTrailingSlashes(backend.url)
     const base = backend.gateway ?? url.replace(/\/api\/v3$/, '')
-    const reader = new GatewayReader(new URL(withoutTrailingSlashes(base).replace(/\/ipfs$/, '')), gateway, clock)
+    const reader = new GatewaysReader([gatewayOrigin(base)], gateway, clock)
     const there = { url, key: keys.get(id) ?? '', cluster: backend.cluster, send: http.send, reader }
-    clusters.set(id, {
-      connect: mark => new HoldfastBackend({ ...there, mark }),
+    const cluster = {
+      connect: (mark: string) => new HoldfastBackend({ ...there, mark }),
       reader,
       cacheBytes: backend.cacheBytes ?? CACHE_BYTES,
-    })
+      graceMs: (backend.localGraceSeconds ?? GRACE_SECONDS) * 1_000,
+    }
+    byPlace.set(backendPlace(backend), cluster)
+    clusters.set(id, cluster)
   }
   const close = async (): Promise<void> => {
     await Promise.all([http.close(), gateway.close()])
   }
   return { clusters, close }
+}
+
+/** A gateway's base, as it is asked. */
+function gatewayOrigin(base: string): URL {
+  return new URL(withoutTrailingSlashes(base).replace(/\/ipfs$/, ''))
 }
 
 /** Those that the host program keeps. */
@@ -71,6 +88,7 @@ function givenClusters(definitions: readonly ClusterDefinition[], backends: Give
     throw new HoldfastError('CONFIG_INVALID', `backends: ${id} ${problem}`)
   }
   const clusters = new Map<string, RemoteCluster>()
+  const made = new Map<ClusterBackend, RemoteCluster>()
   for (const [id, backend] of Object.entries(backends)) {
     const definition = definitions.find(cluster => cluster.id === id) ?? fail(id, 'is none of the clusters')
     if (definition.backend !== undefined) fail(id, 'is a cluster that has a backend by its configuration')
@@ -78,7 +96,10 @@ function givenClusters(definitions: readonly ClusterDefinition[], backends: Give
     const isOne = (['pin', 'unpin', 'status'] as const).every(name => typeof backend?.[name] === 'function')
     if (!isOne) fail(id, 'is no ClusterBackend: it needs pin, unpin and status')
     const reader = backend.reader ? new CheckedSource(backend.reader) : null
-    clusters.set(id, { connect: () => backend, reader, cacheBytes: CACHE_BYTES })
+    const options = { cacheBytes: CACHE_BYTES, graceMs: GRACE_SECONDS * 1_000 }
+    const cluster = made.get(backend) ?? { connect: () => backend, reader, ...options }
+    made.set(backend, cluster)
+    clusters.set(id, cluster)
   }
   return clusters
 }

@@ -16,8 +16,9 @@ export interface KeptElsewhere {
   cacheBytes: number
 }
 
-/** Files that one look for some to remove passes. */
-const LOOKED_AT_ONCE = 4_096
+/** Files that one look for some to remove passes, and one that a single new file brings about. */
+const LOOKED_AT_ONCE = 65_536
+const LOOKED_FOR_ONE = 64
 
 /**
  * Block files of a backend that is elsewhere: what has still to get there, and of the rest what was used last. What is
@@ -94,7 +95,11 @@ export class CachedBlockFiles extends BlockFiles {
 
   /** Removes files that need not be here until the others fit; one look at a time. */
   override trim(): Promise<void> {
-    this.#trimming ??= this.#trim().finally(() => {
+    return this.#trimSome(LOOKED_AT_ONCE)
+  }
+
+  #trimSome(most: number): Promise<void> {
+    this.#trimming ??= this.#trim(most).finally(() => {
       this.#trimming = null
     })
     return this.#trimming
@@ -111,14 +116,15 @@ export class CachedBlockFiles extends BlockFiles {
 
   /** What stays because of a failure is looked at again with the next. */
   #trimSoon(): void {
-    this.trim().catch(() => undefined)
+    this.#trimSome(LOOKED_FOR_ONE).catch(() => undefined)
   }
 
-  async #trim(): Promise<void> {
+  async #trim(most: number): Promise<void> {
+    const looks = Math.min(most, this.#here.size)
     let looked = 0
     for (const [key, size] of this.#here) {
       const isEnough = this.#bytes <= this.#elsewhere.cacheBytes || this.#keepers > 0
-      if (isEnough || ++looked > LOOKED_AT_ONCE) return
+      if (isEnough || looked++ >= looks) return
       const multihash = Buffer.from(key, 'latin1')
       const isGone = await this.#leave(multihash)
       // What has to stay is looked at again after all others.

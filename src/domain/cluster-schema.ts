@@ -30,6 +30,15 @@ export const backendSchema = Type.Object(
         defaultText: '`1073741824` (1 GiB)',
       }),
     ),
+    localGraceSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 31_536_000,
+        description:
+          'For how long all of a content stays on this disk once it is there; more than `cacheBytes` if need be.',
+        defaultText: '`86400` (a day)',
+      }),
+    ),
   },
   closed,
 )

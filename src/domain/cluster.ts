@@ -1,3 +1,5 @@
+import { withoutTrailingSlashes } from './trailing-slashes.ts'
+
 /** One gateway of a cluster as configured; bases are absolute URLs and need not end with `/ipfs/`. */
 export interface GatewayDefinition {
   label: string
@@ -21,6 +23,13 @@ export interface HoldfastBackendDefinition {
   gateway?: string
   /** Bytes of the cluster's content that stay on this disk to be read again. Default 1,073,741,824 (1 GiB). */
   cacheBytes?: number
+  /** For how long all of a content stays on this disk once it is there, in seconds. Default 86,400 (a day). */
+  localGraceSeconds?: number
+}
+
+/** What tells backends apart: clusters whose backends are the same place are kept together there. */
+export function backendPlace({ type, url, cluster }: HoldfastBackendDefinition): string {
+  return `${type} ${withoutTrailingSlashes(url)} ${cluster}`
 }
 
 /** A cluster as it is configured. */

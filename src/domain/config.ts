@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
-import { type ClusterDefinition, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { backendPlace, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
 import { configSchema } from './config-schema.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
@@ -108,17 +109,17 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   ids.forEach((id, i) => {
     if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
   })
-  config.clusters?.forEach(({ backend }, i) => {
+  config.clusters?.forEach(({ backend, dataDir }, i) => {
     if (backend === undefined) return
     const path = `clusters.${i}.backend`
     if ((backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
       fail(path, 'needs either keyFile or keyEnv')
     }
-    const isSame = (other: ClusterDefinition): boolean =>
-      other.backend?.cluster === backend.cluster &&
-      withoutTrailingSlashes(other.backend.url) === withoutTrailingSlashes(backend.url)
-    // Each would remove there what the other needs.
-    if (config.clusters?.findIndex(isSame) !== i) fail(path, 'names the same cluster as another one')
+    const place = backendPlace(backend)
+    const first = config.clusters?.find(other => other.backend && backendPlace(other.backend) === place)
+    // They are one: what of it is here is kept in one way.
+    const isSame = isDeepStrictEqual([backend, dataDir], [first?.backend, first?.dataDir])
+    if (!isSame) fail(path, `names the same place as that of ${first?.id}, and has to be the same in everything`)
   })
   const fallback = config.defaultCluster ?? DEFAULT_CLUSTER
   if (ids.includes(fallback)) return

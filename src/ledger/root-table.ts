@@ -61,6 +61,7 @@ export class RootTable {
   readonly #neverAnnounced: Statement<[number], IdentifiedRow>
   readonly #announcedBefore: Statement<[number, number], IdentifiedRow>
   readonly #setAnnounced: Statement<[number, number], unknown>
+  readonly #setPlaced: Statement<[number | null, number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
   readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
@@ -104,6 +105,7 @@ export class RootTable {
     this.#neverAnnounced = db.prepare(`${announced} AND announced_at IS NULL LIMIT ?`)
     this.#announcedBefore = db.prepare(`${announced} AND announced_at < ? ORDER BY announced_at LIMIT ?`)
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
+    this.#setPlaced = db.prepare('UPDATE roots SET placed_at = ? WHERE id = ?')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -212,6 +214,11 @@ export class RootTable {
 
   setAnnounced(rootId: number, at: number): void {
     this.#setAnnounced.run(at, rootId)
+  }
+
+  /** Since when its backend, which is elsewhere, has been seen to have it; null if it is not. */
+  setPlaced(rootId: number, at: number | null): void {
+    this.#setPlaced.run(at, rootId)
   }
 
   addFile(rootId: number, position: number, file: RootFile): void {

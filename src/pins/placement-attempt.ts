@@ -24,8 +24,6 @@ export interface PlacementParts {
   placements: Placements
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
-  /** Bytes that were to stay on this disk need not any more. */
-  onPlaced: (backendId: number) => void
 }
 
 /** One attempt to have a backend keep a DAG, or let go of it. What is sent is held here until it was seen there. */
@@ -57,7 +55,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   async #pin(row: PlacementRow, backend: ClusterBackend): Promise<void> {
-    const { placements, clock, sourceOf, onChanges, onPlaced } = this.#parts
+    const { placements, clock, sourceOf, onChanges } = this.#parts
     const { signal } = this.#abort
     // What may still arrive there would take it away again, after any look.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
@@ -82,7 +80,6 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
       onChanges(step.changes)
       isDone = step.isDone
     }
-    onPlaced(row.backendId)
   }
 
   /** The row is read anew, and until when the request may arrive is noted, before anything is sent. */

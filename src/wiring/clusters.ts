@@ -66,7 +66,7 @@ function remoteBackends({
     if (id === undefined || identity === undefined) {
       throw new HoldfastError('INTERNAL_ERROR', `the cluster ${cluster} has no backend`)
     }
-    made.set(id, connect(`holdfast:${identity}`))
+    if (!made.has(id)) made.set(id, connect(`holdfast:${identity}`))
   }
   return made
 }

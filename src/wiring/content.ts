@@ -34,6 +34,9 @@ export function makeContent(setup: Setup, storage: StorageModule) {
     onCollected: freed => {
       metrics.collected(freed)
       if (freed.roots + freed.blocks > 0) events.emit('collected', freed)
+      for (const files of blockFiles.values()) {
+        files.trim().catch((error: unknown) => logger.warn({ err: error }, 'a cache could not be trimmed'))
+      }
     },
   })
   return {

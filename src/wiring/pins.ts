@@ -158,12 +158,6 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChan
     placements: storage.catalogue.placements,
     clock,
     onChanges: tellChanges,
-    onPlaced: (backendId: number) => {
-      storage.blockFiles
-        .get(backendId)
-        ?.trim()
-        .catch((error: unknown) => logger.warn({ err: error }, 'a cache could not be trimmed'))
-    },
   }
   return new PlacementRunner(parts, logger)
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
@@ -129,31 +130,41 @@ async function openAll(setup: Setup): Promise<Stores> {
   }
 }
 
-/** What has still to get to a cluster elsewhere, and what was used of it, lies in a directory of its own. */
+/**
+ * What has still to get to a backend elsewhere, and what was used of it, lies in a directory of its own: that of the
+ * first of its clusters that has one already.
+ */
 function withCaches(
   dataDir: string,
   clusters: readonly ClusterDefinition[],
   remotes: Stores['remotes'],
 ): ClusterDefinition[] {
-  return clusters.map(cluster =>
-    !remotes.has(cluster.id) ? cluster : { dataDir: join(dataDir, 'clusters', cluster.id), ...cluster },
-  )
+  const directories = new Map<RemoteCluster, string>()
+  for (const [id, remote] of remotes) {
+    const path = join(dataDir, 'clusters', id)
+    if (!directories.has(remote) || existsSync(path)) directories.set(remote, path)
+  }
+  return clusters.map(cluster => {
+    const remote = remotes.get(cluster.id)
+    const path = remote && directories.get(remote)
+    return path === undefined ? cluster : { dataDir: path, ...cluster }
+  })
 }
 
 /** The cluster elsewhere that a directory is the cache of. */
 function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
-  const remote = clusterIds.map(id => remotes.get(id)).find(found => found !== undefined)
-  if (remote !== undefined && clusterIds.length > 1) {
+  const [remote, ...others] = new Set(clusterIds.map(id => remotes.get(id)))
+  if (others.length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterIds.join(' and ')} have the same dataDir`)
   }
   return remote
 }
 
 function cacheOf(
-  { reader, cacheBytes }: RemoteCluster,
+  { reader, cacheBytes, graceMs }: RemoteCluster,
   { path, backendId }: ClusterDirectory,
   database: Database,
-  { fileSystem }: Setup,
+  { fileSystem, clock }: Setup,
 ): BlockFiles {
   const blocks = new PlacedBlocks(database)
   const elsewhere = {
@@ -161,7 +172,8 @@ function cacheOf(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
       return reader.read(cid)
     },
-    mayForget: (multihash: Uint8Array) => reader !== null && !blocks.isNeededHere(backendId, multihash),
+    mayForget: (multihash: Uint8Array) =>
+      reader !== null && !blocks.isNeededHere(backendId, multihash, clock.now() - graceMs),
     sizeOf: (multihash: Uint8Array) => blocks.sizeOf(backendId, multihash),
     cacheBytes,
   }

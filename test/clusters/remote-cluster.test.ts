@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pseudoRandom } from '../support/bytes.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { statusOf, type TwoNodes, until, withTwoNodes } from './remote-support.ts'
@@ -22,6 +24,12 @@ function countBlocks(dataDir: string): number {
   })
 }
 
+/** Of blocks of the cluster, on this disk. */
+async function filesHere({ dir }: TwoNodes): Promise<number> {
+  const files = await readdir(join(dir, 'here', 'clusters', 'far', 'blocks'), { recursive: true })
+  return files.filter(name => name.endsWith('.data')).length
+}
+
 async function recordsThere({ there }: TwoNodes): Promise<number> {
   return (await there.engine.pins.list({ account: there.account })).total
 }
@@ -36,10 +44,8 @@ describe('a cluster that another node keeps', () => {
       await until('nothing of it is on this disk', async () => {
         const { damaged } = await nodes.here.verify()
         expect(damaged).toEqual([])
-        const files = await import('node:fs/promises').then(fs =>
-          fs.readdir(join(nodes.dir, 'here', 'clusters', 'far', 'blocks'), { recursive: true }),
-        )
-        return files.filter(name => name.endsWith('.data')).length === 0
+        await nodes.here.collect({ graceSeconds: 0 })
+        return (await filesHere(nodes)) === 0
       })
       const { status, bytes } = await viaGateway(nodes.here, `/ipfs/${cid}`)
       expect(status).toBe(200)
@@ -49,6 +55,50 @@ describe('a cluster that another node keeps', () => {
       expect(await blocksThere(nodes)).toBe(0)
       await nodes.here.collect({ graceSeconds: 0 })
       expect(countBlocks(join(nodes.dir, 'here'))).toBe(0)
+    })
+  })
+
+  test('keeps all of it on this disk for a while after the other has it, and then what fits', async () => {
+    const clock = new ManualClock()
+    const run = async (nodes: TwoNodes): Promise<void> => {
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      clock.advance(86_399_000)
+      await nodes.restart()
+      await nodes.here.collect({ graceSeconds: 0 })
+      // Whoever looks through the cache has done so by the end of the next collection.
+      await nodes.here.collect({ graceSeconds: 0 })
+      expect(await filesHere(nodes)).toBe(4)
+      nodes.there.asked.length = 0
+      expect((await viaGateway(nodes.here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      expect(nodes.there.asked.filter(line => line.includes('/ipfs/'))).toEqual([])
+      clock.advance(1_000)
+      await until('nothing of it is on this disk', async () => {
+        await nodes.here.collect({ graceSeconds: 0 })
+        return (await filesHere(nodes)) === 0
+      })
+      expect((await viaGateway(nodes.here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+    }
+    await withTwoNodes(run, { localGraceSeconds: 86_400, options: { clock } })
+  })
+
+  test('what two clusters of one place have is one there, and goes with the last record of either', async () => {
+    await withTwoNodes(async nodes => {
+      const { here, account } = nodes
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      const { record } = await here.pins.upload(CONTENT, { account, cluster: 'far-too', name: 'again' })
+      expect([record.cid, record.status]).toEqual([cid, 'pinned'])
+      expect(await recordsThere(nodes)).toBe(1)
+      await here.pins.remove({ account, cid, cluster: 'far' })
+      nodes.there.asked.length = 0
+      // Once another content has got there, all that was due has been done.
+      const other = await here.pins.upload(Buffer.from('other'), { account, cluster: 'far-too' })
+      await until('it is pinned', async () => (await statusOf(nodes, other.record.cid)) === 'pinned')
+      expect(nodes.there.asked.filter(line => line.startsWith('DELETE'))).toEqual([])
+      expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      await here.pins.remove({ account, cid })
+      await until('the other has let go', async () => (await recordsThere(nodes)) === 1)
     })
   })
 })

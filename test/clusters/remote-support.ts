@@ -5,7 +5,7 @@ import { createEngine } from '../../src/index.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { OtherNode } from './other-node.ts'
 
-/** A node with the clusters `near`, its own, and `far`, which another node keeps as `cl1-eu`. */
+/** A node with the clusters `near`, its own, and `far` and `far-too`, which another node keeps as `cl1-eu`. */
 export interface TwoNodes {
   here: Engine
   there: OtherNode
@@ -19,6 +19,7 @@ export interface TwoNodes {
 
 export interface TwoNodesOptions {
   cacheBytes?: number
+  localGraceSeconds?: number
   options?: Partial<EngineOptions>
 }
 
@@ -33,15 +34,18 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
 
 export function withTwoNodes(
   run: (nodes: TwoNodes) => Promise<void>,
-  { cacheBytes = 0, options = {} }: TwoNodesOptions = {},
+  { cacheBytes = 0, localGraceSeconds = 0, options = {} }: TwoNodesOptions = {},
 ): Promise<void> {
   return withTempDir(async dir => {
     await using there = await new OtherNode(join(dir, 'there')).start()
     const cluster = { label: '', region: '', country: null, gateways: [] }
-    const backend = { type: 'holdfast' as const, url: there.url, cluster: 'cl1-eu', keyEnv: 'FAR_KEY', cacheBytes }
+    const far = { type: 'holdfast' as const, url: there.url, cluster: 'cl1-eu', keyEnv: 'FAR_KEY' }
+    const backend = { ...far, cacheBytes, localGraceSeconds }
     const clusters = [
       { ...cluster, id: 'near' },
       { ...cluster, id: 'far', backend },
+      // The same place under another name.
+      { ...cluster, id: 'far-too', backend },
     ]
     const open = (changed: Partial<EngineOptions> = {}): Promise<Engine> =>
       createEngine({

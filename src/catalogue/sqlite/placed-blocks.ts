@@ -2,22 +2,20 @@ import type { Database, Statement } from '../../storage/database.ts'
 
 /** Which blocks of a backend elsewhere have to be on this disk, and how large each is. */
 export class PlacedBlocks {
-  readonly #neededHere: Statement<[Uint8Array, number], unknown>
+  readonly #neededHere: Statement<[Uint8Array, number, number], unknown>
   readonly #size: Statement<[Uint8Array, number], { size: number }>
 
   constructor(db: Database) {
     this.#neededHere = db.prepare(`
       SELECT 1 FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND r.state <> 'dropped' AND NOT (r.state = 'complete' AND EXISTS (
-        SELECT 1 FROM placements p
-        WHERE p.multihash = r.multihash AND p.codec = r.codec AND p.backend_id = r.backend_id AND p.placed = 1))
+      WHERE b.multihash = ? AND b.backend_id = ? AND r.state <> 'dropped' AND (r.placed_at IS NULL OR r.placed_at > ?)
       LIMIT 1`)
     this.#size = db.prepare('SELECT size FROM blocks WHERE multihash = ? AND backend_id = ?')
   }
 
-  /** Whether a root needs the block that has still to get to its backend. */
-  isNeededHere(backendId: number, multihash: Uint8Array): boolean {
-    return this.#neededHere.get(multihash, backendId) !== undefined
+  /** Whether a root needs the block that has still to get to its backend, or got there after an instant. */
+  isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
+    return this.#neededHere.get(multihash, backendId, after) !== undefined
   }
 
   sizeOf(backendId: number, multihash: Uint8Array): number {

@@ -70,7 +70,10 @@ export class SqlitePlacements implements Placements {
       const row = this.#current(key)
       const root = row?.isWanted === true ? this.#roots.find(row.backendId, row) : undefined
       if (row === undefined || root === undefined) return { changes: [], isDone: true }
-      if (!row.isPlaced) this.#placements.setPlaced(row.id)
+      if (!row.isPlaced) {
+        this.#placements.setPlaced(row.id)
+        this.#roots.setPlaced(root.id, now)
+      }
       const waiting = this.#placements.waiting(root.id, STEP)
       const changes = waiting.map(record => {
         checkTransition(record.status, 'pinned')
