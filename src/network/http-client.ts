@@ -14,6 +14,16 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number
   text: string
+  /** What came after the body, by names in lower case. */
+  trailers?: Readonly<Record<string, string>>
+}
+
+/** An answer whose body comes as it is read; leaving it ends the connection. */
+export interface HttpStream {
+  status: number
+  body: AsyncIterable<Uint8Array>
+  /** What came after the body, by names in lower case; empty before its end. */
+  trailers(): Readonly<Record<string, string>>
 }
 
 /**
@@ -23,9 +33,13 @@ export interface HttpAnswer {
  */
 export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>
 
+/** Sends a request whose answer may be long. @throws as {@link SendHttp}, its body, too */
+export type StreamHttp = (request: HttpRequest) => Promise<HttpStream>
+
 /** A client of other nodes. The caller closes it. */
 export interface HttpClient {
   send: SendHttp
+  stream: StreamHttp
   close(): Promise<void>
 }
 
@@ -43,24 +57,38 @@ export function openHttpClient(): HttpClient {
     keepAliveTimeout: 4_000,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   })
-  const send: SendHttp = async ({ url, body, ...rest }) => {
-    try {
-      const stream = body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(body)
-      const answer = await request(url, { ...rest, body: stream, dispatcher })
-      const parts: Uint8Array[] = []
-      let length = 0
-      for await (const part of answer.body as AsyncIterable<Uint8Array>) {
-        length += part.length
-        // Leaving the loop ends the connection.
-        if (length > LONGEST_ANSWER) break
-        parts.push(part)
-      }
-      return { status: answer.statusCode, text: Buffer.concat(parts).toString('utf8') }
-    } catch (cause) {
+  const stream: StreamHttp = async ({ url, body, ...rest }) => {
+    const failed = (cause: unknown): never => {
       rest.signal.throwIfAborted()
       if (isHoldfastError(cause)) throw cause
       throw new HoldfastError('UNAVAILABLE', 'the node of the cluster could not be reached', { cause })
     }
+    try {
+      const sent = body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(body)
+      const answer = await request(url, { ...rest, body: sent, dispatcher })
+      const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+        try {
+          yield* answer.body as AsyncIterable<Uint8Array>
+        } catch (cause) {
+          failed(cause)
+        }
+      }
+      return { status: answer.statusCode, body: read(), trailers: () => answer.trailers as Record<string, string> }
+    } catch (cause) {
+      return failed(cause)
+    }
   }
-  return { send, close: () => dispatcher.destroy() }
+  const send: SendHttp = async asked => {
+    const { status, body, trailers } = await stream(asked)
+    const parts: Uint8Array[] = []
+    let length = 0
+    for await (const part of body) {
+      length += part.length
+      // Leaving the loop ends the connection.
+      if (length > LONGEST_ANSWER) throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered too much')
+      parts.push(part)
+    }
+    return { status, text: Buffer.concat(parts).toString('utf8'), trailers: trailers() }
+  }
+  return { send, stream, close: () => dispatcher.destroy() }
 }

@@ -5,6 +5,7 @@ import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { SendHttp } from '../../network/http-client.ts'
+import { carBytes } from '../car-bytes.ts'
 import {
   type BackendStatus,
   type ClusterBackend,
@@ -13,7 +14,6 @@ import {
   NODE_HEADER,
   type PinJob,
 } from '../cluster-backend.ts'
-import { carBytes } from './car-bytes.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
