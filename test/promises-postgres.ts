@@ -3,6 +3,8 @@ import { hasPostgres } from './support/postgres-server.ts'
 
 const test = (name: string) => ({ file: 'test/catalogue/postgres/bad-days.test.ts', name })
 
+const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold that was made void is never used',
@@ -31,6 +33,41 @@ const promises: readonly KeptPromise[] = [
     find: 'ORDER BY id FOR UPDATE',
     replace: 'ORDER BY id',
     test: test('quotas are exact, however many nodes'),
+  },
+  {
+    promise: 'failed logins are counted by all nodes together',
+    file: 'src/catalogue/postgres/sign-in.ts',
+    find: 'WHERE a.used < $3 OR ',
+    replace: 'WHERE a.used < 2 * $3 OR ',
+    test: signIn('are counted by all together'),
+  },
+  {
+    promise: 'nodes together let no more requests pass than a limit says',
+    file: 'src/catalogue/postgres/request-windows.ts',
+    find: 'ELSE w.used + ${OF_LEFT} END',
+    replace: 'ELSE w.used END',
+    test: signIn('never pass more, however many'),
+  },
+  {
+    promise: 'nodes sign sessions with one key, however many make it',
+    file: 'src/catalogue/postgres/signing-keys.ts',
+    find: '      if ((there[0]?.kid ?? null) !== newest) return there\n',
+    replace: '',
+    test: signIn('are signed with one key'),
+  },
+  {
+    promise: 'a session token is taken by nodes that did not know its key',
+    file: 'src/access/signing-keys.ts',
+    find: '    if (this.#known(kid) === undefined) await this.#load()\n',
+    replace: '',
+    test: signIn('that one node signs another takes'),
+  },
+  {
+    promise: 'signing keys that nodes share are sealed',
+    file: 'src/catalogue/postgres/signing-keys.ts',
+    find: "this.#sealing.seal(Buffer.from(secret, 'base64url'), contextOf(kid))",
+    replace: "Buffer.from(secret, 'base64url')",
+    test: signIn('keys lie there sealed'),
   },
 ]
 

@@ -1,50 +1,61 @@
 import { LRUCache } from 'lru-cache'
+import type { ChallengeStore, LoginChallenge } from '../catalogue/sign-in.ts'
 import type { Clock } from '../domain/clock.ts'
 import { hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
-
-/** A login whose password was right and whose code is still to come. */
-export interface LoginChallenge {
-  accountId: string
-  /** The stored password by then: a login does not outlive its change. */
-  passwordHash: string
-  /** Milliseconds since the epoch. */
-  expiresAt: number
-}
 
 const LIFE_MS = 5 * 60 * 1_000
 const MAX_CHALLENGES = 10_000
 const TOKEN_BYTES = 32
 
-/** Logins between password and code, in memory: who is in the middle of one at a restart begins anew. */
+/** Logins between password and code. */
 export class LoginChallenges {
-  readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
+  readonly #store: ChallengeStore
   readonly #clock: Clock
   readonly #random: RandomBytes
 
-  constructor(clock: Clock, random: RandomBytes = systemRandom) {
+  constructor(store: ChallengeStore, clock: Clock, random: RandomBytes = systemRandom) {
+    this.#store = store
     this.#clock = clock
     this.#random = random
   }
 
   /** Returns the temporary token that the code is to come with, within five minutes. */
-  open(accountId: string, passwordHash: string): string {
+  async open(accountId: string, passwordHash: string): Promise<string> {
     const token = `hf2fa_${randomId(this.#random, TOKEN_BYTES)}`
-    this.#open.set(keyOf(token), { accountId, passwordHash, expiresAt: this.#clock.now() + LIFE_MS })
+    const now = this.#clock.now()
+    await this.#store.insert(hashSecret(token), { accountId, passwordHash, expiresAt: now + LIFE_MS }, now)
     return token
   }
 
   /** Null once it has expired or is done. */
-  find(token: string): LoginChallenge | null {
-    const challenge = this.#open.get(keyOf(token))
-    return challenge !== undefined && this.#clock.now() < challenge.expiresAt ? challenge : null
+  async find(token: string): Promise<LoginChallenge | null> {
+    const challenge = await this.#store.get(hashSecret(token))
+    return challenge !== null && this.#clock.now() < challenge.expiresAt ? challenge : null
   }
 
   /** Ends it. Returns false if it had ended already, so that of two at once only one goes on. */
-  close(token: string): boolean {
-    return this.#open.delete(keyOf(token))
+  close(token: string): Promise<boolean> {
+    return this.#store.remove(hashSecret(token))
   }
 }
 
-function keyOf(token: string): string {
-  return Buffer.from(hashSecret(token)).toString('base64')
+/** Those of a node that has its catalogue for itself: who is in the middle of a login at a restart begins anew. */
+export class MemoryChallenges implements ChallengeStore {
+  readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
+
+  async insert(hash: Uint8Array, challenge: LoginChallenge): Promise<void> {
+    this.#open.set(keyOf(hash), challenge)
+  }
+
+  async get(hash: Uint8Array): Promise<LoginChallenge | null> {
+    return this.#open.get(keyOf(hash)) ?? null
+  }
+
+  async remove(hash: Uint8Array): Promise<boolean> {
+    return this.#open.delete(keyOf(hash))
+  }
+}
+
+function keyOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('base64')
 }

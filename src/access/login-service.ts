@@ -1,4 +1,5 @@
 import type { AccountStore } from '../catalogue/accounts.ts'
+import type { AttemptStore } from '../catalogue/sign-in.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
@@ -19,6 +20,8 @@ export interface LoginServiceOptions {
   sessions: SessionService
   secondFactor: SecondFactor
   challenges: LoginChallenges
+  /** Failed logins, counted by what the kind says. */
+  attempts: (kind: 'login address' | 'login account') => AttemptStore
   hasher: PasswordHasher
   clock: Clock
 }
@@ -39,8 +42,9 @@ export class LoginService {
 
   constructor(options: LoginServiceOptions) {
     this.#parts = options
-    this.#byAddress = new AttemptLimits(options.clock, ADDRESS_FAILURES)
-    this.#byAccount = new AttemptLimits(options.clock, ACCOUNT_FAILURES)
+    const { attempts, clock } = options
+    this.#byAddress = new AttemptLimits({ store: attempts('login address'), clock, limit: ADDRESS_FAILURES })
+    this.#byAccount = new AttemptLimits({ store: attempts('login account'), clock, limit: ACCOUNT_FAILURES })
   }
 
   /**
@@ -48,20 +52,20 @@ export class LoginService {
    * `RATE_LIMIT` for an address with too many failures.
    */
   async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
-    const release = this.#takeAddress(remoteAddress)
+    const release = await this.#takeAddress(remoteAddress)
     const email = input.email.trim()
     const account = await this.#parts.accounts.findByEmail(email)
     const stored = account === null ? null : await this.#parts.accounts.passwordHash(account.id)
     const bucket = bucketOf(email)
-    const locked = this.#byAccount.take(bucket) !== null
+    const locked = (await this.#byAccount.take(bucket)) !== null
     const right = await this.#parts.hasher.verify(input.password, stored)
     if (!right || locked || account === null || stored === null) throw wrongLogin()
-    this.#byAccount.clear(bucket)
-    release()
+    await this.#byAccount.clear(bucket)
+    await release()
     checkEnabled(account)
     const passwordHash = await this.#renewed(account.id, input.password, stored)
     if (await this.#parts.secondFactor.isEnabled(account.id)) {
-      return { temporaryToken: this.#parts.challenges.open(account.id, passwordHash) }
+      return { temporaryToken: await this.#parts.challenges.open(account.id, passwordHash) }
     }
     return this.#parts.sessions.begin(account.id, passwordHash)
   }
@@ -76,12 +80,12 @@ export class LoginService {
     input: { temporaryToken: string; code?: string | undefined },
     remoteAddress: string | undefined,
   ): Promise<{ account: Account; token: string }> {
-    const release = this.#takeAddress(remoteAddress)
-    const challenge = this.#parts.challenges.find(input.temporaryToken)
+    const release = await this.#takeAddress(remoteAddress)
+    const challenge = await this.#parts.challenges.find(input.temporaryToken)
     if (challenge === null) throw staleLogin()
     await this.#parts.secondFactor.check(challenge.accountId, input.code)
-    if (!this.#parts.challenges.close(input.temporaryToken)) throw staleLogin()
-    release()
+    if (!(await this.#parts.challenges.close(input.temporaryToken))) throw staleLogin()
+    await release()
     return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
@@ -93,10 +97,10 @@ export class LoginService {
   }
 
   /** Counts an attempt of an address. Returns how to take it back. */
-  #takeAddress(remoteAddress: string | undefined): () => void {
-    if (remoteAddress === undefined) return () => {}
+  async #takeAddress(remoteAddress: string | undefined): Promise<() => Promise<void>> {
+    if (remoteAddress === undefined) return async () => {}
     const client = clientOf(remoteAddress)
-    const refusal = this.#byAddress.take(client)
+    const refusal = await this.#byAddress.take(client)
     if (refusal !== null) throw refusal
     return () => this.#byAddress.release(client)
   }

@@ -1,4 +1,5 @@
 import type { AccountStore } from '../catalogue/accounts.ts'
+import type { AttemptStore } from '../catalogue/sign-in.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
@@ -11,6 +12,8 @@ export interface PasswordServiceOptions {
   store: AccountStore
   accounts: AccountService
   hasher: PasswordHasher
+  /** Wrong passwords, by account. */
+  attempts: AttemptStore
   clock: Clock
 }
 
@@ -28,7 +31,7 @@ export class PasswordService {
     this.#store = options.store
     this.#accounts = options.accounts
     this.#hasher = options.hasher
-    this.#attempts = new AttemptLimits(options.clock, WRONG_PASSWORDS)
+    this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_PASSWORDS })
   }
 
   /**
@@ -44,10 +47,10 @@ export class PasswordService {
 
   /** @throws HoldfastError `VALIDATION` naming `field` unless it is the account's password, `RATE_LIMIT`. */
   async confirm(accountId: string, password: string, field: string): Promise<void> {
-    const refusal = this.#attempts.take(accountId)
+    const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal
     const right = await this.#hasher.verify(password, await this.#store.passwordHash(accountId))
     if (!right) throw new HoldfastError('VALIDATION', `${field} is not the password of this account`)
-    this.#attempts.clear(accountId)
+    await this.#attempts.clear(accountId)
   }
 }

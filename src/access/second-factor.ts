@@ -1,4 +1,5 @@
 import type { SecondFactorRow, SecondFactorStore } from '../catalogue/second-factors.ts'
+import type { AttemptStore } from '../catalogue/sign-in.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
@@ -21,6 +22,8 @@ export interface SecondFactorOptions {
   store: SecondFactorStore
   /** What secrets are sealed with before they are stored. */
   sealing: Sealing
+  /** Wrong codes, by account. */
+  attempts: AttemptStore
   clock: Clock
   random?: RandomBytes
 }
@@ -43,7 +46,7 @@ export class SecondFactor {
     this.#sealing = options.sealing
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
-    this.#attempts = new AttemptLimits(options.clock, WRONG_CODES)
+    this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_CODES })
   }
 
   /** Seals what an earlier version has stored in clear. To be called before anything else is asked. */
@@ -112,11 +115,11 @@ export class SecondFactor {
   async #attempt(accountId: string, code: string | undefined, use: (code: string) => Promise<boolean>): Promise<void> {
     const given = code?.trim() ?? ''
     if (given === '') throw new HoldfastError('2fa_required', 'this needs the code of the second factor')
-    const refusal = this.#attempts.take(accountId)
+    const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal
     const right = await use(given)
     if (!right) throw new HoldfastError('2fa_invalid', 'the code is wrong, out of date, or has been used already')
-    this.#attempts.clear(accountId)
+    await this.#attempts.clear(accountId)
   }
 
   /** The secret, and the step that a code by time belongs to; null if it belongs to none that is still good. */

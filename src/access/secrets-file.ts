@@ -1,10 +1,10 @@
 import { chmod, readFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
+import type { SigningKeyStore, StoredSigningKey } from '../catalogue/sign-in.ts'
 import { OWNERS_FILE } from '../disk/file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { SigningKeyStore, StoredSigningKey } from './signing-keys.ts'
 
 const schema = Type.Object({
   signingKeys: Type.Array(
@@ -45,12 +45,14 @@ export class SecretsFile implements SigningKeyStore {
     }
   }
 
-  get signingKeys(): readonly StoredSigningKey[] {
+  async load(): Promise<readonly StoredSigningKey[]> {
     return this.#signingKeys
   }
 
-  async saveSigningKeys(signingKeys: readonly StoredSigningKey[]): Promise<void> {
+  /** The directory is this process's, so nobody else has put others in their place. */
+  async replace(_: string | null, signingKeys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
     this.#signingKeys = signingKeys
+    return signingKeys
   }
 }

@@ -58,8 +58,8 @@ export class SessionTokens {
     }
   }
 
-  #keyOf(kid: unknown) {
-    const key = typeof kid === 'string' ? this.#keys.find(kid) : undefined
+  async #keyOf(kid: unknown) {
+    const key = typeof kid === 'string' ? await this.#keys.find(kid) : undefined
     if (key === undefined) throw new errors.JWKSNoMatchingKey()
     return key
   }

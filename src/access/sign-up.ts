@@ -1,3 +1,4 @@
+import type { AttemptStore } from '../catalogue/sign-in.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { RateLimit } from '../domain/plan.ts'
@@ -21,10 +22,11 @@ export class SignUp {
   readonly #settings: SignUpSettings
   readonly #attempts: AttemptLimits
 
-  constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock) {
+  /** @param attempts new accounts, by address */
+  constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock, attempts: AttemptStore) {
     this.#accounts = accounts
     this.#settings = settings
-    this.#attempts = new AttemptLimits(clock, SIGN_UPS, 'new accounts')
+    this.#attempts = new AttemptLimits({ store: attempts, clock, limit: SIGN_UPS, what: 'new accounts' })
   }
 
   /**
@@ -37,7 +39,7 @@ export class SignUp {
   ): Promise<Account> {
     const { enabled, plan } = this.#settings
     if (!enabled) throw new HoldfastError('NOT_OFFERED', 'accounts of this node are made by its operator')
-    const refusal = remoteAddress === undefined ? null : this.#attempts.take(clientOf(remoteAddress))
+    const refusal = remoteAddress === undefined ? null : await this.#attempts.take(clientOf(remoteAddress))
     if (refusal !== null) throw refusal
     const { email, password, name = null } = input
     return this.#accounts.create({ email, password, name, plan })

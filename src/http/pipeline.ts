@@ -90,7 +90,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     if (match.route.access === 'public') return match.route.handler(context)
     const principal = await authenticate(request)
     exchange.principal = principal
-    exchange.rate = dependencies.limits.take(principal)
+    exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
     const authenticated: AuthenticatedContext = { ...context, principal }
     return match.route.handler(authenticated)

@@ -30,11 +30,27 @@ const MISSING = 'is missing'
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if it is missing, another directory's, damaged or cannot be read.
  */
 export function openDataKey(database: Database, dataDir: string): Sealing {
+  return sealingWith(openKey(database, dataDir, null))
+}
+
+/**
+ * The name of the key of a data directory that shares its catalogue: what it seals there, others have to open.
+ *
+ * @param expected the name of the key of those others; null if there are none, so that any will do, and one is made
+ * @throws HoldfastError `CONFIG_INVALID` if it has another, or none; what {@link openDataKey} throws
+ */
+export function openFleetKey(database: Database, dataDir: string, expected: string | null): string {
+  return sealingKeyId(openKey(database, dataDir, expected))
+}
+
+function openKey(database: Database, dataDir: string, expected: string | null): Uint8Array {
   const path = join(dataDir, DATA_KEY)
   // The write lock of the database keeps two processes from making a key each.
-  const key = database.transaction(() => {
+  return database.transaction(() => {
     const known = knownKey(database)
     const { key: found, problem } = readKey(path, known)
+    const own = known ?? (found === null ? null : sealingKeyId(found))
+    if (expected !== null && own !== expected) throw anotherKey(path)
     if (known === null && found === null && problem === MISSING) {
       const made = makeKey(path)
       database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(made))
@@ -44,7 +60,6 @@ export function openDataKey(database: Database, dataDir: string): Sealing {
     if (known === null) database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(found))
     return found
   })
-  return sealingWith(key)
 }
 
 /**
@@ -119,6 +134,13 @@ function makeKey(path: string): Uint8Array {
     throw unusable(path, 'cannot be written', cause)
   }
   return key
+}
+
+function anotherKey(path: string): HoldfastError {
+  return new HoldfastError(
+    'CONFIG_INVALID',
+    `database: what its nodes seal there, all of them open by one data.key: copy that of another node to ${path} before the first start`,
+  )
 }
 
 function unusable(path: string, problem: string, cause?: unknown): HoldfastError {

@@ -3,8 +3,9 @@ import { Authenticator } from '../access/authenticator.ts'
 import { CredentialCache } from '../access/credential-cache.ts'
 import { ApiKeyVerifier } from '../access/credential-verifier.ts'
 import { KeyService } from '../access/key-service.ts'
-import { LoginChallenges } from '../access/login-challenges.ts'
+import { LoginChallenges, MemoryChallenges } from '../access/login-challenges.ts'
 import { LoginService } from '../access/login-service.ts'
+import { MemoryAttempts } from '../access/memory-attempts.ts'
 import { ScryptHasher } from '../access/password-hasher.ts'
 import { PasswordService } from '../access/password-service.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
@@ -18,6 +19,7 @@ import { SessionVerifier } from '../access/session-verifier.ts'
 import { SignUp } from '../access/sign-up.ts'
 import { SigningKeys } from '../access/signing-keys.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
@@ -30,6 +32,8 @@ export interface AccessStorage {
   credentialsVersion: () => number
   catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
+  /** What other nodes have to know; null where there are none. */
+  signIn: SharedSignIn | null
 }
 
 /**
@@ -39,7 +43,7 @@ export interface AccessStorage {
  */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
-  { credentialsVersion, catalogue, sealing }: AccessStorage,
+  { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
   onDeleted?: () => void,
 ) {
   const { accounts: store, keys, sessions, secondFactors } = catalogue
@@ -47,8 +51,10 @@ export function makeAccounts(
   const cache = new CredentialCache(clock, credentialsVersion)
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
-  const secondFactor = new SecondFactor({ store: secondFactors, sealing, clock })
+  const attempts = (kind: string) => signIn?.attempts(kind) ?? new MemoryAttempts(clock)
+  const secondFactor = new SecondFactor({ store: secondFactors, sealing, attempts: attempts('code'), clock })
   return {
+    attempts,
     plans,
     cache,
     scopes,
@@ -65,20 +71,21 @@ export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () =
   const { clock, logger, config } = setup
   const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
   const made = makeAccounts(setup, storage, onDeleted)
-  const { accounts, plans, cache, hasher, secondFactor } = made
-  const tokens = new SessionTokens(new SigningKeys(storage.secrets, clock, SESSION_MS), clock)
+  const { signIn } = storage
+  const { attempts, accounts, plans, cache, hasher, secondFactor } = made
+  const tokens = new SessionTokens(new SigningKeys(signIn?.signingKeys ?? storage.secrets, clock, SESSION_MS), clock)
   const sessions = new SessionService({ store: sessionStore, tokens, cache, clock })
-  const challenges = new LoginChallenges(clock)
+  const challenges = new LoginChallenges(signIn?.challenges ?? new MemoryChallenges(), clock)
   const verifiers = [new ApiKeyVerifier(keys, clock, logger), new SessionVerifier(tokens, sessionStore, clock)]
   warnOfSignUp(setup, plans, storage.importRoots)
   return {
     ...made,
     sessions,
-    passwords: new PasswordService({ store, accounts, hasher, clock }),
-    logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, hasher, clock }),
-    signUp: new SignUp(accounts, config.signup, clock),
+    passwords: new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock }),
+    logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
+    signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
-    limits: new RequestLimits({ clock }),
+    limits: new RequestLimits({ clock, shared: signIn?.requests }),
     /** Seals what an older version has kept in clear. */
     start: () => secondFactor.sealStored(),
   }

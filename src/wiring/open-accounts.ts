@@ -38,6 +38,7 @@ export function openAccounts({ dataDir, config = {}, clock = systemClock }: Acco
     credentialsVersion: () => database.dataVersion(),
     catalogue,
     sealing,
+    signIn: null,
   })
   return { accounts, keys, secondFactor, sessions: sessionRegistry, close: () => database.close() }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
 import type { RemoteCluster } from '../clusters/remote-clusters.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
 
@@ -16,7 +17,7 @@ export function catalogueNode(database: Database): string | null {
  * @throws HoldfastError `CONFIG_INVALID` if the directory has its catalogue in the other place
  */
 export async function openSharedCatalogue(
-  { config, clock, logger }: Setup,
+  { dataDir, config, clock, logger }: Setup,
   database: Database,
   remotes: ReadonlyMap<string, RemoteCluster>,
 ): Promise<SharedDatabase | null> {
@@ -44,5 +45,6 @@ export async function openSharedCatalogue(
     return catalogueNode(database) ?? ''
   }
   const onError = (err: Error): void => logger.warn({ err }, 'a connection to the catalogue was lost')
-  return openShared({ url, clock, onError }, { known, make })
+  const openKey = (expected: string | null): string => openFleetKey(database, dataDir, expected)
+  return openShared({ url, clock, onError, openKey }, { known, make })
 }

@@ -3,6 +3,8 @@ import type { Census } from '../catalogue/census.ts'
 import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
 import { PostgresCensus } from '../catalogue/postgres/census.ts'
 import { postgresContent } from '../catalogue/postgres/content-catalogue.ts'
+import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
+import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
 import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
@@ -36,13 +38,19 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, credentialsVersion, recordsVersion } = catalogueOf(stores, tables, writes, elsewhere)
+  const { catalogue, census, signIn, credentialsVersion, recordsVersion } = catalogueOf(
+    stores,
+    tables,
+    writes,
+    elsewhere,
+  )
   return {
     ...stores,
     /** Backends that another node keeps. */
     elsewhere,
     catalogue,
     census,
+    signIn,
     credentialsVersion,
     /** Another text as soon as a record may have changed; null where that cannot be told. */
     recordsVersion,
@@ -68,24 +76,34 @@ export function makeStorage(setup: Setup, stores: Stores) {
   }
 }
 
+interface CatalogueParts {
+  catalogue: Catalogue
+  census: Census
+  /** What other nodes have to know of who signs in; null where the catalogue is this node's own. */
+  signIn: SharedSignIn | null
+  credentialsVersion: () => number
+  recordsVersion: () => string | null
+}
+
 /** Who wants what, where it is kept, and whether credentials may have been changed by others. */
 function catalogueOf(
-  { database, shared }: Stores,
+  { database, shared, sealing }: Stores,
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   writes: WriteQueue,
   elsewhere: ReadonlySet<number>,
-): { catalogue: Catalogue; census: Census; credentialsVersion: () => number; recordsVersion: () => string | null } {
+): CatalogueParts {
   const census = new CensusTable(database)
   if (shared === null) {
     const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
     const recordsVersion = (): string => database.version()
-    return { catalogue, census, credentialsVersion: () => database.dataVersion(), recordsVersion }
+    return { catalogue, census, signIn: null, credentialsVersion: () => database.dataVersion(), recordsVersion }
   }
   const { database: postgres, node, changes } = shared
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
   return {
     catalogue: { ...postgresAccess(postgres, node), ...postgresContent(postgres, ledger, node, elsewhere) },
     census: new PostgresCensus(postgres, census),
+    signIn: postgresSignIn(postgres, sealing),
     credentialsVersion: () => changes.version(),
     // What others write there is not told here.
     recordsVersion: () => null,

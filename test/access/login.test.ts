@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { MemoryAttempts } from '../../src/access/memory-attempts.ts'
 import { ScryptHasher } from '../../src/access/password-hasher.ts'
 import type { Account } from '../../src/access/principal.ts'
 import { SignUp } from '../../src/access/sign-up.ts'
@@ -226,18 +227,24 @@ describe('the second factor', () => {
 })
 
 describe('signing up', () => {
+  const attempts = () => new MemoryAttempts(access.clock)
   const input = { email: 'new@example.org', password: PASSWORD }
 
   test('is off unless turned on', async () => {
     for (const signup of [{}, { enabled: false }, { plan: 'premium' }]) {
-      const signUp = new SignUp(access.accounts, withDefaults({ signup }).signup, access.clock)
+      const signUp = new SignUp(access.accounts, withDefaults({ signup }).signup, access.clock, attempts())
       expect((await failure(() => signUp.signUp(input, ADDRESS))).code).toBe('NOT_OFFERED')
     }
     expect(await access.accounts.find(input.email)).toBeUndefined()
   })
 
   test('gives the plan of the configuration, and has a limit for each address', async () => {
-    const signUp = new SignUp(access.accounts, withDefaults({ signup: { enabled: true } }).signup, access.clock)
+    const signUp = new SignUp(
+      access.accounts,
+      withDefaults({ signup: { enabled: true } }).signup,
+      access.clock,
+      attempts(),
+    )
     for (let i = 0; i < 10; i++) {
       expect((await signUp.signUp({ ...input, email: `new${i}@example.org` }, ADDRESS)).plan).toBe('free')
     }

@@ -130,7 +130,7 @@ describe('signing keys', () => {
 
   test('that cannot be stored sign nothing', async () => {
     const store = new KeptKeys()
-    store.saveSigningKeys = () => Promise.reject(new Error('no space'))
+    store.replace = () => Promise.reject(new Error('no space'))
     const { tokens, clock } = tokensOf(new StandingClock(), store)
     await expect(tokens.sign(claimsAt(clock.now()))).rejects.toThrow('no space')
   })
@@ -143,11 +143,11 @@ describe('the secrets file', () => {
     withTempDir(async directory => {
       const path = join(directory, 'secrets')
       const file = await SecretsFile.open(path)
-      expect(file.signingKeys).toEqual([])
-      await file.saveSigningKeys([key])
+      expect(await file.load()).toEqual([])
+      await file.replace(null, [key])
       expect((await stat(path)).mode & 0o777).toBe(0o600)
       await chmod(path, 0o644)
-      expect((await SecretsFile.open(path)).signingKeys).toEqual([key])
+      expect(await (await SecretsFile.open(path)).load()).toEqual([key])
       expect((await stat(path)).mode & 0o777).toBe(0o600)
     }))
 

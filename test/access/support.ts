@@ -7,8 +7,9 @@ import { Authenticator } from '../../src/access/authenticator.ts'
 import { CredentialCache } from '../../src/access/credential-cache.ts'
 import { ApiKeyVerifier } from '../../src/access/credential-verifier.ts'
 import { KeyService } from '../../src/access/key-service.ts'
-import { LoginChallenges } from '../../src/access/login-challenges.ts'
+import { LoginChallenges, MemoryChallenges } from '../../src/access/login-challenges.ts'
 import { LoginService } from '../../src/access/login-service.ts'
+import { MemoryAttempts } from '../../src/access/memory-attempts.ts'
 import { type DeriveKey, ScryptHasher } from '../../src/access/password-hasher.ts'
 import { PasswordService } from '../../src/access/password-service.ts'
 import { PlanCatalogue } from '../../src/access/plan-catalogue.ts'
@@ -18,7 +19,8 @@ import { SecondFactor } from '../../src/access/second-factor.ts'
 import { SESSION_MS, SessionService } from '../../src/access/session-service.ts'
 import { SessionTokens } from '../../src/access/session-token.ts'
 import { SessionVerifier } from '../../src/access/session-verifier.ts'
-import { type SigningKeyStore, SigningKeys, type StoredSigningKey } from '../../src/access/signing-keys.ts'
+import { SigningKeys } from '../../src/access/signing-keys.ts'
+import type { SigningKeyStore, StoredSigningKey } from '../../src/catalogue/sign-in.ts'
 import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
@@ -57,8 +59,13 @@ export class CountedScrypt {
 export class KeptKeys implements SigningKeyStore {
   signingKeys: readonly StoredSigningKey[] = []
 
-  async saveSigningKeys(keys: readonly StoredSigningKey[]): Promise<void> {
-    this.signingKeys = keys
+  async load(): Promise<readonly StoredSigningKey[]> {
+    return this.signingKeys
+  }
+
+  async replace(newest: string | null, keys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
+    if ((this.signingKeys[0]?.kid ?? null) === newest) this.signingKeys = keys
+    return this.signingKeys
   }
 }
 
@@ -84,9 +91,11 @@ export function openAccess(clock = new StandingClock()) {
   ]
   const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers })
   const accounts = new AccountService({ store: store.accounts, hasher, plans, cache, clock })
-  const secondFactor = new SecondFactor({ store: store.secondFactors, sealing: sealingWith(new Uint8Array(32)), clock })
+  const attempts = () => new MemoryAttempts(clock)
+  const sealing = sealingWith(new Uint8Array(32))
+  const secondFactor = new SecondFactor({ store: store.secondFactors, sealing, attempts: attempts(), clock })
   const sessions = new SessionService({ store: store.sessions, tokens, cache, clock })
-  const challenges = new LoginChallenges(clock)
+  const challenges = new LoginChallenges(new MemoryChallenges(), clock)
   return {
     dataDir,
     clock,
@@ -99,8 +108,8 @@ export function openAccess(clock = new StandingClock()) {
     secondFactor,
     sessions,
     keys: new KeyService({ store: store.keys, accounts: store.accounts, plans, scopes, secondFactor, cache, clock }),
-    logins: new LoginService({ accounts: store.accounts, sessions, secondFactor, challenges, hasher, clock }),
-    passwords: new PasswordService({ store: store.accounts, accounts, hasher, clock }),
+    logins: new LoginService({ accounts: store.accounts, sessions, secondFactor, challenges, attempts, hasher, clock }),
+    passwords: new PasswordService({ store: store.accounts, accounts, hasher, attempts: attempts(), clock }),
     authenticator,
     authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
       authenticator.authenticate({ header: name => headers[name], remoteAddress }),

@@ -1,6 +1,7 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema } from './schema-content.ts'
+import { signInSchema } from './schema-sign-in.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
 /** The schema, one entry a version, applied in order. An entry that has shipped is never edited: add another. */
@@ -8,4 +9,5 @@ export const migrations: readonly Migration[] = [
   { sql: accessSchema, isTolerated: false },
   { sql: contentSchema, isTolerated: false },
   { sql: webhooksSchema, isTolerated: false },
+  { sql: signInSchema, isTolerated: false },
 ]

@@ -4,6 +4,7 @@ import { CredentialChanges } from './credential-changes.ts'
 import { migrate } from './migrate.ts'
 import { Postgres } from './postgres.ts'
 import { migrations } from './schema.ts'
+import { agreeOnKey } from './sealing-key.ts'
 
 /** The database of a catalogue that is kept elsewhere, and as what it knows this node. */
 export interface SharedDatabase {
@@ -22,20 +23,26 @@ export interface NodeName {
   make(): string
 }
 
+export interface SharedOptions {
+  url: string
+  clock: Clock
+  onError: (error: Error) => void
+  /** Opens what this node seals with, which has to be the key of that name, and returns its name; see {@link agreeOnKey}. */
+  openKey: (expected: string | null) => string
+}
+
 /**
  * Opens the database, brings its schema up, and joins it as the one node there is.
  *
  * @throws HoldfastError `CONFIG_INVALID` if it is not PostgreSQL 15 or newer, another directory's, or `pg` is missing;
  * `UNAVAILABLE`, `DATA_DIR_NEWER`
  */
-export async function openShared(
-  options: { url: string; clock: Clock; onError: (error: Error) => void },
-  name: NodeName,
-): Promise<SharedDatabase> {
+export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedDatabase> {
   const database = await Postgres.open(options)
   try {
     await checkVersion(database)
     await migrate(database, migrations)
+    await agreeOnKey(database, options.openKey)
     const node = await join(database, name)
     const changes = new CredentialChanges(database, options.clock)
     await changes.start()

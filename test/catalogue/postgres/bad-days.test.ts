@@ -208,7 +208,7 @@ describe('the schema in PostgreSQL', needsPostgres, () => {
     const server = await startPostgres()
     const database = await Postgres.open({ url: await server.fresh() })
     try {
-      const [before, after] = [migrations.slice(0, 2), migrations]
+      const [before, after] = [migrations.slice(0, 2), migrations.slice(0, 3)]
       expect(await Promise.all([migrate(database, before), migrate(database, before)])).toEqual([2, 2])
       await migrate(database, [...before, { sql: 'CREATE TABLE more (id INTEGER);', isTolerated: true }])
       expect(await migrate(database, before)).toBe(3)
