@@ -13,7 +13,8 @@ export type { Files, ListedContent, ListedFile } from './files.ts'
 export type { KeyRefusal, KeyRow, KeyStore, NewKeyRow, UploadGrant } from './keys.ts'
 export { EXPIRED_KEYS_KEPT } from './keys.ts'
 export type { Page, PageRequest } from './page.ts'
-export type { PlacementKey, PlacementRow, Placements } from './placements.ts'
+export type { PlacementKey, PlacementLag, PlacementRow, Placements } from './placements.ts'
+export { MOST_WAITING, NOBODY } from './placements.ts'
 export type { Reconciliation, RecordFinding, RecordProblem } from './reconciliation.ts'
 export type {
   AccountUsage,

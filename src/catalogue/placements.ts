@@ -22,7 +22,24 @@ export interface PlacementRow extends DagIdentity {
   lastError: string | null
   /** Until when a request to let go of it, of which the end is unknown, may still arrive there. */
   unpinUntil: number
+  /** Whether all of it is to be sent, also if the backend says that it has it. */
+  isAnew: boolean
 }
+
+/** How much a backend has still to be told, each counted up to {@link MOST_WAITING}. */
+export interface PlacementLag {
+  /** DAGs that it is to keep and was not seen to. */
+  pins: number
+  /** DAGs that it is to let go of. */
+  unpins: number
+  /** Since when the oldest of `pins` waits; null if there is none. */
+  since: number | null
+}
+
+/** Up to which what waits is counted. */
+export const MOST_WAITING = 10_000
+/** Whose turn it is of what no account has asked for: in front of all ids of accounts. */
+export const NOBODY = '-'
 
 /** What a job was started for; it is another's once either has changed. */
 export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
@@ -62,4 +79,18 @@ export interface Placements {
   released(key: PlacementKey, at: { now: number; until: number }): Promise<void>
   /** An attempt has failed, or is to be repeated. Records stay `pinning`. */
   retry(key: PlacementKey, retry: { at: number; reason: string | null }): Promise<void>
+  /** The next by id, of all backends, to go through all of them. */
+  after(id: number, limit: number): Promise<PlacementRow[]>
+  /**
+   * The backend has not, or not whole, what it was seen to keep: it is due at once, to be sent anew, and its records are
+   * `pinning` until then. Several steps; does nothing if the row is no longer what the key says, or not placed.
+   */
+  lost(key: PlacementKey, lost: { now: number; reason: string }): Promise<StatusChange[]>
+  /**
+   * The backend keeps something for us that nothing is known of: it is to let go of it, as of what is no longer needed.
+   * False if something is known.
+   */
+  disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean>
+  /** What is due on a backend or waits there. */
+  lag(backendId: number): Promise<PlacementLag>
 }

@@ -87,6 +87,14 @@ export class CatalogueHolds {
     return this.#roots.find(backendId, dag)
   }
 
+  /** Since when the backend of a DAG, which is elsewhere, has been seen to have it; null if it is not. */
+  setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
+    return this.#write(() => {
+      const root = this.#roots.find(backendId, dag)
+      if (root !== undefined) this.#roots.setPlaced(root.id, at)
+    })
+  }
+
   /** The root that a hold is on; null if there is no such hold. */
   rootOf(id: string): number | null {
     return this.#holds.rootOf(id)

@@ -1,5 +1,5 @@
 import { holdsSchema } from './schema-holds.ts'
-import { placementsSchema } from './schema-placements.ts'
+import { placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
@@ -261,11 +261,5 @@ export const migrations: readonly string[] = [
   -- As what a catalogue that is kept elsewhere knows this directory: one row once there is such a catalogue.
   CREATE TABLE catalogue_node (name TEXT PRIMARY KEY) STRICT;
   `,
-  `
-  -- Since when a backend elsewhere has been seen to have it, without pause; null until then.
-  ALTER TABLE roots ADD COLUMN placed_at INTEGER;
-  UPDATE roots SET placed_at = 0 WHERE state = 'complete' AND EXISTS (
-    SELECT 1 FROM placements p
-    WHERE p.multihash = roots.multihash AND p.codec = roots.codec AND p.backend_id = roots.backend_id AND p.placed = 1);
-  `,
+  placementsSeenSchema,
 ]

@@ -38,3 +38,18 @@ export const placementsSchema = `
   DROP INDEX records_pinned;
   CREATE INDEX records_with_content ON records (account_id, multihash, codec) WHERE root_id IS NOT NULL;
 `
+
+/** What backends elsewhere were seen to have, and what is found of it when it is looked at again. */
+export const placementsSeenSchema = `
+  -- Since when its backend, which is elsewhere, has been seen to have it, without pause; null until then.
+  ALTER TABLE roots ADD COLUMN placed_at INTEGER;
+  UPDATE roots SET placed_at = 0 WHERE state = 'complete' AND EXISTS (
+    SELECT 1 FROM placements p
+    WHERE p.multihash = roots.multihash AND p.codec = roots.codec AND p.backend_id = roots.backend_id AND p.placed = 1);
+  -- 1: all of it is to be sent, also if the backend says that it has it
+  ALTER TABLE placements ADD COLUMN anew INTEGER NOT NULL DEFAULT 0;
+  -- since when it is wanted there, or was found not to be there
+  ALTER TABLE placements ADD COLUMN wanted_at INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX placements_waiting ON placements (backend_id, wanted_at) WHERE wanted = 1 AND placed = 0;
+  CREATE INDEX placements_leaving ON placements (backend_id) WHERE wanted = 0;
+`

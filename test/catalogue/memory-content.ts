@@ -37,6 +37,8 @@ export class MemoryContent {
   /** Root ids by the id of the hold. */
   holds = new Map<string, number>()
   placements = new Map<number, PlacementRow>()
+  /** Since when each is wanted, or was found lost. */
+  readonly waitingSince = new Map<number, number>()
   webhooks: WebhookRow[] = []
   deliveries: DeliveryRow[] = []
   made = 0
@@ -189,14 +191,16 @@ export class MemoryContent {
   statusIn(backendId: number, { codec, multihash, accountId }: NewRecord, now: number): 'pinned' | 'pinning' {
     if (!this.elsewhere.has(backendId)) return 'pinned'
     const known = this.placementOf(backendId, { codec, multihash })
-    const anew = { accountId, isWanted: true, isPlaced: false, attempts: 0, lastError: null }
+    const anew = { accountId, isWanted: true, isPlaced: false, isAnew: false, attempts: 0, lastError: null }
     if (known === undefined) {
       const id = ++this.made
       const row = { ...{ id, backendId, codec, multihash, generation: 1, dueAt: now, unpinUntil: 0 }, ...anew }
       this.placements.set(id, row)
+      this.waitingSince.set(id, now)
     } else if (!known.isWanted) {
       const dueAt = Math.max(now, known.unpinUntil)
       this.placements.set(known.id, { ...known, ...anew, generation: known.generation + 1, dueAt })
+      this.waitingSince.set(known.id, now)
     }
     return known?.isPlaced === true ? 'pinned' : 'pinning'
   }

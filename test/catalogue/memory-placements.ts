@@ -1,4 +1,4 @@
-import type { PlacementKey, PlacementRow, Placements } from '../../src/catalogue/index.ts'
+import { NOBODY, type PlacementKey, type PlacementRow, type Placements } from '../../src/catalogue/index.ts'
 import type { MemoryContent } from './memory-content.ts'
 
 /** Records that one step changes. */
@@ -44,7 +44,7 @@ export function memoryPlacements(all: MemoryContent): Placements {
       const row = current(key)
       const root = row?.isWanted === true ? all.rootOf(row.backendId, row) : undefined
       if (row === undefined || root === undefined) return { changes: [], isDone: true }
-      write(row, { isPlaced: true, dueAt: null, lastError: null })
+      write(row, { isPlaced: true, isAnew: false, dueAt: null, lastError: null })
       const waiting = [...all.rows.values()].filter(({ rootId, status }) => rootId === root.id && status === 'pinning')
       const changes = waiting.slice(0, STEP).map(record => all.change(record, 'pinned', now, null))
       return { changes, isDone: waiting.length < STEP }
@@ -58,6 +58,37 @@ export function memoryPlacements(all: MemoryContent): Placements {
     async retry(key, { at, reason }) {
       const row = current(key)
       if (row !== undefined) write(row, { dueAt: at, lastError: reason })
+    },
+    after: async (id, limit) =>
+      [...all.placements.values()]
+        .filter(row => row.id > id)
+        .sort((a, b) => a.id - b.id)
+        .slice(0, limit),
+    async lost(key, { now, reason }) {
+      const row = current(key)
+      const root = row?.isPlaced === true ? all.rootOf(row.backendId, row) : undefined
+      if (row === undefined || root === undefined) return []
+      const generation = row.generation + 1
+      write(row, { isPlaced: false, isAnew: true, generation, attempts: 0, dueAt: now, lastError: reason })
+      all.waitingSince.set(row.id, now)
+      const pinned = [...all.rows.values()].filter(({ rootId, status }) => rootId === root.id && status === 'pinned')
+      return pinned.map(record => all.change(record, 'pinning', now, { code: null, text: reason }))
+    },
+    async disown(backendId, { codec, multihash }, now) {
+      if (all.placementOf(backendId, { codec, multihash }) !== undefined) return false
+      const id = ++all.made
+      const told = { isWanted: false, isPlaced: false, isAnew: false, attempts: 0, lastError: null, unpinUntil: 0 }
+      all.placements.set(id, {
+        ...{ id, backendId, codec, multihash, accountId: NOBODY, generation: 1, dueAt: now },
+        ...told,
+      })
+      return true
+    },
+    async lag(backendId) {
+      const rows = [...all.placements.values()].filter(row => row.backendId === backendId)
+      const waiting = rows.filter(({ isWanted, isPlaced }) => isWanted && !isPlaced)
+      const since = waiting.map(({ id }) => all.waitingSince.get(id) ?? 0).sort((a, b) => a - b)[0] ?? null
+      return { pins: waiting.length, unpins: rows.filter(({ isWanted }) => !isWanted).length, since }
     },
   }
 }

@@ -131,6 +131,89 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'what is lost there is due anew, with all of its records, once',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, away))
+      await commit(catalogue, all, there)
+      const unseen = await rowOf(catalogue)
+      assert.deepEqual(await placements.lost(unseen, { now: NOW, reason: 'gone' }), [])
+      for (let isDone = false; !isDone; ) isDone = (await placements.placed(unseen, NOW)).isDone
+      const row = await rowOf(catalogue)
+      const changes = await placements.lost(row, { now: NOW + 7, reason: 'gone' })
+      assert.deepEqual(
+        changes
+          .map(({ record: { id, status, statusReason }, from }) => `${id} ${from} ${status} ${statusReason}`)
+          .sort(),
+        all.map(({ id }) => `${id} pinned pinning gone`),
+      )
+      const lost = await rowOf(catalogue)
+      assert.deepEqual(
+        [
+          lost.isWanted,
+          lost.isPlaced,
+          lost.isAnew,
+          lost.attempts,
+          lost.dueAt,
+          lost.lastError,
+          lost.generation > row.generation,
+        ],
+        [true, false, true, 0, NOW + 7, 'gone', true],
+      )
+      assert.deepEqual(await placements.lag(AWAY), { pins: 1, unpins: 0, since: NOW + 7 })
+      assert.deepEqual(await placements.lost(row, { now: NOW + 9, reason: 'gone' }), [])
+      const [late] = await commit(catalogue, [record('late', away)], there)
+      assert.equal(late?.record.status, 'pinning')
+      assert.equal((await records.usage('one', NOW)).pins, 121)
+      for (let isDone = false; !isDone; ) isDone = (await placements.placed(lost, NOW + 8)).isDone
+      assert.deepEqual([(await rowOf(catalogue)).isAnew, (await records.get('late'))?.status], [false, 'pinned'])
+    },
+  },
+  {
+    name: 'what a backend has and nothing is known of is let go of there, unless it comes to be needed',
+    async run(catalogue) {
+      const { placements } = catalogue
+      assert.equal(await placements.disown(AWAY, DAG, NOW + 3), true)
+      assert.equal(await placements.disown(AWAY, DAG, NOW + 4), false)
+      const row = await rowOf(catalogue)
+      assert.deepEqual([row.isWanted, row.isPlaced, row.dueAt], [false, false, NOW + 3])
+      assert.deepEqual(await due(placements, { now: NOW + 3 }), [row.id])
+      const [made] = await commit(catalogue, [record('r1', away)], there)
+      assert.equal(made?.record.status, 'pinning')
+      assert.equal(await placements.beginUnpin(row, NOW + 9), false)
+      assert.equal(await placements.disown(AWAY, DAG, NOW), false)
+      assert.equal((await rowOf(catalogue)).isWanted, true)
+      await placements.disown(AWAY, dagOf('b'), NOW)
+      const stranger = await rowOf(catalogue, dagOf('b'))
+      assert.equal(await placements.beginUnpin(stranger, NOW + 9), true)
+      await placements.released(stranger, { now: NOW, until: 0 })
+      assert.equal(await placements.find(AWAY, dagOf('b')), undefined)
+    },
+  },
+  {
+    name: 'what waits on a backend is counted, and gone through by id',
+    async run(catalogue) {
+      const { records, placements } = catalogue
+      const none = { pins: 0, unpins: 0, since: null }
+      assert.deepEqual(await placements.lag(AWAY), none)
+      const names = ['b', 'c', 'd']
+      await commit(
+        catalogue,
+        names.map(name => record(name, { ...away, dag: dagOf(name) })),
+        there,
+      )
+      await commit(catalogue, [record('other', { clusterId: 'other', dag: dagOf('f') })], { backendId: 2 })
+      assert.deepEqual(await placements.lag(AWAY), { pins: 3, unpins: 0, since: NOW })
+      await placed(placements, await rowOf(catalogue, dagOf('b')))
+      await records.discard('c')
+      assert.deepEqual(await placements.lag(AWAY), { pins: 1, unpins: 1, since: NOW })
+      const first = await placements.after(0, 3)
+      const rest = await placements.after(first.at(-1)?.id ?? 0, 3)
+      assert.deepEqual([first.length, rest.length, rest[0]?.backendId], [3, 1, 2])
+      assert.deepEqual(await placements.after(rest[0]?.id ?? 0, 3), [])
+    },
+  },
+  {
     name: 'jobs are looked for by account in turn, and each backend for itself',
     async run(catalogue) {
       const { placements } = catalogue

@@ -85,6 +85,44 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
     [/^an attempt that failed/],
   ],
   [
+    'forgets the records of what was lost',
+    ({ placements }) => ({ placements: { ...placements, lost: async () => [] } }),
+    [/^what is lost there/],
+  ],
+  [
+    'takes for lost what was never seen',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        lost: async (key, lost) => {
+          await placements.placed(key, lost.now)
+          return placements.lost(key, lost)
+        },
+      },
+    }),
+    [/^what is lost there/],
+  ],
+  [
+    'disowns what is needed',
+    ({ placements }) => ({
+      placements: { ...placements, disown: async (...given) => (await placements.disown(...given)) || true },
+    }),
+    [/^what a backend has and nothing is known of/],
+  ],
+  [
+    'counts what is there among what waits',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        lag: async backend => {
+          const rows = (await placements.after(0, 99)).filter(({ backendId }) => backendId === backend)
+          return { ...(await placements.lag(backend)), pins: rows.length }
+        },
+      },
+    }),
+    [/^what waits on a backend/],
+  ],
+  [
     'begins with the first account again',
     ({ placements }) => ({ placements: { ...placements, due: query => placements.due({ ...query, after: '' }) } }),
     [/^jobs are looked for/],

@@ -26,7 +26,7 @@ export function postgresContent(
     records: new PostgresRecords(parts),
     fetches: new PostgresFetches(parts),
     files: new PostgresFiles(database),
-    placements: new PostgresPlacements(database, node),
+    placements: new PostgresPlacements(database, node, ledger),
     reconciliation: new PostgresReconciliation(parts),
   }
 }

@@ -1,6 +1,14 @@
 import type { DagIdentity } from '../../domain/cid.ts'
+import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
-import type { PlacementKey, PlacementRow, Placements } from '../placements.ts'
+import {
+  MOST_WAITING,
+  NOBODY,
+  type PlacementKey,
+  type PlacementLag,
+  type PlacementRow,
+  type Placements,
+} from '../placements.ts'
 import type { RecordRow } from '../records.ts'
 import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
@@ -11,7 +19,7 @@ import type { Sql } from './sql.ts'
 const STEP = 50
 const COLUMNS = `id, backend_id AS "backendId", codec, multihash, account_id AS "accountId", wanted AS "isWanted",
   generation, placed AS "isPlaced", attempts, due_at AS "dueAt", last_error AS "lastError",
-  unpin_until AS "unpinUntil"`
+  unpin_until AS "unpinUntil", anew AS "isAnew"`
 /** After which a node that is at a row is taken for gone; what it does late is told by the generation. */
 const LEASE = `INTERVAL '10 minutes'`
 
@@ -19,10 +27,12 @@ const LEASE = `INTERVAL '10 minutes'`
 export class PostgresPlacements implements Placements {
   readonly #database: Postgres
   readonly #node: string
+  readonly #ledger: CatalogueHolds
 
   /** @param node by which this process is known to others at work on the same catalogue */
-  constructor(database: Postgres, node: string) {
+  constructor(database: Postgres, node: string, ledger: CatalogueHolds) {
     this.#database = database
+    this.#ledger = ledger
     this.#node = node
   }
 
@@ -82,13 +92,14 @@ export class PostgresPlacements implements Placements {
     return (await this.#database.command(text, [id, generation, until])) === 1
   }
 
-  placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }> {
-    return this.#database.transaction(async sql => {
+  async placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }> {
+    const { dag, ...step } = await this.#database.transaction(async sql => {
       const row = await current(sql, key)
       const root = row?.isWanted === true ? await rootOf(sql, row) : undefined
-      if (row === undefined || root === undefined) return { changes: [], isDone: true }
+      if (row === undefined || root === undefined) return { changes: [], isDone: true, dag: null }
       if (!row.isPlaced) {
-        const text = `UPDATE placements SET placed = TRUE, due_at = NULL, last_error = NULL, leased_until = NULL
+        const text = `UPDATE placements SET placed = TRUE, due_at = NULL, last_error = NULL, leased_until = NULL,
+            anew = FALSE
           WHERE id = $1`
         await sql.run(text, [row.id])
       }
@@ -102,8 +113,11 @@ export class PostgresPlacements implements Placements {
       )
       const left = `SELECT 1 FROM records WHERE status = 'pinning' AND root_id = $1 LIMIT 1`
       const isDone = (await sql.first(left, [root.id])) === undefined
-      return { changes: rows.map(record => ({ record, from: 'pinning' as const })), isDone }
+      const changes = rows.map(record => ({ record, from: 'pinning' as const }))
+      return { changes, isDone, dag: row.isPlaced ? null : row }
     })
+    if (dag !== null) await this.#ledger.setPlaced(dag.backendId, dag, now)
+    return step
   }
 
   released({ id, generation }: PlacementKey, { now, until }: { now: number; until: number }): Promise<void> {
@@ -127,6 +141,51 @@ export class PostgresPlacements implements Placements {
       [id, generation, at, reason],
     )
   }
+
+  after(id: number, limit: number): Promise<PlacementRow[]> {
+    const text = `SELECT ${COLUMNS} FROM placements WHERE id > $1 ORDER BY id LIMIT $2`
+    return this.#database.reading.all<PlacementRow>(text, [id, limit])
+  }
+
+  async lost(key: PlacementKey, { now, reason }: { now: number; reason: string }): Promise<StatusChange[]> {
+    const lost = await this.#database.transaction(async sql => {
+      const row = await sql.first<PlacementRow>(
+        `UPDATE placements SET placed = FALSE, generation = generation + 1, attempts = 0, due_at = $3, wanted_at = $3,
+           last_error = $4, anew = TRUE, leased_until = NULL
+         WHERE id = $1 AND generation = $2 AND wanted AND placed RETURNING ${COLUMNS}`,
+        [key.id, key.generation, now, reason],
+      )
+      const root = row && (await rootOf(sql, row))
+      return root && { row, rootId: root.id }
+    })
+    if (lost === undefined) return []
+    await this.#ledger.setPlaced(lost.row.backendId, lost.row, null)
+    const changes: StatusChange[] = []
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const from: string = after
+      const step = await this.#database.transaction(sql => waitAgain(sql, { ...lost, from, now, reason }))
+      for (const record of step.rows) changes.push({ record, from: 'pinned' })
+      after = step.last
+    }
+    return changes
+  }
+
+  async disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean> {
+    const text = `INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
+      VALUES ($1, $2, $3, $4, FALSE, 1, $5) ON CONFLICT DO NOTHING`
+    return (await this.#database.command(text, [backendId, dag.codec, dag.multihash, NOBODY, now])) === 1
+  }
+
+  async lag(backendId: number): Promise<PlacementLag> {
+    const { reading } = this.#database
+    const waiting = `SELECT COUNT(*) AS pins, MIN(wanted_at) AS since FROM (
+      SELECT wanted_at FROM placements WHERE wanted AND NOT placed AND backend_id = $1 ORDER BY wanted_at LIMIT $2) AS p`
+    const leaving = `SELECT COUNT(*) AS unpins FROM (
+      SELECT 1 FROM placements WHERE NOT wanted AND backend_id = $1 LIMIT $2) AS p`
+    const { pins = 0, since = null } = (await reading.first<PlacementLag>(waiting, [backendId, MOST_WAITING])) ?? {}
+    const { unpins = 0 } = (await reading.first<PlacementLag>(leaving, [backendId, MOST_WAITING])) ?? {}
+    return { pins, unpins, since }
+  }
 }
 
 function locked(sql: Sql, id: number): Promise<PlacementRow | undefined> {
@@ -136,6 +195,26 @@ function locked(sql: Sql, id: number): Promise<PlacementRow | undefined> {
 async function current(sql: Sql, { id, generation }: PlacementKey): Promise<PlacementRow | undefined> {
   const row = await locked(sql, id)
   return row?.generation === generation ? row : undefined
+}
+
+/** One step of the records of a root, unless it has got there again meanwhile. */
+async function waitAgain(
+  sql: Sql,
+  step: { row: PlacementRow; rootId: number; from: string; now: number; reason: string },
+): Promise<{ rows: RecordRow[]; last: string | undefined }> {
+  const { row, rootId, from, now, reason } = step
+  const placement = await current(sql, row)
+  if (placement === undefined || placement.isPlaced) return { rows: [], last: undefined }
+  const some = await sql.all<{ id: string }>(
+    'SELECT id FROM records WHERE root_id = $1 AND id > $2 ORDER BY id LIMIT $3 FOR UPDATE',
+    [rootId, from, STEP],
+  )
+  const rows = await sql.all<RecordRow>(
+    `UPDATE records SET status = 'pinning', status_at = $2, status_code = NULL, status_reason = $3
+     WHERE id = ANY($1) AND status = 'pinned' RETURNING ${RECORD_COLUMNS}`,
+    [some.map(({ id }) => id), now, reason],
+  )
+  return { rows, last: some.at(-1)?.id }
 }
 
 function rootOf(sql: Sql, { multihash, codec, backendId }: PlacementRow): Promise<{ id: number } | undefined> {

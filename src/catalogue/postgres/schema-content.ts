@@ -168,3 +168,13 @@ export const contentSchema = `
   -- The data directories whose ledgers hold what is recorded here.
   CREATE TABLE nodes (name TEXT COLLATE "C" PRIMARY KEY);
 `
+
+/** What is found of content that backends elsewhere were seen to have, when it is looked at again. */
+export const placementsSeenSchema = `
+  -- whether all of it is to be sent, also if the backend says that it has it
+  ALTER TABLE placements ADD COLUMN anew BOOLEAN NOT NULL DEFAULT FALSE;
+  -- since when it is wanted there, or was found not to be there
+  ALTER TABLE placements ADD COLUMN wanted_at BIGINT NOT NULL DEFAULT 0;
+  CREATE INDEX placements_waiting ON placements (backend_id, wanted_at) WHERE wanted AND NOT placed;
+  CREATE INDEX placements_leaving ON placements (backend_id) WHERE NOT wanted;
+`

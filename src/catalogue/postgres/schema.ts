@@ -1,6 +1,6 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
-import { contentSchema } from './schema-content.ts'
+import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
@@ -10,4 +10,5 @@ export const migrations: readonly Migration[] = [
   { sql: contentSchema, isTolerated: false },
   { sql: webhooksSchema, isTolerated: false },
   { sql: signInSchema, isTolerated: false },
+  { sql: placementsSeenSchema, isTolerated: true },
 ]

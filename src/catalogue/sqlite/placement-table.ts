@@ -1,17 +1,17 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
-import type { PlacementRow } from '../placements.ts'
+import { MOST_WAITING, NOBODY, type PlacementLag, type PlacementRow } from '../placements.ts'
 import type { RecordRow } from '../records.ts'
 import { RECORD_COLUMNS } from './record-table.ts'
 
-type RawRow = Omit<PlacementRow, 'isWanted' | 'isPlaced'> & { wanted: number; placed: number }
+type RawRow = Omit<PlacementRow, 'isWanted' | 'isPlaced' | 'isAnew'> & { wanted: number; placed: number; anew: number }
 
 const COLUMNS = `id, backend_id AS backendId, codec, multihash, account_id AS accountId, wanted, generation, placed,
-  attempts, due_at AS dueAt, last_error AS lastError, unpin_until AS unpinUntil`
+  attempts, due_at AS dueAt, last_error AS lastError, unpin_until AS unpinUntil, anew`
 
 /** The rows of `placements`, and the records that wait for each. */
 export class PlacementTable {
-  readonly #want: Statement<[number, number, Uint8Array, string, number], unknown>
+  readonly #want: Statement<[number, number, Uint8Array, string, number, number], unknown>
   readonly #get: Statement<[number], RawRow>
   readonly #find: Statement<[Uint8Array, number, number], RawRow>
   readonly #accountAfter: Statement<[number, string], { accountId: string }>
@@ -23,15 +23,20 @@ export class PlacementTable {
   readonly #setPlaced: Statement<[number], unknown>
   readonly #retry: Statement<[number, string | null, number], unknown>
   readonly #delete: Statement<[number], unknown>
+  readonly #after: Statement<[number, number], RawRow>
+  readonly #lost: Statement<[number, number, string, number], unknown>
+  readonly #disown: Statement<[number, number, Uint8Array, string, number], unknown>
+  readonly #lagging: Statement<[number, number], { count: number; since: number | null }>
+  readonly #leaving: Statement<[number, number], { count: number }>
   readonly #waiting: Statement<[number, number], RecordRow>
 
   constructor(db: Database) {
     this.#want = db.prepare(`
-      INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
-      VALUES (?, ?, ?, ?, 1, 1, ?)
+      INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at, wanted_at)
+      VALUES (?, ?, ?, ?, 1, 1, ?, ?)
       ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET
         account_id = excluded.account_id, wanted = 1, generation = generation + 1, placed = 0, attempts = 0,
-        due_at = MAX(excluded.due_at, unpin_until), last_error = NULL
+        due_at = MAX(excluded.due_at, unpin_until), last_error = NULL, anew = 0, wanted_at = excluded.wanted_at
       WHERE wanted = 0`)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM placements WHERE id = ?`)
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM placements WHERE multihash = ? AND codec = ? AND backend_id = ?`)
@@ -47,9 +52,25 @@ export class PlacementTable {
     this.#begin = db.prepare('UPDATE placements SET attempts = attempts + 1 WHERE id = ?')
     this.#beginUnpin = db.prepare('UPDATE placements SET unpin_until = ? WHERE id = ?')
     this.#unpinEnded = db.prepare('UPDATE placements SET unpin_until = ?, due_at = ? WHERE id = ? AND placed = 0')
-    this.#setPlaced = db.prepare('UPDATE placements SET placed = 1, due_at = NULL, last_error = NULL WHERE id = ?')
+    this.#setPlaced = db.prepare(`
+      UPDATE placements SET placed = 1, due_at = NULL, last_error = NULL, anew = 0 WHERE id = ?`)
     this.#retry = db.prepare('UPDATE placements SET due_at = ?, last_error = ? WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM placements WHERE id = ?')
+    this.#after = db.prepare(`SELECT ${COLUMNS} FROM placements WHERE id > ? ORDER BY id LIMIT ?`)
+    this.#lost = db.prepare(`
+      UPDATE placements SET placed = 0, generation = generation + 1, attempts = 0, due_at = ?, wanted_at = ?,
+        last_error = ?, anew = 1
+      WHERE id = ?`)
+    this.#disown = db.prepare(`
+      INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
+      VALUES (?, ?, ?, ?, 0, 1, ?) ON CONFLICT DO NOTHING`)
+    this.#lagging = db.prepare(`
+      SELECT COUNT(*) AS count, MIN(wanted_at) AS since FROM (
+        SELECT wanted_at FROM placements INDEXED BY placements_waiting
+        WHERE wanted = 1 AND placed = 0 AND backend_id = ? ORDER BY wanted_at LIMIT ?)`)
+    this.#leaving = db.prepare(`
+      SELECT COUNT(*) AS count FROM (
+        SELECT 1 FROM placements INDEXED BY placements_leaving WHERE wanted = 0 AND backend_id = ? LIMIT ?)`)
     this.#waiting = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_placing
       WHERE status = 'pinning' AND root_id = ? LIMIT ?`)
@@ -57,7 +78,7 @@ export class PlacementTable {
 
   /** Has a backend keep a DAG. Returns whether it is known to do so already. */
   want(backendId: number, dag: DagIdentity, accountId: string, now: number): boolean {
-    this.#want.run(backendId, dag.codec, dag.multihash, accountId, now)
+    this.#want.run(backendId, dag.codec, dag.multihash, accountId, now, now)
     return this.find(backendId, dag)?.isPlaced === true
   }
 
@@ -103,6 +124,24 @@ export class PlacementTable {
     this.#retry.run(at, reason, id)
   }
 
+  after(id: number, limit: number): PlacementRow[] {
+    return this.#after.all(id, limit).flatMap(row => read(row) ?? [])
+  }
+
+  lost(id: number, now: number, reason: string): void {
+    this.#lost.run(now, now, reason, id)
+  }
+
+  /** Has a backend let go of what no row is for. Returns whether there was none. */
+  disown(backendId: number, dag: DagIdentity, now: number): boolean {
+    return this.#disown.run(backendId, dag.codec, dag.multihash, NOBODY, now).changes === 1
+  }
+
+  lag(backendId: number): PlacementLag {
+    const { count: pins = 0, since = null } = this.#lagging.get(backendId, MOST_WAITING) ?? {}
+    return { pins, unpins: this.#leaving.get(backendId, MOST_WAITING)?.count ?? 0, since }
+  }
+
   delete(id: number): void {
     this.#delete.run(id)
   }
@@ -115,6 +154,6 @@ export class PlacementTable {
 
 function read(row: RawRow | undefined): PlacementRow | undefined {
   if (row === undefined) return undefined
-  const { wanted, placed, ...rest } = row
-  return { ...rest, isWanted: wanted === 1, isPlaced: placed === 1 }
+  const { wanted, placed, anew, ...rest } = row
+  return { ...rest, isWanted: wanted === 1, isPlaced: placed === 1, isAnew: anew === 1 }
 }

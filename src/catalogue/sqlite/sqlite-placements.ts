@@ -1,9 +1,10 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import type { HoldPlace, Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
-import type { PlacementKey, PlacementRow, Placements } from '../placements.ts'
+import type { PlacementKey, PlacementLag, PlacementRow, Placements } from '../placements.ts'
 import type { PlacementTable } from './placement-table.ts'
 import type { RecordTable } from './record-table.ts'
 
@@ -15,12 +16,17 @@ export class SqlitePlacements implements Placements {
   readonly #placements: PlacementTable
   readonly #records: RecordTable
   readonly #roots: RootTable
+  readonly #holds: Holds
   readonly #queue: WriteQueue
 
-  constructor(tables: { placements: PlacementTable; records: RecordTable; roots: RootTable }, queue: WriteQueue) {
+  constructor(
+    tables: { placements: PlacementTable; records: RecordTable; roots: RootTable; holds: Holds },
+    queue: WriteQueue,
+  ) {
     this.#placements = tables.placements
     this.#records = tables.records
     this.#roots = tables.roots
+    this.#holds = tables.holds
     this.#queue = queue
   }
 
@@ -101,6 +107,52 @@ export class SqlitePlacements implements Placements {
       if (this.#current(key) !== undefined) this.#placements.retry(key.id, at, reason)
     }
     return this.#queue.run(work, { durable: true })
+  }
+
+  async after(id: number, limit: number): Promise<PlacementRow[]> {
+    return this.#placements.after(id, limit)
+  }
+
+  async lost(key: PlacementKey, { now, reason }: { now: number; reason: string }): Promise<StatusChange[]> {
+    const begin = (): number | null => {
+      const row = this.#current(key)
+      const root = row?.isPlaced === true ? this.#roots.find(row.backendId, row) : undefined
+      if (row === undefined || root === undefined) return null
+      this.#placements.lost(row.id, now, reason)
+      this.#roots.setPlaced(root.id, null)
+      return root.id
+    }
+    const rootId = await this.#queue.run(begin, { durable: true })
+    const changes: StatusChange[] = []
+    for (let place: HoldPlace | undefined = { ends: -1, id: '' }; rootId !== null && place !== undefined; ) {
+      const from: HoldPlace = place
+      const step = (): { last: HoldPlace | undefined; some: StatusChange[] } => {
+        // Once it has got there again, its records are what they are.
+        const isLost = this.#current({ id: key.id, generation: key.generation + 1 })?.isPlaced === false
+        const held = isLost ? this.#holds.ofRoot(rootId, from, STEP) : []
+        return { last: held.at(-1), some: held.flatMap(({ id }) => this.#waitAgain(id, now, reason)) }
+      }
+      const { last, some } = await this.#queue.run(step, { durable: true })
+      for (const change of some) changes.push(change)
+      place = last
+    }
+    return changes
+  }
+
+  disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean> {
+    return this.#queue.run(() => this.#placements.disown(backendId, dag, now), { durable: true })
+  }
+
+  async lag(backendId: number): Promise<PlacementLag> {
+    return this.#placements.lag(backendId)
+  }
+
+  #waitAgain(hold: string, now: number, reason: string): StatusChange[] {
+    const record = this.#records.get(hold)
+    if (record?.status !== 'pinned') return []
+    checkTransition(record.status, 'pinning')
+    this.#records.setStatus(record.id, 'pinning', now, { code: null, text: reason })
+    return [{ record: this.#records.get(record.id) ?? record, from: record.status }]
   }
 
   #current({ id, generation }: PlacementKey): PlacementRow | undefined {
