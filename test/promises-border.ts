@@ -125,8 +125,25 @@ export const borderPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'a body that comes with its headers is looked at as one that streams',
+    file: 'src/http/counted-body.ts',
+    find: '    this.#take(body, declared)\n',
+    replace: '',
+    test: { file: 'test/http/pipeline.test.ts', name: 'a body that is here whole is counted and checked as any other' },
+  },
+  {
+    promise: 'a body that comes later than its headers is read from its first byte',
+    file: 'adapters/node-http/incoming-body.ts',
+    find: 'if (!incoming.complete || incoming.readableDidRead',
+    replace: 'if (incoming.readableDidRead',
+    test: {
+      file: 'test/adapters/node-http/incoming-body.test.ts',
+      name: 'that comes later, or in part, is left to be streamed, from its first byte',
+    },
+  },
+  {
     promise: 'a form with a transfer encoding is refused',
-    file: 'src/http/multipart.ts',
+    file: 'src/http/form-headers.ts',
     find: 'if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {',
     replace: 'if (encoding === "") {',
     test: { file: multipart, name: 'a transfer encoding' },

@@ -16,6 +16,9 @@ const PACE: BodyPace = { bytesPerSecond: 512, spanMs: IDLE_MS }
 /** From here on nothing more is taken from the socket. To hand on a piece costs as much as to copy a good part of it. */
 const PIECE_BYTES = 256 * 1024
 
+/** Bodies of so many bytes may be here whole before anybody asks for them: what Node holds ready of one. */
+const SMALL_BYTES = 64 * 1024
+
 /** The body of a request, whose client has to bring it at some pace. `invite` is called before the first byte is read. */
 export async function* bodyOf(
   incoming: IncomingMessage,
@@ -39,6 +42,15 @@ export async function* bodyOf(
   } finally {
     socket.setTimeout(timeout)
   }
+}
+
+/** The body of a request, if it is small and has come with the headers; null otherwise, and then none of it is read. */
+export async function arrivedBodyOf(incoming: IncomingMessage): Promise<Uint8Array | null> {
+  if (!(Number(incoming.headers['content-length']) <= SMALL_BYTES)) return null
+  // Node tells of the headers before it looks at what has come behind them.
+  if (!incoming.complete) await new Promise<void>(setImmediate)
+  if (!incoming.complete || incoming.readableDidRead || incoming.readableLength === 0) return null
+  return incoming.read() as Buffer | null
 }
 
 /** Only the waiting counts: how long the chunks are worked on is not the client's doing. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ApiRequest } from '../../src/index.ts'
-import { type BodyPace, bodyOf } from './incoming-body.ts'
+import { arrivedBodyOf, type BodyPace, bodyOf } from './incoming-body.ts'
 
 /**
  * The border's request for Node's own. `path` is the path below the mount prefix. `invite` is called before the first
@@ -27,6 +27,7 @@ export function toApiRequest(
     query,
     header: name => headerOf(incoming, name),
     body: bodyOf(incoming, invite, abort, pace),
+    arrived: () => arrivedBodyOf(incoming),
     signal: gone.signal,
     scheme: 'encrypted' in incoming.socket ? 'https' : 'http',
     remoteAddress: incoming.socket.remoteAddress,

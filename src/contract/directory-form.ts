@@ -1,5 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { type FormPart, type FormRequest, quoted, readForm, readPartText } from '../http/multipart.ts'
+import { quoted } from '../http/form-headers.ts'
+import { type FormPart, type FormRequest, readForm, readPartText } from '../http/multipart.ts'
 import type { DirectoryEntry } from '../pins/types.ts'
 import { FormFields } from './form-fields.ts'
 

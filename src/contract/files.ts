@@ -4,13 +4,16 @@ import type { DirectoryOutcome, PinNames, PinTarget } from '../pins/types.ts'
 import { CLUSTER, STORING, text } from './answer-fields.ts'
 import { optional, optionalMeta, required } from './body-reader.ts'
 import { DirectoryForm } from './directory-form.ts'
-import { FileForm } from './file-form.ts'
+import { FileForm, wholeFileForm } from './file-form.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from './form-fields.ts'
 import { dagFields, presentDag, presentUpload, stored, Upload } from './record-view.ts'
 import { present, RequestTarget, tokenOf } from './request-target.ts'
 import { type ContractRoute, json, route, type Shown } from './route.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
+
+/** A form of so many bytes at most is read whole before anything is done with it: that is cheaper than to stream it. */
+const SMALL_FORM_BYTES = 64 * 1024
 
 const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
 
@@ -38,15 +41,22 @@ const upload = route({
       code: 'FILE_TOO_LARGE',
       what: 'file',
     })
-    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
+    return inUploadSlot(uploadSlots, context, async ({ body, arrived, signal }) => {
+      const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) }
+      if (expectedBytes !== undefined && expectedBytes <= SMALL_FORM_BYTES) {
+        const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
+        const { record, created } = await pins.upload(file.bytes, {
+          ...upload,
+          ...targetOf(target, fields),
+          name: present(file.filename),
+        })
+        return stored(created, presentUpload(record))
+      }
       const parts = new FileForm({ header: name => request.header(name), body })
       try {
         const file = await parts.file()
         const { record, created } = await pins.upload(file.content, {
-          account: principal.account.id,
-          signal,
-          expectedBytes,
-          token: tokenOf(principal),
+          ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
           // The fields behind the file decide as well as those before it.
@@ -145,4 +155,11 @@ function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {
   const meta = metaOf(fields.get('meta'))
   return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')), meta }
+}
+
+async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(Buffer.from(piece))
+  const [only] = pieces
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
 }

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
-import { type FormPart, quoted, readPartText } from '../http/multipart.ts'
+import { quoted } from '../http/form-headers.ts'
+import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'
 import type { Body } from './route.ts'
 
 const MAX_FIELD_BYTES = 64 * 1024
@@ -22,11 +23,24 @@ export class FormFields {
 
   /** Throws `VALIDATION` for a field that is too long, for too many fields, and for a file where none belongs. */
   async take(part: FormPart): Promise<void> {
+    this.#check(part)
+    this.#set(part.name, await readPartText(part, MAX_FIELD_BYTES))
+  }
+
+  /** As {@link take}, of a form that is here whole. */
+  takeWhole(part: WholePart): void {
+    this.#check(part)
+    this.#set(part.name, partText(part, MAX_FIELD_BYTES))
+  }
+
+  #check(part: Pick<FormPart, 'name' | 'isFile'>): void {
     if (part.isFile) throw new HoldfastError('VALIDATION', `field ${quoted(part.name)} must not be a file`)
     this.#count += 1
     if (this.#count > MAX_FIELDS) throw new HoldfastError('VALIDATION', `the form has over ${MAX_FIELDS} text fields`)
-    const text = await readPartText(part, MAX_FIELD_BYTES)
-    if (this.#known.has(part.name)) this.#values.set(part.name, text)
+  }
+
+  #set(name: string, text: string): void {
+    if (this.#known.has(name)) this.#values.set(name, text)
   }
 }
 

@@ -18,14 +18,32 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
     return this.#bytes
   }
 
+  /** As {@link ApiRequest.arrived}. Throws as the iteration does. */
+  async arrived(): Promise<Uint8Array | null> {
+    const body = (await this.#request.arrived?.()) ?? null
+    if (body === null) return null
+    const declared = contentLength(this.#request) ?? null
+    this.#take(body, declared)
+    this.#end(declared)
+    return body
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     const declared = contentLength(this.#request) ?? null
     for await (const chunk of this.#request.body) {
-      if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))
-      this.#bytes += chunk.length
-      if (declared !== null && this.#bytes > declared) throw mismatch('longer', declared)
+      this.#take(chunk, declared)
       yield chunk
     }
+    this.#end(declared)
+  }
+
+  #take(chunk: Uint8Array, declared: number | null): void {
+    if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))
+    this.#bytes += chunk.length
+    if (declared !== null && this.#bytes > declared) throw mismatch('longer', declared)
+  }
+
+  #end(declared: number | null): void {
     if (declared !== null && this.#bytes < declared) throw mismatch('shorter', declared)
   }
 }

@@ -1,43 +1,31 @@
-import { HoldfastError } from '../domain/errors.ts'
-import { parseDisposition } from './content-disposition.ts'
-import { readParameters } from './header-parameters.ts'
+import {
+  boundaryOf,
+  defaultFormLimits,
+  type FormLimits,
+  malformed,
+  type PartHeaders,
+  quoted,
+  readHeaders,
+} from './form-headers.ts'
 import type { ApiRequest } from './types.ts'
 
 /** One part of a form. Its content can be read while it is the current part, and at most once. */
-export interface FormPart {
-  readonly name: string
-  /** As sent, with its directories; undefined if the part has none. */
-  readonly filename: string | undefined
-  /** Whether the client marked the part as a file, by a file name or as plain octets. */
-  readonly isFile: boolean
+export interface FormPart extends PartHeaders {
   /** The bytes, each piece good until the next one is asked for. What is not read is skipped. */
   readonly content: AsyncIterable<Uint8Array>
+}
+
+/** One part of a form that was read whole. */
+export interface WholePart extends PartHeaders {
+  readonly bytes: Buffer
 }
 
 /** What a form is read from. */
 export type FormRequest = Pick<ApiRequest, 'body' | 'header'>
 
-export interface FormLimits {
-  /** Parts of one form, of any kind. */
-  maxParts: number
-  /** Bytes of the headers of one part. */
-  maxHeaderBytes: number
-  /** Bytes before the first part and after the last one. */
-  maxPaddingBytes: number
-}
-
-export const defaultFormLimits: FormLimits = {
-  maxParts: 500_000,
-  maxHeaderBytes: 16 * 1024,
-  maxPaddingBytes: 1024 * 1024,
-}
-
-const FORM_TYPE = 'multipart/form-data'
-const LONGEST_BOUNDARY = 200
-/** The encodings that change nothing. */
-const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const CLOSING = Buffer.from('--')
 const HEADER_END = Buffer.from('\r\n\r\n')
+const NOTHING = Buffer.alloc(0)
 
 /**
  * The parts of a `multipart/form-data` body in the order of the wire, one at a time: nothing is read ahead of what the
@@ -52,26 +40,70 @@ export async function* readForm(
   request: FormRequest,
   limits: FormLimits = defaultFormLimits,
 ): AsyncGenerator<FormPart, void, undefined> {
-  const delimiter = Buffer.from(`\r\n--${boundaryOf(request.header('content-type'))}`, 'latin1')
-  // The first delimiter may open the body, without a line break before it.
-  const scanner = new ByteScanner(request.body, cutShort, Buffer.from('\r\n'))
+  const cutter = new ByteCutter()
+  const steps = formSteps(cutter, boundaryOf(request.header('content-type')), limits)
+  const source = request.body[Symbol.asyncIterator]()
+  let isOpen = true
+  const next = async (): Promise<PartHeaders | Buffer | 'ended' | undefined> => {
+    for (let step = steps.next(); step.done !== true; step = steps.next()) {
+      if (step.value !== 'more') return step.value
+      cutter.keep()
+      // What throws has closed itself.
+      isOpen = false
+      const more = await source.next()
+      isOpen = more.done !== true
+      if (more.done === true) cutter.end()
+      else cutter.add(more.value)
+    }
+    return undefined
+  }
   try {
-    await discard(() => scanner.piece(delimiter), limits.maxPaddingBytes)
-    for (let index = 1; !(await scanner.peek(2)).equals(CLOSING); index++) {
-      if (index > limits.maxParts) throw malformed(`the form has more than ${limits.maxParts} parts`)
-      const headers = readHeaders(await headerBlock(scanner, index, limits.maxHeaderBytes), index)
+    for (let step = await next(); step !== undefined; step = await next()) {
       let ended = false
       const advance = async (): Promise<Uint8Array | undefined> => {
-        const piece = ended ? undefined : await scanner.piece(delimiter)
-        if (piece === undefined) ended = true
-        return piece
+        const piece = ended ? undefined : await next()
+        if (piece instanceof Uint8Array) return piece
+        ended = true
+        return undefined
       }
-      yield { ...headers, content: pieces(advance) }
+      yield { ...(step as PartHeaders), content: pieces(advance) }
       while ((await advance()) !== undefined);
     }
-    await discard(() => scanner.remainder(), limits.maxPaddingBytes)
   } finally {
-    await scanner.release()
+    if (isOpen) await source.return?.()
+  }
+}
+
+/** As {@link readForm}, of a body that is here whole; the parts are views of it. */
+export function* wholeForm(
+  body: Uint8Array,
+  contentType: string | undefined,
+  limits: FormLimits = defaultFormLimits,
+): Generator<WholePart, void, undefined> {
+  const cutter = new ByteCutter()
+  let isGiven = false
+  let part: PartHeaders | null = null
+  let bytes: Buffer = NOTHING
+  for (const step of formSteps(cutter, boundaryOf(contentType), limits)) {
+    if (step === 'more') {
+      if (isGiven) cutter.end()
+      else cutter.add(body)
+      isGiven = true
+    } else if (step === 'ended') {
+      if (part !== null) yield { ...part, bytes }
+      bytes = NOTHING
+    } else if (step instanceof Uint8Array) bytes = step
+    else part = step
+  }
+}
+
+/** The text of a part. Throws `VALIDATION`, naming the field, beyond `maxBytes` or if not UTF-8. */
+export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, maxBytes: number): string {
+  if (bytes.length > maxBytes) throw malformed(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw malformed(`field ${quoted(name)} is not valid UTF-8`)
   }
 }
 
@@ -80,172 +112,138 @@ export async function readPartText(part: FormPart, maxBytes: number): Promise<st
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of part.content) {
-    length += chunk.length
-    if (length > maxBytes) throw malformed(`field ${quoted(part.name)} is longer than ${maxBytes} bytes`)
     chunks.push(Buffer.from(chunk))
+    length += chunk.length
+    if (length > maxBytes) break
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw malformed(`field ${quoted(part.name)} is not valid UTF-8`)
-  }
-}
-
-/** A name that the client chose, made short and harmless for a message. */
-export function quoted(name: string): string {
-  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+  return partText({ name: part.name, bytes: Buffer.concat(chunks) }, maxBytes)
 }
 
 async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGenerator<Uint8Array, void, undefined> {
   for (let piece = await advance(); piece !== undefined; piece = await advance()) yield piece
 }
 
-async function discard(advance: () => Promise<Uint8Array | undefined>, maxBytes: number): Promise<void> {
-  let length = 0
-  for (let piece = await advance(); piece !== undefined; piece = await advance()) {
-    length += piece.length
-    if (length > maxBytes) throw malformed(`the form has more than ${maxBytes} bytes outside its parts`)
+/** What the reader of a form comes to next: the need of more bytes, a part, some of its content, or its end. */
+type FormStep = 'more' | PartHeaders | Buffer | 'ended'
+
+/** Reads a form from what the cutter has, and asks for more where that does not do. */
+function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): Generator<FormStep, void, undefined> {
+  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
+  yield* padding(cutter, delimiter, limits)
+  for (let index = 1; !(yield* startsWithClosing(cutter)); index++) {
+    if (index > limits.maxParts) throw malformed(`the form has more than ${limits.maxParts} parts`)
+    yield readHeaders(yield* headerBlock(cutter, index, limits.maxHeaderBytes), index)
+    for (let piece = yield* pieceOf(cutter, delimiter); piece !== null; piece = yield* pieceOf(cutter, delimiter)) {
+      yield piece
+    }
+    yield 'ended'
   }
+  yield* padding(cutter, null, limits)
+}
+
+/** The next bytes before the delimiter; null once it is passed. */
+function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buffer | null, undefined> {
+  for (;;) {
+    const piece = cutter.cut(delimiter)
+    if (piece !== undefined) return piece
+    if (cutter.hasEnded) throw malformed('the form ends before its closing boundary')
+    yield 'more'
+  }
+}
+
+/** Reads past what stands before the first delimiter, or, without one, behind the last. */
+function* padding(
+  cutter: ByteCutter,
+  delimiter: Buffer | null,
+  { maxPaddingBytes }: FormLimits,
+): Generator<'more', void, undefined> {
+  for (let length = 0; ; ) {
+    const piece = delimiter === null ? cutter.rest() : yield* pieceOf(cutter, delimiter)
+    if (piece === null) return
+    length += piece.length
+    if (length > maxPaddingBytes) throw malformed(`the form has more than ${maxPaddingBytes} bytes outside its parts`)
+    if (delimiter !== null) continue
+    if (cutter.hasEnded) return
+    yield 'more'
+  }
+}
+
+function* startsWithClosing(cutter: ByteCutter): Generator<'more', boolean, undefined> {
+  while (cutter.length < CLOSING.length) {
+    if (cutter.hasEnded) throw malformed('the form ends before its closing boundary')
+    yield 'more'
+  }
+  return cutter.startsWith(CLOSING)
 }
 
 /** From behind a delimiter to the first byte of the content: the end of the delimiter's line, then header lines. */
-async function headerBlock(scanner: ByteScanner, index: number, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let piece = await scanner.piece(HEADER_END); piece !== undefined; piece = await scanner.piece(HEADER_END)) {
-    length += piece.length
-    if (length > maxBytes) throw malformed(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
-    chunks.push(Buffer.from(piece))
+function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Generator<'more', string, undefined> {
+  let block = ''
+  for (let piece = yield* pieceOf(cutter, HEADER_END); piece !== null; piece = yield* pieceOf(cutter, HEADER_END)) {
+    block += piece.toString('latin1')
+    if (block.length > maxBytes) throw malformed(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
   }
-  return Buffer.concat(chunks).toString('latin1')
-}
-
-/** What clients have to write that put names in without looking at them. */
-const READABLE =
-  'it has to be form-data with a name, a quote in a name written as %22, and filename* percent-encoded UTF-8'
-
-function readHeaders(block: string, index: number): Pick<FormPart, 'name' | 'filename' | 'isFile'> {
-  const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
-  if (padding?.trim() !== '') throw malformed(`the delimiter of part ${index} of the form is malformed`)
-  const headers = new Map<string, string>()
-  for (const line of lines) {
-    const [, key, value] = /^([^\s:]+)[ \t]*:([^\r\n\0]*)$/.exec(line) ?? []
-    if (key === undefined || value === undefined || headers.has(key.toLowerCase())) {
-      throw malformed(`the headers of part ${index} of the form are malformed`)
-    }
-    headers.set(key.toLowerCase(), value.trim())
-  }
-  const disposition = parseDisposition(headers.get('content-disposition') ?? '')
-  if (disposition === null)
-    throw malformed(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
-  const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
-  if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
-    throw malformed(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
-  }
-  const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
-  return { ...disposition, isFile: disposition.filename !== undefined || octets }
-}
-
-function boundaryOf(contentType: string | undefined): string {
-  const mark = contentType?.indexOf(';') ?? -1
-  const type = mark === -1 ? contentType : contentType?.slice(0, mark)
-  if (contentType === undefined || type?.trim().toLowerCase() !== FORM_TYPE) {
-    throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${FORM_TYPE}`)
-  }
-  const boundary = (mark === -1 ? null : readParameters(contentType, mark))?.get('boundary') ?? ''
-  if (boundary.length === 0) throw malformed('Content-Type names no multipart boundary')
-  if (boundary.length > LONGEST_BOUNDARY) throw malformed('the multipart boundary in Content-Type is too long')
-  return boundary
-}
-
-function malformed(message: string): HoldfastError {
-  return new HoldfastError('VALIDATION', message)
-}
-
-function cutShort(): HoldfastError {
-  return malformed('the form ends before its closing boundary')
+  return block
 }
 
 /**
- * Cuts a stream of bytes at delimiters. It pulls: nothing is read from the source before a piece is asked for that
- * the bytes at hand cannot give. Pieces are views of the source's own chunks, which are good until the next one is asked
- * for.
+ * Cuts bytes that come piece by piece at delimiters. What it returns are views of the pieces, which are good until the next
+ * one is added.
  */
-class ByteScanner {
-  readonly #source: AsyncIterator<Uint8Array>
-  readonly #truncated: () => Error
-  #bytes: Buffer
-  #ended = false
+class ByteCutter {
+  // The first delimiter may open the body, without a line break before it.
+  #bytes: Buffer = Buffer.from('\r\n')
+  #hasEnded = false
 
-  /** `truncated` makes the error for a source that ends inside a piece. `head` is put before the source's bytes. */
-  constructor(source: AsyncIterable<Uint8Array>, truncated: () => Error, head: Buffer = Buffer.alloc(0)) {
-    this.#source = source[Symbol.asyncIterator]()
-    this.#truncated = truncated
-    this.#bytes = head
+  /** Bytes at hand. */
+  get length(): number {
+    return this.#bytes.length
   }
 
-  /** The next bytes before `delimiter`, at least one; undefined once the delimiter is reached, which is then passed. */
-  async piece(delimiter: Buffer): Promise<Buffer | undefined> {
-    for (;;) {
-      const at = this.#bytes.indexOf(delimiter)
-      if (at > 0) return this.#take(at)
-      if (at === 0) {
-        this.#take(delimiter.length)
-        return undefined
-      }
-      const safe = this.#bytes.length - overlap(this.#bytes, delimiter)
-      if (safe > 0) return this.#take(safe)
-      await this.#grow()
+  /** No more bytes come. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  startsWith(bytes: Buffer): boolean {
+    return this.#bytes.subarray(0, bytes.length).equals(bytes)
+  }
+
+  /** The next bytes before the delimiter; null once that is reached, which is then passed; undefined for want of bytes. */
+  cut(delimiter: Buffer): Buffer | null | undefined {
+    const at = this.#bytes.indexOf(delimiter)
+    if (at > 0) return this.#take(at)
+    if (at === 0) {
+      this.#take(delimiter.length)
+      return null
     }
+    const safe = this.#bytes.length - overlap(this.#bytes, delimiter)
+    return safe > 0 ? this.#take(safe) : undefined
   }
 
-  /** The next `length` bytes, left in place. */
-  async peek(length: number): Promise<Buffer> {
-    while (this.#bytes.length < length) await this.#grow()
-    return this.#bytes.subarray(0, length)
-  }
-
-  /** Bytes up to the end of the source; undefined there. */
-  async remainder(): Promise<Buffer | undefined> {
-    if (this.#bytes.length === 0 && !(await this.#pull())) return undefined
+  /** All that is at hand. */
+  rest(): Buffer {
     return this.#take(this.#bytes.length)
   }
 
-  /** Closes the source if it has not ended. */
-  async release(): Promise<void> {
-    if (this.#ended) return
-    this.#ended = true
-    await this.#source.return?.()
+  /** To be called before the piece that is at hand goes. Of it there is never more left than may begin a delimiter. */
+  keep(): void {
+    this.#bytes = Buffer.from(this.#bytes)
+  }
+
+  add(piece: Uint8Array): void {
+    const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
+  }
+
+  end(): void {
+    this.#hasEnded = true
   }
 
   #take(length: number): Buffer {
     const taken = this.#bytes.subarray(0, length)
     this.#bytes = this.#bytes.subarray(length)
     return taken
-  }
-
-  async #grow(): Promise<void> {
-    if (!(await this.#pull())) throw this.#truncated()
-  }
-
-  async #pull(): Promise<boolean> {
-    if (this.#ended) return false
-    // Of what is at hand here there is never more than may be the beginning of a delimiter.
-    this.#bytes = Buffer.from(this.#bytes)
-    let next: IteratorResult<Uint8Array>
-    try {
-      next = await this.#source.next()
-    } catch (error) {
-      this.#ended = true
-      throw error
-    }
-    if (next.done === true) {
-      this.#ended = true
-      return false
-    }
-    const chunk = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength)
-    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    return true
   }
 }
 

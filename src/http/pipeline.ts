@@ -125,6 +125,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     query: request.query,
     header: name => request.header(name),
     body: exchange.body,
+    arrived: () => exchange.body.arrived(),
     signal: request.signal,
     remoteAddress: request.remoteAddress,
   }

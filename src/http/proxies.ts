@@ -89,6 +89,7 @@ function asSeen(
     path: request.path,
     query: request.query,
     body: request.body,
+    arrived: async () => (await request.arrived?.()) ?? null,
     signal: request.signal,
     remoteAddress: request.remoteAddress,
     ...seen,

@@ -16,6 +16,11 @@ export interface ApiRequest {
    * `100 Continue` is sent, before the first pull. Iterated at most once; iteration throws if the client goes away.
    */
   readonly body: AsyncIterable<Uint8Array>
+  /**
+   * The whole body, if it is small and comes together with its headers, as most small ones do; it is read then, and needs
+   * none of what it takes to stream. Null otherwise: nothing of it has been read.
+   */
+  arrived?(): Promise<Uint8Array | null>
   /** Aborted when the client goes away before it is answered whole. */
   readonly signal: AbortSignal
   /** What the client came by; not there if that is not known, as behind a proxy that does not tell. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isHoldfastError } from '../../src/domain/errors.ts'
-import { defaultFormLimits, type FormLimits, readForm, readPartText } from '../../src/http/multipart.ts'
+import { defaultFormLimits, type FormLimits } from '../../src/http/form-headers.ts'
+import { type FormRequest, readForm, readPartText, wholeForm } from '../../src/http/multipart.ts'
 
 interface ReadPart {
   name: string
@@ -20,11 +21,32 @@ async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 }
 
 function form(bytes: Uint8Array | string, contentType: string, chunkSize = 64 * 1024) {
-  const body = chunksOf(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, chunkSize)
-  return { body, header: (name: string) => (name === 'content-type' ? contentType : undefined) }
+  const whole = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
+  return {
+    whole,
+    body: chunksOf(whole, chunkSize),
+    header: (name: string) => (name === 'content-type' ? contentType : undefined),
+  }
 }
 
+/** Whether a form comes in pieces or is here whole, the same is read of it. */
 async function readAll(request: ReturnType<typeof form>, limits: FormLimits = defaultFormLimits): Promise<ReadPart[]> {
+  const streamed = await readStreamed(request, limits).catch((error: unknown) => ({ error }))
+  expect(readWhole(request, limits)).toEqual(streamed)
+  if ('error' in streamed) throw streamed.error
+  return streamed
+}
+
+function readWhole({ whole, header }: ReturnType<typeof form>, limits: FormLimits): ReadPart[] | { error: unknown } {
+  try {
+    const parts = [...wholeForm(whole, header('content-type'), limits)]
+    return parts.map(({ bytes, ...headers }) => ({ ...headers, content: Buffer.from(bytes) }))
+  } catch (error) {
+    return { error }
+  }
+}
+
+async function readStreamed(request: FormRequest, limits?: FormLimits): Promise<ReadPart[]> {
   const parts: ReadPart[] = []
   for await (const { name, filename, isFile, content } of readForm(request, limits)) {
     const chunks: Uint8Array[] = []
@@ -232,7 +254,7 @@ describe('reading one part at a time', () => {
       yield Buffer.from('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nsome')
       throw gone
     }
-    await expect(readAll({ body: body(), header: () => TYPE } as ReturnType<typeof form>)).rejects.toBe(gone)
+    await expect(readStreamed({ body: body(), header: () => TYPE })).rejects.toBe(gone)
   })
 
   test('text fields are capped and must be UTF-8', async () => {

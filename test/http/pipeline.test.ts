@@ -8,7 +8,7 @@ import { currentWork, underName } from '../../src/domain/work.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
 import { jsonResponse } from '../../src/http/json-response.ts'
 import { createApi } from '../../src/http/pipeline.ts'
-import type { Route } from '../../src/http/route.ts'
+import type { RequestContext, Route } from '../../src/http/route.ts'
 import type { ApiRequest } from '../../src/http/types.ts'
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 1), after: () => () => {} }
@@ -198,6 +198,33 @@ describe('failures', () => {
     const answer = await api(get('/body', { method: 'POST', headers, body: bytes('{"a"', ':1}') }))
     expect(answer.status).toBe(400)
     expect(String(answer.body)).toContain(how)
+  })
+
+  test('a body that is here whole is counted and checked as any other', async () => {
+    const whole: Route = {
+      ...{ method: 'POST', path: '/whole', access: 'authenticated' },
+      handler: async ({ request }: RequestContext) => jsonResponse(200, { body: String(await request.arrived?.()) }),
+    }
+    const { api, lines } = apiOf([whole])
+    const ask = (headers: Record<string, string>) =>
+      api(
+        get('/whole', {
+          ...{ method: 'POST', headers: { authorization: SECRET, ...headers } },
+          arrived: async () => Buffer.from('bytes'),
+        }),
+      )
+    const statuses = []
+    for (const headers of [
+      { 'content-length': '5' },
+      { 'content-length': '4' },
+      { 'content-length': '6' },
+      { 'content-encoding': 'gzip' },
+    ]) {
+      const { status } = await ask(headers as Record<string, string>)
+      statuses.push(status)
+    }
+    expect(statuses).toEqual([200, 400, 400, 415])
+    expect(lines[0]?.fields.bytesIn).toBe(5)
   })
 
   test('a Content-Length that is no number is a 400', async () => {

@@ -38,6 +38,7 @@ export async function importFile(
   content: ByteSource,
   options: ImportFileOptions = {},
 ): Promise<ImportedNode> {
+  if (content instanceof Uint8Array && content.length < CHUNK_BYTES) return importSmall(staged, content, options)
   let size = 0
   const chunker = new Chunker(options.signal)
   const pieces = counted(bytesOf(content, { name: options.name ?? 'content', signal: options.signal }), length => {
@@ -56,6 +57,22 @@ export async function importFile(
   for await (const { stored } of readAhead(withFirst(first, leaves), CHUNKS_AHEAD)) await tree.add(await stored)
   const { cid, tsize } = await tree.root()
   return { cid, size, tsize }
+}
+
+/** A file of one block that is here whole: none of what lets content stream is needed for it. */
+async function importSmall(
+  staged: StagedDag,
+  content: Uint8Array,
+  { signal, onBytes }: ImportFileOptions,
+): Promise<ImportedNode> {
+  signal?.throwIfAborted()
+  onBytes?.(content.length)
+  const size = content.length
+  // Whose it is may change it once they have it back.
+  const bytes = Buffer.from(content)
+  const cid = CID.createV1(CODEC.raw, await staged.store.hash(bytes))
+  await staged.put(cid, bytes)
+  return { cid, size, tsize: size }
 }
 
 /** A raw block that is being hashed, and handed to the staged DAG. */

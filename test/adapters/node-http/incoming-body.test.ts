@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { piecesOf } from '../../../adapters/node-http/incoming-body.ts'
+import { arrivedBodyOf, bodyOf, piecesOf } from '../../../adapters/node-http/incoming-body.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
@@ -86,5 +89,68 @@ describe('the body of a request', () => {
     incoming.push(null)
     incoming.resume()
     await ended
+  })
+})
+
+/** What a server makes of a request as soon as it is told of it. */
+async function askedOf<T>(bytes: Buffer, look: (incoming: IncomingMessage, client: Socket) => Promise<T>): Promise<T> {
+  const { promise: client, resolve: connected } = Promise.withResolvers<Socket>()
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const server = createServer(incoming => {
+    client.then(socket => look(incoming, socket)).then(resolve, reject)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    connected(socket)
+    socket.write(bytes)
+    return await promise
+  } finally {
+    socket.destroy()
+    await new Promise(closed => server.close(closed))
+  }
+}
+
+function headOf(length: number): Buffer {
+  return Buffer.from(`POST / HTTP/1.1\r\nHost: here\r\nContent-Length: ${length}\r\n\r\n`)
+}
+
+async function streamed(incoming: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  const nothing = (): void => undefined
+  for await (const piece of bodyOf(incoming, nothing, nothing)) pieces.push(Buffer.from(piece))
+  return Buffer.concat(pieces).toString()
+}
+
+describe('a small body', () => {
+  test('that comes with its headers is there at once, and read', async () => {
+    const sent = Buffer.concat([headOf(7), Buffer.from('content')])
+    const [body, again] = await askedOf(sent, async incoming => [
+      await arrivedBodyOf(incoming),
+      await arrivedBodyOf(incoming),
+    ])
+    expect([body?.toString(), again]).toEqual(['content', null])
+  })
+
+  test('that comes later, or in part, is left to be streamed, from its first byte', async () => {
+    const first = Buffer.concat([headOf(7), Buffer.from('con')])
+    const bodies = await askedOf(first, async (incoming, client) => {
+      const arrived = await arrivedBodyOf(incoming)
+      client.write('tent')
+      return [arrived, await streamed(incoming)]
+    })
+    expect(bodies).toEqual([null, 'content'])
+  })
+
+  test('is none that is longer than 64 KiB, nor one without a length', async () => {
+    const lengths = await Promise.all([
+      askedOf(headOf(64 * 1024 + 1), arrivedBodyOf),
+      askedOf(
+        Buffer.from('POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+        arrivedBodyOf,
+      ),
+    ])
+    expect(lengths).toEqual([null, null])
   })
 })

@@ -1,0 +1,80 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { parseDisposition } from './content-disposition.ts'
+import { readParameters } from './header-parameters.ts'
+
+/** What a part of a form says of itself. */
+export interface PartHeaders {
+  readonly name: string
+  /** As sent, with its directories; undefined if the part has none. */
+  readonly filename: string | undefined
+  /** Whether the client marked the part as a file, by a file name or as plain octets. */
+  readonly isFile: boolean
+}
+
+export interface FormLimits {
+  /** Parts of one form, of any kind. */
+  maxParts: number
+  /** Bytes of the headers of one part. */
+  maxHeaderBytes: number
+  /** Bytes before the first part and after the last one. */
+  maxPaddingBytes: number
+}
+
+export const defaultFormLimits: FormLimits = {
+  maxParts: 500_000,
+  maxHeaderBytes: 16 * 1024,
+  maxPaddingBytes: 1024 * 1024,
+}
+
+/** The encodings that change nothing. */
+const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
+const FORM_TYPE = 'multipart/form-data'
+const LONGEST_BOUNDARY = 200
+
+/** What clients have to write that put names in without looking at them. */
+const READABLE =
+  'it has to be form-data with a name, a quote in a name written as %22, and filename* percent-encoded UTF-8'
+
+export function readHeaders(block: string, index: number): PartHeaders {
+  const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
+  if (padding?.trim() !== '') throw malformed(`the delimiter of part ${index} of the form is malformed`)
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const [, key, value] = /^([^\s:]+)[ \t]*:([^\r\n\0]*)$/.exec(line) ?? []
+    if (key === undefined || value === undefined || headers.has(key.toLowerCase())) {
+      throw malformed(`the headers of part ${index} of the form are malformed`)
+    }
+    headers.set(key.toLowerCase(), value.trim())
+  }
+  const disposition = parseDisposition(headers.get('content-disposition') ?? '')
+  if (disposition === null)
+    throw malformed(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
+  const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
+  if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
+    throw malformed(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
+  }
+  const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
+  return { ...disposition, isFile: disposition.filename !== undefined || octets }
+}
+
+export function malformed(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}
+
+/** The boundary that the media type of a form names. */
+export function boundaryOf(contentType: string | undefined): string {
+  const mark = contentType?.indexOf(';') ?? -1
+  const type = mark === -1 ? contentType : contentType?.slice(0, mark)
+  if (contentType === undefined || type?.trim().toLowerCase() !== FORM_TYPE) {
+    throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${FORM_TYPE}`)
+  }
+  const boundary = (mark === -1 ? null : readParameters(contentType, mark))?.get('boundary') ?? ''
+  if (boundary.length === 0) throw malformed('Content-Type names no multipart boundary')
+  if (boundary.length > LONGEST_BOUNDARY) throw malformed('the multipart boundary in Content-Type is too long')
+  return boundary
+}
+
+/** A name that the client chose, made short and harmless for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
+}
