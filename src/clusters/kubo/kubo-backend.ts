@@ -1,0 +1,193 @@
+import type { BlockSource } from '../../content/block-source.ts'
+import { cidOf, type DagIdentity, identityOf } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
+import { carBytes } from '../holdfast/car-bytes.ts'
+import { failure } from './answers.ts'
+import { lostWithPower } from './datastore-sync.ts'
+import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
+import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
+import { StallTimer } from './stall-timer.ts'
+
+/** How long an upload may stand still. */
+const STALL_MS = 120_000
+/** How long its configuration is taken to be what it was. */
+const CONFIG_MS = 600_000
+/** Holds that are looked for first: whoever uses a backend has one for everything. */
+const MOST_HOLDS = 4
+const PAGE = 100
+
+export interface KuboBackendOptions {
+  rpc: KuboRpc
+  /** By what this node's pins are known there: unique to it, printable. */
+  mark: string
+  reader: BlockSource | null
+  clock: Clock
+  /** What it says it has is taken to be durable although its configuration says otherwise. */
+  acceptUnsynced: boolean
+}
+
+/** A cluster that is a Kubo, over its RPC. Each hold is a pin there that carries our mark; no other is touched. */
+export class KuboBackend implements ClusterBackend {
+  readonly asksBeforeUnpin = true
+  readonly reader: BlockSource | null
+  readonly #rpc: KuboRpc
+  readonly #mark: string
+  readonly #clock: Clock
+  readonly #acceptUnsynced: boolean
+  readonly #holds = new Set<string>()
+  #syncedUntil = Number.NEGATIVE_INFINITY
+  #peer: string | null = null
+
+  constructor({ rpc, mark, reader, clock, acceptUnsynced }: KuboBackendOptions) {
+    this.reader = reader
+    this.#rpc = rpc
+    this.#mark = mark
+    this.#clock = clock
+    this.#acceptUnsynced = acceptUnsynced
+  }
+
+  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const block = await this.#blockOf(hold, identityOf(root))
+    using timer = new StallTimer(this.#clock, STALL_MS, signal ?? new AbortController().signal)
+    await this.#checkDurable(timer.signal)
+    if (await this.#isPinned(block, timer.signal)) return
+    let last = { blocks: 0, bytes: 0 }
+    const moved = (): void => {
+      timer.moved()
+      onProgress?.(last)
+    }
+    await this.#send(block, source, timer, sent => {
+      last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
+      moved()
+    })
+    await this.#rpc.pinAdd(block.cid, block.name, timer, moved)
+    if (!(await this.#isPinned(block, timer.signal))) throw failure('it says that it has pinned what it has not')
+  }
+
+  async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
+    const own = signal ?? new AbortController().signal
+    const block = await this.#blockOf(hold, root)
+    // Somebody who pins the block under another name wants it to stay.
+    if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return
+    if (mayUnpin !== undefined && !(await mayUnpin())) return
+    own.throwIfAborted()
+    await this.#rpc.pinRm(block.cid, own)
+  }
+
+  async status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus> {
+    const own = signal ?? new AbortController().signal
+    if (!(await this.#isHeld(root, own))) return { state: 'unpinned', allocations: [] }
+    return { state: 'pinned', allocations: [{ peer: await this.#peerId(own), state: 'pinned', error: null }] }
+  }
+
+  async *pins(signal?: AbortSignal): AsyncGenerator<MarkedPin[], void, undefined> {
+    const own = signal ?? new AbortController().signal
+    let page: MarkedPin[] = []
+    for await (const pin of this.#rpc.pins(nameStart(this.#mark), own)) {
+      const marked = await this.#marked(pin, own)
+      if (marked !== null && page.push(marked) === PAGE) {
+        yield page
+        page = []
+      }
+    }
+    if (page.length > 0) yield page
+  }
+
+  async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
+    const own = signal ?? new AbortController().signal
+    const freeBytes = await this.#rpc.freeBytes(own)
+    return [{ peer: await this.#peerId(own), freeBytes, error: null }]
+  }
+
+  /** @throws HoldfastError `UNAVAILABLE` if what it has may be lost with the power */
+  async #checkDurable(signal: AbortSignal): Promise<void> {
+    if (this.#acceptUnsynced || this.#clock.now() < this.#syncedUntil) return
+    const lost = lostWithPower(await this.#rpc.config('Datastore.Spec', signal))
+    if (lost !== null) {
+      throw failure(`${lost}: have its Datastore.Spec sync them, or set acceptUnsyncedBackend and take the loss`)
+    }
+    this.#syncedUntil = this.#clock.now() + CONFIG_MS
+  }
+
+  /** Hands over the DAG with the hold's block above it. */
+  async #send(
+    block: HoldBlock,
+    source: BlockSource,
+    timer: StallTimer,
+    onProgress: (sent: { blocks: number; bytes: number }) => void,
+  ): Promise<void> {
+    const withBlock: BlockSource = {
+      read: async (cid, options) => (cid.equals(block.cid) ? block.bytes : source.read(cid, options)),
+    }
+    let blocks = 0
+    let failed: { error: unknown } | null = null
+    const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+      try {
+        yield* carBytes(block.cid, withBlock, {
+          signal: timer.signal,
+          onProgress: sent => {
+            blocks = sent.blocks
+            onProgress(sent)
+          },
+        })
+      } catch (error) {
+        failed = { error }
+        throw error
+      }
+    }
+    let taken: number
+    try {
+      taken = await this.#rpc.import(car(), timer)
+    } catch (error) {
+      // Why the body ended is more than that it did.
+      throw failed === null ? error : (failed as { error: unknown }).error
+    }
+    if (taken !== blocks) throw failure(`it has taken ${taken} of ${blocks} blocks`)
+  }
+
+  /** @throws HoldfastError `UNAVAILABLE` if somebody else has pinned the hold's block */
+  async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
+    const name = await this.#rpc.pinName(block.cid, signal)
+    if (name !== null && name !== block.name) throw failure(`somebody else has pinned ${block.cid}, which is ours`)
+    return name !== null
+  }
+
+  async #isHeld(root: DagIdentity, signal: AbortSignal): Promise<boolean> {
+    for (const hold of this.#holds) {
+      const block = await holdBlock(this.#mark, hold, root)
+      if ((await this.#rpc.pinName(block.cid, signal)) === block.name) return true
+    }
+    for await (const pin of this.#rpc.pins(nameStart(this.#mark, root), signal)) {
+      const marked = await this.#marked(pin, signal)
+      if (marked !== null && cidOf(marked).equals(cidOf(root))) return true
+    }
+    return false
+  }
+
+  /** The hold that a pin is; null if it is not ours. */
+  async #marked({ cid, name }: KuboPin, signal: AbortSignal): Promise<MarkedPin | null> {
+    const read = readName(this.#mark, name)
+    if (read === null) return null
+    const { hold } = read
+    const root = identityOf(read.root ?? rootIn(await this.#rpc.block(cid, signal)))
+    // Anybody can call a pin whatever they like.
+    const isOurs = (await holdBlock(this.#mark, hold, root)).cid.equals(cid)
+    return isOurs ? { ...root, hold, state: 'pinned' } : null
+  }
+
+  async #blockOf(hold: string, root: DagIdentity): Promise<HoldBlock> {
+    // The last one is the first to be looked for.
+    this.#holds.delete(hold)
+    this.#holds.add(hold)
+    for (const oldest of this.#holds) if (this.#holds.size > MOST_HOLDS) this.#holds.delete(oldest)
+    return holdBlock(this.#mark, hold, root)
+  }
+
+  async #peerId(signal: AbortSignal): Promise<string> {
+    this.#peer ??= await this.#rpc.id(signal)
+    return this.#peer
+  }
+}

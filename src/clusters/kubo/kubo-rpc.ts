@@ -1,0 +1,229 @@
+import type { CID } from 'multiformats/cid'
+import { parseCid } from '../../domain/cid.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { linesOf } from '../../domain/lines.ts'
+import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
+import { carForm } from '../car-form.ts'
+import {
+  configSchema,
+  errorIn,
+  failure,
+  identitySchema,
+  importSchema,
+  noAnswer,
+  parseAnswer,
+  pinAddSchema,
+  pinSchema,
+  pinsSchema,
+  repositorySchema,
+  told,
+} from './answers.ts'
+import { StallTimer } from './stall-timer.ts'
+
+/** How long a short answer may take in all, and how long a long one may stand still. */
+const ASK_MS = 60_000
+const STALL_MS = 120_000
+/** Of what is told of one pin. */
+const LONGEST_LINE = 65_536
+const LONGEST_BLOCK = 4 * 1024 * 1024
+const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
+const NO_BLOCK = /\bcould not find\b/
+
+export interface KuboRpcOptions {
+  /** The base of the RPC, without `/api/v0` and trailing slash. */
+  url: string
+  /** What the header `Authorization` has; null if it asks for none. */
+  authorization: string | null
+  http: Pick<HttpClient, 'send' | 'stream'>
+  clock: Clock
+}
+
+export interface KuboPin {
+  cid: CID
+  /** Empty if it has none. */
+  name: string
+}
+
+/** The RPC of a Kubo. Everything rejects with `UNAVAILABLE` where it is not answered as it should be. */
+export class KuboRpc {
+  readonly #options: KuboRpcOptions
+
+  constructor(options: KuboRpcOptions) {
+    this.#options = options
+  }
+
+  /** A part of its configuration. */
+  async config(path: string, signal: AbortSignal): Promise<unknown> {
+    return parseAnswer(configSchema, await this.#ask('config', { arg: path }, signal)).Value
+  }
+
+  /** Its peer id. */
+  async id(signal: AbortSignal): Promise<string> {
+    return parseAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
+  }
+
+  /** Bytes that it may still take, by its configuration. */
+  async freeBytes(signal: AbortSignal): Promise<number> {
+    const text = await this.#ask('repo/stat', { 'size-only': 'true' }, signal)
+    const { RepoSize, StorageMax } = parseAnswer(repositorySchema, text)
+    return Math.max(0, StorageMax - RepoSize)
+  }
+
+  /** What the recursive pin of a CID is called, empty if it has no name; null if there is none. */
+  async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
+    const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
+    const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
+    if (text === null) return null
+    const found = Object.entries(parseAnswer(pinsSchema, text).Keys).find(([key]) => isSame(key, cid))
+    if (found?.[1].Type !== 'recursive') throw noAnswer()
+    return found[1].Name ?? ''
+  }
+
+  /**
+   * The recursive pins whose name has a text in it, wherever.
+   *
+   * @throws why it cannot be told: what has been told until then is not all
+   */
+  async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
+    const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
+    using timer = new StallTimer(this.#options.clock, STALL_MS, signal)
+    for await (const line of this.#lines('pin/ls', query, { timer })) {
+      const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
+      const cid = cidIn(Cid)
+      timer.rest()
+      // What it has of other codecs is not ours.
+      if (type === 'recursive' && cid !== null) yield { cid, name }
+      timer.moved()
+    }
+  }
+
+  /**
+   * Hands blocks over, without pinning anything.
+   *
+   * @param car calls `moved` of the timer as it is read
+   * @returns how many blocks it says it has taken
+   */
+  async import(car: AsyncIterable<Uint8Array>, timer: StallTimer): Promise<number> {
+    const { type, body } = carForm(car)
+    const query = {
+      ...{ stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true' },
+      // Nobody looks for what is ours.
+      'fast-provide-root': 'false',
+    }
+    let count = -1
+    for await (const line of this.#lines('dag/import', query, { timer, body, type })) {
+      const { Root, Stats } = parseAnswer(importSchema, line)
+      if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(told(Root.PinErrorMsg))
+      count = Stats?.BlockCount ?? count
+    }
+    if (count < 0) throw noAnswer()
+    return count
+  }
+
+  /** Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first. */
+  async pinAdd(cid: CID, name: string, timer: StallTimer, onProgress: () => void): Promise<void> {
+    const query = { arg: `${cid}`, name, progress: 'true', 'fast-provide-root': 'false' }
+    let most = 0
+    let isDone = false
+    for await (const line of this.#lines('pin/add', query, { timer })) {
+      const { Progress, Pins } = parseAnswer(pinAddSchema, line)
+      isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
+      // It tells of it twice a second, whether it moves or waits for a block that nobody has.
+      if (Progress === undefined || Progress <= most) continue
+      most = Progress
+      timer.moved()
+      onProgress()
+    }
+    if (!isDone) throw noAnswer()
+  }
+
+  /** Removes the recursive pin of a CID, if there is one. */
+  async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
+    await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
+  }
+
+  /** The bytes that it has for a block, unchecked. @throws HoldfastError `NOT_FOUND` */
+  async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+    using timer = new StallTimer(this.#options.clock, ASK_MS, signal)
+    const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { timer })
+    const parts: Uint8Array[] = []
+    let length = 0
+    for await (const part of answer.body) {
+      length += part.length
+      if (length > LONGEST_BLOCK) throw noAnswer()
+      parts.push(part)
+    }
+    const bytes = Buffer.concat(parts)
+    const text = answer.status === 200 ? '' : bytes.toString('utf8')
+    const problem = errorIn({ status: answer.status, text, trailers: answer.trailers() })
+    if (problem === null) return bytes
+    if (NO_BLOCK.test(problem)) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
+    throw failure(problem)
+  }
+
+  async #ask(command: string, query: Record<string, string>, signal: AbortSignal): Promise<string>
+  async #ask(
+    command: string,
+    query: Record<string, string>,
+    signal: AbortSignal,
+    missing: RegExp,
+  ): Promise<string | null>
+  async #ask(command: string, query: Record<string, string>, signal: AbortSignal, missing?: RegExp) {
+    using timer = new StallTimer(this.#options.clock, ASK_MS, signal)
+    const answer = await this.#options.http.send(this.#request(command, query, timer.signal))
+    const problem = errorIn(answer)
+    if (problem === null) return answer.text
+    if (missing?.test(problem) === true) return null
+    throw failure(problem)
+  }
+
+  /** The lines of a long answer, once all of it is known to be well: the last one says so. */
+  async *#lines(
+    command: string,
+    query: Record<string, string>,
+    options: { timer: StallTimer; body?: AsyncIterable<Uint8Array>; type?: string },
+  ): AsyncGenerator<string, void, undefined> {
+    const { status, body, trailers } = await this.#send(command, query, options)
+    for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
+      const problem = errorIn({ status, text: line })
+      if (problem !== null) throw failure(problem)
+      yield line
+    }
+    const problem = errorIn({ status, text: '', trailers: trailers() })
+    if (problem !== null) throw failure(problem)
+  }
+
+  #send(
+    command: string,
+    query: Record<string, string>,
+    { timer, body, type }: { timer: StallTimer; body?: AsyncIterable<Uint8Array>; type?: string },
+  ): Promise<HttpStream> {
+    const request = this.#request(command, query, timer.signal)
+    const headers = { ...request.headers, ...(type !== undefined && { 'content-type': type }) }
+    return this.#options.http.stream({ ...request, headers, ...(body !== undefined && { body }) })
+  }
+
+  #request(command: string, query: Record<string, string>, signal: AbortSignal): HttpRequest {
+    const { url, authorization } = this.#options
+    return {
+      method: 'POST',
+      url: `${url}/api/v0/${command}?${new URLSearchParams(query)}`,
+      headers: authorization === null ? {} : { authorization },
+      signal,
+    }
+  }
+}
+
+function isSame(text: string, cid: CID): boolean {
+  return cidIn(text)?.equals(cid) === true
+}
+
+/** Null for what is no CID, or none that can be walked. */
+function cidIn(text: string): CID | null {
+  try {
+    return parseCid(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
+import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
+import { RpcReader } from '../../../src/clusters/kubo/rpc-reader.ts'
+import { CheckedSource } from '../../../src/content/block-source.ts'
+import { identityOf } from '../../../src/domain/cid.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
+import { type HttpClient, openHttpClient } from '../../../src/network/http-client.ts'
+import { findKubo, Kubo } from '../../interop/kubo.ts'
+import { needs } from '../../support/needs.ts'
+import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from '../../support/recorded-exchanges.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+import { type BackendUnderTest, Outside } from '../backend.suite.ts'
+
+export const TOKEN = 'a-token-of-the-rpc'
+export const MARK = 'holdfast:0123456789abcdef'
+const FILE = join(import.meta.dirname, 'exchanges.jsonl')
+const isRecording = process.env.HOLDFAST_RECORD === '1'
+const binary = findKubo()
+
+/** Of tests that need a real one, and of those that do with what one has answered. */
+export const onRealKubo = {
+  timeout: 180_000,
+  ...needs(binary !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none'),
+}
+export const onRecorded = needs(!isRecording, 'exchanges are being recorded')
+
+/** Where a Kubo is reached. */
+export interface Places {
+  /** The base of its RPC. */
+  api: string
+  /** The base of its gateway. */
+  gateway: string
+}
+
+const synced = (spec: { mounts: Array<{ type: string }> }) => ({
+  ...spec,
+  mounts: spec.mounts.map(mount => (mount.type === 'flatfs' ? { ...mount, sync: true } : mount)),
+})
+
+/** A Kubo that syncs, asks for a token and never looks beyond this machine; ended and removed afterwards. */
+export function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): Promise<T> {
+  return withTempDir(async dir => {
+    const repository = join(dir, 'repository')
+    const kubo = await Kubo.make(binary ?? '', repository)
+    const set = (path: string, value: unknown) => kubo.run('config', '--json', path, JSON.stringify(value))
+    await set('Datastore.Spec', synced(JSON.parse(await kubo.run('config', 'Datastore.Spec'))))
+    await set('Addresses.Gateway', '/ip4/127.0.0.1/tcp/0')
+    await set('Gateway.NoFetch', true)
+    await set('API.Authorizations', { holdfast: { AuthSecret: `bearer:${TOKEN}`, AllowedPaths: ['/api/v0'] } })
+    try {
+      await kubo.start()
+      const port = readFileSync(join(repository, 'api'), 'utf8').trim().split('/').at(-1)
+      const gateway = readFileSync(join(repository, 'gateway'), 'utf8').trim()
+      return await use({ kubo, gateway, api: `http://127.0.0.1:${port}` })
+    } finally {
+      await kubo.stop()
+    }
+  })
+}
+
+/** Through what notes all that passes, where that is asked for. */
+export async function onReal(test: string, use: (places: Places) => Promise<void>): Promise<void> {
+  await withRealKubo(async ({ api, gateway }) => {
+    if (!isRecording) return use({ api, gateway })
+    await using recorder = await recordExchanges(path => (path.startsWith('/api/') ? api : gateway))
+    await use({ api: recorder.base, gateway: recorder.base })
+    writeExchanges(FILE, test, recorder.exchanges)
+  })
+}
+
+/** With what a real one has answered in the same test. */
+export async function onReplay(test: string, use: (places: Places) => Promise<void>): Promise<void> {
+  const exchanges = readExchanges(FILE, test)
+  if (exchanges.length === 0) throw new Error(`nothing was recorded of: ${test}`)
+  await using replay = await replayExchanges(exchanges)
+  try {
+    await use({ api: replay.base, gateway: replay.base })
+  } catch (error) {
+    if (replay.unknown.length === 0) throw error
+    throw new Error(`never recorded: ${replay.unknown.join('; ')}`, { cause: error })
+  }
+  if (replay.unknown.length > 0) throw new Error(`never recorded: ${replay.unknown.join('; ')}`)
+  if (replay.left().length > 0) throw new Error(`nobody asked: ${replay.left().join('; ')}`)
+}
+
+export type Lies = (right: HttpClient) => Pick<HttpClient, 'send' | 'stream'>
+
+/** A backend with a client of its own. */
+export async function withBackend(
+  { api }: Pick<Places, 'api'>,
+  run: (backend: KuboBackend) => Promise<void>,
+  { lies = right => right, mark = MARK }: { lies?: Lies; mark?: string } = {},
+): Promise<void> {
+  const http = openHttpClient()
+  const clock = systemClock
+  try {
+    const rpc = new KuboRpc({ url: api, authorization: `Bearer ${TOKEN}`, http: lies(http), clock })
+    const reader = new CheckedSource(new RpcReader(rpc))
+    await run(new KuboBackend({ rpc, mark, reader, clock, acceptUnsynced: false }))
+  } finally {
+    await http.close()
+  }
+}
+
+/** Asks the RPC as its owner would. Returns an object for each line. */
+export async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
+  const answer = await fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`)
+  const lines = text.split('\n').filter(line => line.trim() !== '')
+  return lines.map(line => JSON.parse(line) as Record<string, unknown>)
+}
+
+/** The names of recursive pins, by CID. */
+export async function pinsOf(api: string): Promise<Record<string, string>> {
+  const pins = await ask(api, 'pin/ls?type=recursive&names=true&stream=true')
+  return Object.fromEntries(pins.map(({ Cid, Name }) => [String(Cid), String(Name ?? '')]))
+}
+
+/** The blocks that are left once everything that nothing needs is gone, besides those that it has from the beginning. */
+export async function blocksOf(api: string): Promise<number> {
+  await ask(api, 'repo/gc')
+  const blocks = await ask(api, 'refs/local')
+  const ours = Object.values(await pinsOf(api)).filter(name => name.startsWith('holdfast:'))
+  // The empty directory, and the block of each hold.
+  return blocks.length - 1 - ours.length
+}
+
+export function underTest(backend: KuboBackend, { api }: Pick<Places, 'api'>): BackendUnderTest {
+  return {
+    backend,
+    keep: async content => {
+      const outside = new Outside()
+      const root = await outside.add(content)
+      await backend.pin({ hold: 'record', root, source: outside, origins: [], ends: null })
+      return root
+    },
+    release: cid => backend.unpin('record', identityOf(cid)),
+    collect: () => blocksOf(api),
+  }
+}
