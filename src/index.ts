@@ -43,7 +43,14 @@ export type { Collected } from './content/collector.ts'
 export type { DamagedBlock, Verified, VerifyOptions } from './content/verifier.ts'
 export type { DagIdentity } from './domain/cid.ts'
 export type { Clock } from './domain/clock.ts'
-export type { ClusterDefinition, GatewayDefinition, HoldfastBackendDefinition } from './domain/cluster.ts'
+export type {
+  BackendDefinition,
+  ClusterDefinition,
+  GatewayDefinition,
+  HoldfastBackendDefinition,
+  KeptHere,
+  KuboBackendDefinition,
+} from './domain/cluster.ts'
 export { parseConfig } from './domain/config.ts'
 export type { ListenOptions } from './domain/emitter.ts'
 export type { ErrorCode, HoldfastErrorOptions } from './domain/errors.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parametersOf } from '../src/contract/openapi/document.ts'
 import type { ContractRoute } from '../src/contract/route.ts'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
-import { backendSchema, clusterSchema } from '../src/domain/cluster-schema.ts'
+import { backendSchemas, clusterSchema } from '../src/domain/cluster-schema.ts'
 import { configSchema } from '../src/domain/config-schema.ts'
 import { planSchema } from '../src/domain/plan-schema.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
@@ -36,7 +36,8 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
-  'fields of a backend': () => table(FIELD_HEAD, configRows(backendSchema)),
+  'fields of a backend': () => table(FIELD_HEAD, configRows(backendSchemas.holdfast)),
+  'fields of a Kubo': () => table(FIELD_HEAD, configRows(backendSchemas.kubo)),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {

@@ -1,10 +1,18 @@
-import { readFile } from 'node:fs/promises'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import { backendPlace, type ClusterDefinition, type HoldfastBackendDefinition } from '../domain/cluster.ts'
+import {
+  type BackendDefinition,
+  backendPlace,
+  type ClusterDefinition,
+  type HoldfastBackendDefinition,
+  type KuboBackendDefinition,
+  kuboBase,
+} from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
+import type { HttpClient } from '../network/http-client.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
+import { authorizationOf, type Environment, secretOf } from './secrets.ts'
 
 /** What keeps a cluster elsewhere. */
 export interface RemoteCluster {
@@ -24,8 +32,6 @@ export interface RemoteClusters {
   close(): Promise<void>
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** By cluster id. */
 export type GivenBackends = Readonly<Record<string, ClusterBackend>>
 
@@ -40,41 +46,69 @@ export async function openRemotes(
   const given = givenClusters(definitions, backends)
   const remote = definitions.flatMap(({ id, backend }) => (backend === undefined ? [] : [{ id, backend }]))
   if (remote.length === 0) return { clusters: given, close: async () => undefined }
-  const keys = new Map<string, string>()
-  for (const { id, backend } of remote) keys.set(id, await keyOf(id, backend, environment))
+  const clusters = new Map(given)
+  const byPlace = new Map<string, RemoteCluster>()
   // Without such a cluster nothing of this is loaded.
   const { openHttpClient } = await import('../network/http-client.ts')
   const { GatewayClient } = await import('../network/providers/gateway-client.ts')
   const { GatewaysReader } = await import('./gateways-reader.ts')
-  const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
   const http = openHttpClient()
   // The owner has named these places: they may be anywhere.
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })
-  const clusters = new Map(given)
-  const byPlace = new Map<string, RemoteCluster>()
-  for (const { id, backend } of remote) {
-    const known = byPlace.get(backendPlace(backend))
-    if (known !== undefined) {
-      clusters.set(id, known)
-      continue
-    }
-    const url = withoutTrailingSlashes(backend.url)
-    const base = backend.gateway ?? url.replace(/\/api\/v3$/, '')
-    const reader = new GatewaysReader([gatewayOrigin(base)], gateway, clock)
-    const there = { url, key: keys.get(id) ?? '', cluster: backend.cluster, send: http.send, reader }
-    const cluster = {
-      connect: (mark: string) => new HoldfastBackend({ ...there, mark }),
-      reader,
-      cacheBytes: backend.cacheBytes ?? CACHE_BYTES,
-      graceMs: (backend.localGraceSeconds ?? GRACE_SECONDS) * 1_000,
-    }
-    byPlace.set(backendPlace(backend), cluster)
-    clusters.set(id, cluster)
-  }
+  const readerOf = (bases: readonly string[]) => new GatewaysReader(bases.map(gatewayOrigin), gateway, clock)
   const close = async (): Promise<void> => {
     await Promise.all([http.close(), gateway.close()])
   }
-  return { clusters, close }
+  try {
+    for (const { id, backend } of remote) {
+      const place = backendPlace(backend)
+      const cluster = byPlace.get(place) ?? (await openRemote(id, backend, { clock, environment, http, readerOf }))
+      byPlace.set(place, cluster)
+      clusters.set(id, cluster)
+    }
+    return { clusters, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Means {
+  clock: Clock
+  environment: Environment
+  http: HttpClient
+  /** Every block checked. */
+  readerOf: (gateways: readonly string[]) => BlockSource
+}
+
+async function openRemote(id: string, backend: BackendDefinition, means: Means): Promise<RemoteCluster> {
+  const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
+  const opened = await (backend.type === 'kubo' ? openKubo(id, backend, means) : openHoldfast(id, backend, means))
+  return { ...opened, cacheBytes, graceMs: localGraceSeconds * 1_000 }
+}
+
+type Opened = Pick<RemoteCluster, 'connect' | 'reader'>
+
+async function openHoldfast(id: string, backend: HoldfastBackendDefinition, means: Means): Promise<Opened> {
+  const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
+  const { keyFile: file, keyEnv: env, cluster } = backend
+  const key = await secretOf(id, { what: 'key', file, env }, means.environment)
+  const url = withoutTrailingSlashes(backend.url)
+  const reader = means.readerOf([backend.gateway ?? url.replace(/\/api\/v3$/, '')])
+  const connect = (mark: string) => new HoldfastBackend({ url, key, cluster, send: means.http.send, reader, mark })
+  return { connect, reader }
+}
+
+async function openKubo(id: string, backend: KuboBackendDefinition, means: Means): Promise<Opened> {
+  const { KuboBackend } = await import('./kubo/kubo-backend.ts')
+  const { KuboRpc } = await import('./kubo/kubo-rpc.ts')
+  const { RpcReader } = await import('./kubo/rpc-reader.ts')
+  const { clock, http } = means
+  const authorization = await authorizationOf(id, backend, means.environment)
+  const rpc = new KuboRpc({ url: kuboBase(backend.api), authorization, http, clock })
+  const { gateways = [], acceptUnsyncedBackend: acceptUnsynced = false } = backend
+  const reader = gateways.length > 0 ? means.readerOf(gateways) : new CheckedSource(new RpcReader(rpc))
+  return { connect: mark => new KuboBackend({ rpc, mark, reader, clock, acceptUnsynced }), reader }
 }
 
 /** A gateway's base, as it is asked. */
@@ -102,25 +136,4 @@ function givenClusters(definitions: readonly ClusterDefinition[], backends: Give
     clusters.set(id, cluster)
   }
   return clusters
-}
-
-/** The message names where the key was looked for, never what was found. */
-async function keyOf(
-  id: string,
-  { keyFile, keyEnv }: HoldfastBackendDefinition,
-  environment: Environment,
-): Promise<string> {
-  const fail = (field: string, problem: string, cause?: unknown): never => {
-    throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.backend.${field} ${problem}`, { cause })
-  }
-  if (keyFile === undefined && keyEnv === undefined) return fail('keyFile', 'or keyEnv is needed')
-  const field = keyFile === undefined ? 'keyEnv' : 'keyFile'
-  const text =
-    keyFile === undefined
-      ? environment[keyEnv ?? '']
-      : await readFile(keyFile, 'utf8').catch((cause: unknown) => fail('keyFile', `${keyFile} cannot be read`, cause))
-  const key = text?.trim() ?? ''
-  if (key === '') return fail(field, `${keyFile ?? keyEnv} has no key in it`)
-  if (!/^[\x21-\x7e]+$/.test(key)) return fail(field, `${keyFile ?? keyEnv} has what is no key in it`)
-  return key
 }

@@ -5,7 +5,26 @@ const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text(), url
 
 const none = (description: string) => Type.Optional(Type.String({ minLength: 1, description, defaultText: 'none' }))
 
-export const backendSchema = Type.Object(
+const whatStaysHere = {
+  cacheBytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: "Bytes of the cluster's content that stay on this disk to be read again.",
+      defaultText: '`1073741824` (1 GiB)',
+    }),
+  ),
+  localGraceSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description:
+        'For how long all of a content stays on this disk once it is there; more than `cacheBytes` if need be.',
+      defaultText: '`86400` (a day)',
+    }),
+  ),
+}
+
+const holdfastBackendSchema = Type.Object(
   {
     type: Type.Literal('holdfast', { description: '`holdfast`.' }),
     url: text("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
@@ -23,25 +42,40 @@ export const backendSchema = Type.Object(
         defaultText: "that of `url`'s server",
       }),
     ),
-    cacheBytes: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        description: "Bytes of the cluster's content that stay on this disk to be read again.",
-        defaultText: '`1073741824` (1 GiB)',
-      }),
-    ),
-    localGraceSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 31_536_000,
-        description:
-          'For how long all of a content stays on this disk once it is there; more than `cacheBytes` if need be.',
-        defaultText: '`86400` (a day)',
-      }),
-    ),
+    ...whatStaysHere,
   },
   closed,
 )
+
+const kuboBackendSchema = Type.Object(
+  {
+    type: Type.Literal('kubo', { description: '`kubo`.' }),
+    api: text('The address of its RPC, such as `http://10.0.0.5:5001`.'),
+    authFile: none(
+      'A file with what its `API.Authorizations` asks for, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
+    ),
+    authEnv: none('The environment variable that has it, in the place of `authFile`.'),
+    gateways: Type.Optional(
+      Type.Array(text(), {
+        maxItems: 16,
+        description: 'Bases of trustless gateways by which the content is read, in the order in which they are asked.',
+        defaultText: 'none: by the RPC',
+      }),
+    ),
+    acceptUnsyncedBackend: Type.Optional(
+      Type.Boolean({
+        description:
+          'Takes content for pinned although the Kubo syncs nothing of it, so that it may be lost there with the power.',
+        defaultText: '`false`',
+      }),
+    ),
+    ...whatStaysHere,
+  },
+  closed,
+)
+
+/** By type. */
+export const backendSchemas = { holdfast: holdfastBackendSchema, kubo: kuboBackendSchema }
 
 /** A cluster in a configuration, of which the rest is filled in. */
 export const clusterSchema = Type.Object(
@@ -64,10 +98,9 @@ export const clusterSchema = Type.Object(
       "Gives the cluster's content a directory of its own. Without it, it shares the server's. The file `identity` in it says which it is: a start is refused when the directory is not mounted, is another's or a copy. It may be moved, with its configuration. Clusters that name the same place share its blocks.",
     ),
     backend: Type.Optional(
-      Type.Object(backendSchema.properties, {
-        ...closed,
+      Type.Union(Object.values(backendSchemas), {
         description:
-          "Has another Holdfast keep the cluster's content; [how](clusters.md). `dataDir` is then where what has still to get there lies, by default `clusters/<id>` in the data directory.",
+          "Has another Holdfast or a Kubo keep the cluster's content; [how](clusters.md). `dataDir` is then where what has still to get there lies, by default `clusters/<id>` in the data directory.",
         defaultText: 'none',
       }),
     ),

@@ -8,8 +8,16 @@ export interface GatewayDefinition {
   url?: string
 }
 
+/** What of a cluster that is kept elsewhere stays here. */
+export interface KeptHere {
+  /** Bytes of the cluster's content that stay on this disk to be read again. Default 1,073,741,824 (1 GiB). */
+  cacheBytes?: number
+  /** For how long all of a content stays on this disk once it is there, in seconds. Default 86,400 (a day). */
+  localGraceSeconds?: number
+}
+
 /** A cluster that another Holdfast keeps, over its HTTP contract. One of `keyFile` and `keyEnv` is needed. */
-export interface HoldfastBackendDefinition {
+export interface HoldfastBackendDefinition extends KeptHere {
   type: 'holdfast'
   /** The base of its contract, such as `https://pins.example.org/api/v3`. */
   url: string
@@ -21,15 +29,35 @@ export interface HoldfastBackendDefinition {
   keyEnv?: string
   /** Its trustless gateway; default: that of `url`'s server. */
   gateway?: string
-  /** Bytes of the cluster's content that stay on this disk to be read again. Default 1,073,741,824 (1 GiB). */
-  cacheBytes?: number
-  /** For how long all of a content stays on this disk once it is there, in seconds. Default 86,400 (a day). */
-  localGraceSeconds?: number
 }
 
+/** A cluster that a Kubo keeps, over its RPC. */
+export interface KuboBackendDefinition extends KeptHere {
+  type: 'kubo'
+  /** The address of its RPC, such as `http://10.0.0.5:5001`. */
+  api: string
+  /** A file with what the RPC asks for: `bearer:<token>` or `basic:<user>:<password>`. */
+  authFile?: string
+  /** The environment variable that has it. */
+  authEnv?: string
+  /** Bases of trustless gateways by which the content is read; default: by the RPC. */
+  gateways?: readonly string[]
+  /** Takes content for pinned although the Kubo syncs nothing of it. Default false. */
+  acceptUnsyncedBackend?: boolean
+}
+
+/** Who keeps a cluster's content elsewhere. */
+export type BackendDefinition = HoldfastBackendDefinition | KuboBackendDefinition
+
 /** What tells backends apart: clusters whose backends are the same place are kept together there. */
-export function backendPlace({ type, url, cluster }: HoldfastBackendDefinition): string {
-  return `${type} ${withoutTrailingSlashes(url)} ${cluster}`
+export function backendPlace(backend: BackendDefinition): string {
+  if (backend.type === 'kubo') return `kubo ${kuboBase(backend.api)}`
+  return `${backend.type} ${withoutTrailingSlashes(backend.url)} ${backend.cluster}`
+}
+
+/** The address of a Kubo's RPC without the path that all of it has. */
+export function kuboBase(api: string): string {
+  return withoutTrailingSlashes(withoutTrailingSlashes(api).replace(/\/api\/v0$/, ''))
 }
 
 /** A cluster as it is configured. */
@@ -45,7 +73,7 @@ export interface ClusterDefinition {
   /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
   dataDir?: string
   /** Who keeps the cluster's content, if not this node. What has still to get there is kept here meanwhile. */
-  backend?: HoldfastBackendDefinition
+  backend?: BackendDefinition
 }
 
 /** Where requests go that name no cluster. */

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
 import { backendPlace, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { backendSchemas } from './cluster-schema.ts'
 import { configSchema } from './config-schema.ts'
 import { HoldfastError } from './errors.ts'
 import type { EngineConfig } from './options.ts'
@@ -35,7 +36,7 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
     throw new HoldfastError('CONFIG_INVALID', [source, path, problem].filter(part => part !== '').join(': '))
   }
   if (!Value.Check(configSchema, value)) {
-    const { path, problem } = firstProblem(value)
+    const { path, problem } = backendProblem(value) ?? firstProblem(configSchema, value)
     return fail(path, problem)
   }
   const { clusters: _, plans: __, ...rest } = value
@@ -95,8 +96,16 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
   check('publicUrl', config.publicUrl)
   check('gateway.publicUrl', config.gateway?.publicUrl)
   config.clusters?.forEach((cluster, i) => {
-    check(`clusters.${i}.backend.url`, cluster.backend?.url)
-    check(`clusters.${i}.backend.gateway`, cluster.backend?.gateway)
+    const path = `clusters.${i}.backend`
+    if (cluster.backend?.type === 'holdfast') {
+      check(`${path}.url`, cluster.backend.url)
+      check(`${path}.gateway`, cluster.backend.gateway)
+    } else if (cluster.backend?.type === 'kubo') {
+      check(`${path}.api`, cluster.backend.api)
+      cluster.backend.gateways?.forEach((gateway, j) => {
+        check(`${path}.gateways.${j}`, gateway)
+      })
+    }
     cluster.gateways.forEach((gateway, j) => {
       check(`clusters.${i}.gateways.${j}.publicUrl`, gateway.publicUrl)
       check(`clusters.${i}.gateways.${j}.url`, gateway.url)
@@ -112,8 +121,11 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   config.clusters?.forEach(({ backend, dataDir }, i) => {
     if (backend === undefined) return
     const path = `clusters.${i}.backend`
-    if ((backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
+    if (backend.type === 'holdfast' && (backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
       fail(path, 'needs either keyFile or keyEnv')
+    }
+    if (backend.type === 'kubo' && backend.authFile !== undefined && backend.authEnv !== undefined) {
+      fail(path, 'has both authFile and authEnv')
     }
     const place = backendPlace(backend)
     const first = config.clusters?.find(other => other.backend && backendPlace(other.backend) === place)
@@ -146,9 +158,33 @@ function clusterIds(config: EngineConfig): string[] {
   return (config.clusters ?? knownClusters).map(cluster => cluster.id)
 }
 
+interface Problem {
+  path: string
+  problem: string
+}
+
+/** What is wrong with a backend as one of its type; null if nothing is. */
+function backendProblem(value: unknown): Problem | null {
+  const { clusters } = Object(value) as { clusters?: unknown }
+  for (const [i, cluster] of (Array.isArray(clusters) ? (clusters as unknown[]) : []).entries()) {
+    const { backend } = Object(cluster) as { backend?: unknown }
+    if (typeof backend !== 'object' || backend === null) continue
+    const { type } = backend as { type?: unknown }
+    const schema = Object.entries(backendSchemas).find(([name]) => name === type)?.[1]
+    const path = `clusters.${i}.backend`
+    if (schema === undefined) {
+      return { path: `${path}.type`, problem: `must be one of ${Object.keys(backendSchemas).join(', ')}` }
+    }
+    if (Value.Check(schema, backend)) continue
+    const { path: field, problem } = firstProblem(schema, backend)
+    return { path: field === '' ? path : `${path}.${field}`, problem }
+  }
+  return null
+}
+
 /** The first thing that is wrong, the deepest where a choice of shapes failed as a whole. */
-function firstProblem(value: unknown): { path: string; problem: string } {
-  const errors = Value.Errors(configSchema, value)
+function firstProblem(schema: TSchema, value: unknown): Problem {
+  const errors = Value.Errors(schema, value)
   const unknown = errors.find(error => error.keyword === 'additionalProperties')
   if (unknown?.keyword === 'additionalProperties') {
     const keys = unknown.params.additionalProperties

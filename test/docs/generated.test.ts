@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
-import { backendSchema, clusterSchema } from '../../src/domain/cluster-schema.ts'
+import { backendSchemas, clusterSchema } from '../../src/domain/cluster-schema.ts'
 import { configSchema } from '../../src/domain/config-schema.ts'
 import { planSchema } from '../../src/domain/plan-schema.ts'
 import { ERROR_TABLE } from '../../src/http/error-codes.ts'
@@ -31,11 +31,13 @@ describe('what is made of the sources', () => {
   })
 
   test('every field of the configuration says what it means and what holds without it', () => {
-    const rows = [configSchema, clusterSchema, backendSchema, planSchema].flatMap(schema => configRows(schema))
+    const rows = [configSchema, clusterSchema, planSchema, ...Object.values(backendSchemas)].flatMap(schema =>
+      configRows(schema),
+    )
     expect(rows.length).toBeGreaterThan(60)
     for (const [name, fallback, meaning] of rows) {
       expect(meaning, name).toMatch(/\S/)
-      const isNeeded = /^`(id|timelock|clusters|type|url|cluster)`$/.test(name ?? '')
+      const isNeeded = /^`(id|timelock|clusters|type|url|cluster|api)`$/.test(name ?? '')
       if (!isNeeded) expect(fallback, name).not.toBe('required')
     }
     for (const name of ['pin.maxDepth', 'network.peers']) {

@@ -6,6 +6,11 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 
 const plan = { timelock: true, clusters: '*' }
 
+/** Clusters that are kept elsewhere, beside the usual one. */
+function withBackend(...backends: object[]) {
+  return { clusters: [{ id: 'cl0-global' }, ...backends.map((backend, i) => ({ id: `b${i}`, backend }))] }
+}
+
 function problem(value: unknown): string {
   try {
     parseConfig(value, 'config.json')
@@ -115,6 +120,31 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
+  [withBackend({}), 'clusters.1.backend.type: must be one of holdfast, kubo'],
+  [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo'],
+  [withBackend({ type: 'kubo' }), 'clusters.1.backend: api missing'],
+  [withBackend({ type: 'kubo', api: 'http://k', cluster: 'x' }), 'clusters.1.backend: unknown key cluster'],
+  [withBackend({ type: 'kubo', api: 'k:5001' }), 'clusters.1.backend.api: must be an http or https URL'],
+  [
+    withBackend({ type: 'kubo', api: 'http://u:p@k' }),
+    'clusters.1.backend.api: must be a URL without query, fragment or credentials',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k', gateways: ['http://k:8080', 'k'] }),
+    'clusters.1.backend.gateways.1: must be an http or https URL',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k', authFile: 'a', authEnv: 'b' }),
+    'clusters.1.backend: has both authFile and authEnv',
+  ],
+  [
+    withBackend({ type: 'holdfast', url: 'http://k', cluster: 'x' }),
+    'clusters.1.backend: needs either keyFile or keyEnv',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k/api/v0/' }, { type: 'kubo', api: 'http://k', cacheBytes: 0 }),
+    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+  ],
   [
     { clusters: [{ id: 'cl0-global', gateways: [{ label: 'A', publicUrl: '/ipfs/' }] }] },
     'clusters.0.gateways.0.publicUrl: must be an http or https URL',

@@ -13,8 +13,8 @@ import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from 
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type BackendUnderTest, Outside } from '../backend.suite.ts'
 
-export const TOKEN = 'a-token-of-the-rpc'
-export const MARK = 'holdfast:0123456789abcdef'
+const TOKEN = 'a-token-of-the-rpc'
+const MARK = 'holdfast:0123456789abcdef'
 const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
 const binary = findKubo()
@@ -40,7 +40,7 @@ const synced = (spec: { mounts: Array<{ type: string }> }) => ({
 })
 
 /** A Kubo that syncs, asks for a token and never looks beyond this machine; ended and removed afterwards. */
-export function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): Promise<T> {
+function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): Promise<T> {
   return withTempDir(async dir => {
     const repository = join(dir, 'repository')
     const kubo = await Kubo.make(binary ?? '', repository)
@@ -105,7 +105,7 @@ export async function withBackend(
 }
 
 /** Asks the RPC as its owner would. Returns an object for each line. */
-export async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
+async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
   const answer = await fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`)
@@ -114,13 +114,13 @@ export async function ask(api: string, path: string): Promise<Array<Record<strin
 }
 
 /** The names of recursive pins, by CID. */
-export async function pinsOf(api: string): Promise<Record<string, string>> {
+async function pinsOf(api: string): Promise<Record<string, string>> {
   const pins = await ask(api, 'pin/ls?type=recursive&names=true&stream=true')
   return Object.fromEntries(pins.map(({ Cid, Name }) => [String(Cid), String(Name ?? '')]))
 }
 
 /** The blocks that are left once everything that nothing needs is gone, besides those that it has from the beginning. */
-export async function blocksOf(api: string): Promise<number> {
+async function blocksOf(api: string): Promise<number> {
   await ask(api, 'repo/gc')
   const blocks = await ask(api, 'refs/local')
   const ours = Object.values(await pinsOf(api)).filter(name => name.startsWith('holdfast:'))
