@@ -48,10 +48,18 @@ export class KuboBackend implements ClusterBackend {
     this.#acceptUnsynced = acceptUnsynced
   }
 
-  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+  async pin(job: PinJob): Promise<void> {
+    const timer = new StallTimer(this.#clock, STALL_MS, job.signal ?? new AbortController().signal)
+    try {
+      await this.#pin(job, timer)
+    } finally {
+      timer.rest()
+    }
+  }
+
+  async #pin({ hold, root, source, onProgress }: PinJob, timer: StallTimer): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const block = await this.#blockOf(hold, identityOf(root))
-    using timer = new StallTimer(this.#clock, STALL_MS, signal ?? new AbortController().signal)
     await this.#checkDurable(timer.signal)
     if (await this.#isPinned(block, timer.signal)) return
     let last = { blocks: 0, bytes: 0 }
@@ -140,7 +148,7 @@ export class KuboBackend implements ClusterBackend {
     }
     let taken: number
     try {
-      taken = await this.#rpc.import(car(), timer)
+      taken = await this.#rpc.takeCar(car(), timer)
     } catch (error) {
       // Why the body ended is more than that it did.
       throw failed === null ? error : (failed as { error: unknown }).error

@@ -27,6 +27,8 @@ const STALL_MS = 120_000
 /** Of what is told of one pin. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
+/** Nobody looks for a block of ours. */
+const UNANNOUNCED = { 'fast-provide-root': 'false' }
 const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
 const NO_BLOCK = /\bcould not find\b/
 
@@ -87,14 +89,18 @@ export class KuboRpc {
    */
   async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
     const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
-    using timer = new StallTimer(this.#options.clock, STALL_MS, signal)
-    for await (const line of this.#lines('pin/ls', query, { timer })) {
-      const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
-      const cid = cidIn(Cid)
+    const timer = new StallTimer(this.#options.clock, STALL_MS, signal)
+    try {
+      for await (const line of this.#lines('pin/ls', query, { timer })) {
+        const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
+        const cid = cidIn(Cid)
+        timer.rest()
+        // What it has of other codecs is not ours.
+        if (type === 'recursive' && cid !== null) yield { cid, name }
+        timer.moved()
+      }
+    } finally {
       timer.rest()
-      // What it has of other codecs is not ours.
-      if (type === 'recursive' && cid !== null) yield { cid, name }
-      timer.moved()
     }
   }
 
@@ -104,13 +110,9 @@ export class KuboRpc {
    * @param car calls `moved` of the timer as it is read
    * @returns how many blocks it says it has taken
    */
-  async import(car: AsyncIterable<Uint8Array>, timer: StallTimer): Promise<number> {
+  async takeCar(car: AsyncIterable<Uint8Array>, timer: StallTimer): Promise<number> {
     const { type, body } = carForm(car)
-    const query = {
-      ...{ stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true' },
-      // Nobody looks for what is ours.
-      'fast-provide-root': 'false',
-    }
+    const query = { stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true', ...UNANNOUNCED }
     let count = -1
     for await (const line of this.#lines('dag/import', query, { timer, body, type })) {
       const { Root, Stats } = parseAnswer(importSchema, line)
@@ -123,7 +125,7 @@ export class KuboRpc {
 
   /** Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first. */
   async pinAdd(cid: CID, name: string, timer: StallTimer, onProgress: () => void): Promise<void> {
-    const query = { arg: `${cid}`, name, progress: 'true', 'fast-provide-root': 'false' }
+    const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
     let most = 0
     let isDone = false
     for await (const line of this.#lines('pin/add', query, { timer })) {
@@ -145,16 +147,10 @@ export class KuboRpc {
 
   /** The bytes that it has for a block, unchecked. @throws HoldfastError `NOT_FOUND` */
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
-    using timer = new StallTimer(this.#options.clock, ASK_MS, signal)
-    const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { timer })
-    const parts: Uint8Array[] = []
-    let length = 0
-    for await (const part of answer.body) {
-      length += part.length
-      if (length > LONGEST_BLOCK) throw noAnswer()
-      parts.push(part)
-    }
-    const bytes = Buffer.concat(parts)
+    const { answer, bytes } = await this.#inTime(signal, async timer => {
+      const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { timer })
+      return { answer, bytes: await bytesOf(answer) }
+    })
     const text = answer.status === 200 ? '' : bytes.toString('utf8')
     const problem = errorIn({ status: answer.status, text, trailers: answer.trailers() })
     if (problem === null) return bytes
@@ -170,12 +166,23 @@ export class KuboRpc {
     missing: RegExp,
   ): Promise<string | null>
   async #ask(command: string, query: Record<string, string>, signal: AbortSignal, missing?: RegExp) {
-    using timer = new StallTimer(this.#options.clock, ASK_MS, signal)
-    const answer = await this.#options.http.send(this.#request(command, query, timer.signal))
+    const answer = await this.#inTime(signal, timer => {
+      return this.#options.http.send(this.#request(command, query, timer.signal))
+    })
     const problem = errorIn(answer)
     if (problem === null) return answer.text
     if (missing?.test(problem) === true) return null
     throw failure(problem)
+  }
+
+  /** For what is answered at once. */
+  async #inTime<T>(signal: AbortSignal, use: (timer: StallTimer) => Promise<T>): Promise<T> {
+    const timer = new StallTimer(this.#options.clock, ASK_MS, signal)
+    try {
+      return await use(timer)
+    } finally {
+      timer.rest()
+    }
   }
 
   /** The lines of a long answer, once all of it is known to be well: the last one says so. */
@@ -213,6 +220,17 @@ export class KuboRpc {
       signal,
     }
   }
+}
+
+async function bytesOf({ body }: HttpStream): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of body) {
+    length += part.length
+    if (length > LONGEST_BLOCK) throw noAnswer()
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
 }
 
 function isSame(text: string, cid: CID): boolean {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** A signal for a request: it aborts with another one, and when nothing has moved for so long. */
-export class StallTimer implements Disposable {
+/** A signal for requests, to be put to rest after the last: it aborts with another one, and when nothing has moved for so long. */
+export class StallTimer {
   readonly signal: AbortSignal
   readonly #clock: Clock
   readonly #ms: number
@@ -22,12 +22,8 @@ export class StallTimer implements Disposable {
     this.#cancel = this.#clock.after(this.#ms, () => this.#stalled.abort(late))
   }
 
-  /** Nothing is waited for until something moves again. */
+  /** Nothing is waited for until something moves again; in the end, for good. */
   rest(): void {
-    this.#cancel()
-  }
-
-  [Symbol.dispose](): void {
     this.#cancel()
   }
 }
