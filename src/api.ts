@@ -214,7 +214,7 @@ export interface EngineOptions extends EngineConfig {
 /**
  * A started engine. Everything below it is its own: two engines in one process do not see each other.
  *
- * @throws HoldfastError of every method but `stop`: `UNAVAILABLE` once the engine stops.
+ * @throws HoldfastError of every method but `stop` and `announceStop`: `UNAVAILABLE` once the engine stops.
  */
 export interface Engine extends Border, AsyncDisposable {
   /** What accounts do with their content. */
@@ -277,6 +277,11 @@ export interface Engine extends Border, AsyncDisposable {
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
   /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
+  /**
+   * Has `/ready` answer 503 from now on, while everything else goes on: for whoever sends work here to stop doing so
+   * before {@link Engine.stop}.
+   */
+  announceStop(): Promise<void>
   /** Ends what is under way, closes all stores. Safe to call more than once. */
   stop(): Promise<void>
 }

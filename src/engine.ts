@@ -18,7 +18,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return engineOf(setup, await startModules(setup))
 }
 
-function engineOf({ dataDir, config, events, activity }: Setup, modules: Modules): Engine {
+function engineOf({ dataDir, config, events, activity, ending }: Setup, modules: Modules): Engine {
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const border = modules.get(M.http)
@@ -90,6 +90,9 @@ function engineOf({ dataDir, config, events, activity }: Setup, modules: Modules
     verify: options => verifier.verify(options),
     backup: (directory, options) => backups.run(directory, options),
     reconcile: options => reconciler.run(options),
+    announceStop: async () => {
+      ending.isAnnounced = true
+    },
     stop: () => {
       stopping ??= stop()
       return stopping

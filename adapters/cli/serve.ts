@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import {
   checkConfig,
@@ -79,6 +80,9 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
+    await engine.announceStop()
+    // Whoever balances requests has to see it first; another signal ends it at once.
+    await sleep(settings.drainSeconds * 1_000)
     await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
     endMetrics()
     await endWatch()

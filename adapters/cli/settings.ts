@@ -25,6 +25,8 @@ export interface ServerSettings extends Settings {
   isGatewayPortGiven: boolean
   /** Threads that serve it, 0 for none; undefined for as many as there are cores, four at most. */
   gatewayThreads: number | undefined
+  /** How long it goes on, once it is told to end, while `/ready` says so; in seconds. */
+  drainSeconds: number
   logLevel: string
   bootstrapKey: string | undefined
   /** Who may read `/metrics`. */
@@ -39,6 +41,7 @@ const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
+const MOST_DRAIN_SECONDS = 300
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
@@ -81,6 +84,7 @@ export function readServerSettings(
     gatewayPort: gatewayPort ?? gatewayPortFor(port),
     isGatewayPortGiven: gatewayPort !== undefined,
     gatewayThreads: readGatewayThreads(given(env.HOLDFAST_GATEWAY_THREADS)),
+    drainSeconds: readDrainSeconds(given(env.HOLDFAST_DRAIN_SECONDS)),
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
     metricsReaders: readMetricsReaders(env),
     metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
@@ -103,6 +107,13 @@ function readGatewayThreads(text: string | undefined): number | undefined {
   const threads = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
   if (threads <= MOST_GATEWAY_THREADS) return threads
   throw usageError(`HOLDFAST_GATEWAY_THREADS must be a number from 0 (none) to ${MOST_GATEWAY_THREADS}`)
+}
+
+function readDrainSeconds(text: string | undefined): number {
+  if (text === undefined) return 0
+  const seconds = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
+  if (seconds <= MOST_DRAIN_SECONDS) return seconds
+  throw usageError(`HOLDFAST_DRAIN_SECONDS must be a number from 0 to ${MOST_DRAIN_SECONDS}`)
 }
 
 /** The one behind the API's. */

@@ -26,6 +26,8 @@ export interface NodeStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** Milliseconds by which the node's clock is ahead of that of its PostgreSQL database; null without one. */
+  clockSkewMs: number | null
 }
 
 /** What happened in a span of time, and how much there was at its end, null if that is not known. */

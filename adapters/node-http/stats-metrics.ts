@@ -29,6 +29,9 @@ export function writeStats(out: Families, stats: EngineStats): void {
   const ended = 'When the last round of verification ended, or the first start was.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
   out.gauge('holdfast_peers', 'Peers connected.', single(stats.peers))
+  if (stats.clockSkewMs === null) return
+  const skew = 'By how much the clock is ahead of that of the PostgreSQL database.'
+  out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
 }
 
 function writeDisks(out: Families, { disks, databaseBytes }: EngineStats): void {

@@ -25,7 +25,8 @@ const stats = route({
   path: '/stats',
   summary: 'How much the node holds',
   details:
-    '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers}`: ' +
+    '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
+    'clockSkewMs}`: ' +
     '`verification` is the round of [verification](configuration.md) under way or the last, `pins` by status, `roots` ' +
     'and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },

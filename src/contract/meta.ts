@@ -4,7 +4,16 @@ import { count, text } from './answer-fields.ts'
 import { type ContractRoute, route } from './route.ts'
 
 const Health = Type.Object(
-  { status: Type.Union([Type.Literal('ok'), Type.Literal('full'), Type.Literal('failed')]) },
+  {
+    status: Type.Union([
+      Type.Literal('ok'),
+      Type.Literal('full'),
+      Type.Literal('failed'),
+      Type.Literal('stopping'),
+      Type.Literal('no-catalogue'),
+      Type.Literal('clock-skew'),
+    ]),
+  },
   { title: 'Health' },
 )
 
@@ -27,7 +36,7 @@ export const health = route({
   summary: 'Whether the node answers',
   details:
     '`full`: new content is refused until there is room, everything else goes on. `failed`, with 503: the disk has ' +
-    'failed a write, and nothing more is written until a restart. Also at `/health` outside the versioned base.',
+    'failed a write, and nothing more is written until a restart. The others are what `/ready` tells. Also at `/health` outside the versioned base.',
   answers: { 200: Health, 503: Health },
   handler: (_, services) => {
     const status = services.health.status()
@@ -43,8 +52,10 @@ export const ready = route({
   tag: 'Node',
   summary: 'Whether the node takes new content',
   details:
-    '503 as soon as it does not, `full` or `failed`: for balancers, and for whoever waits for a start. What is here is still ' +
-    'served while it is `full`. Also at `/ready` outside the versioned base.',
+    '503 as soon as it does not, or should not: for balancers, and for whoever waits for a start. What is here is still ' +
+    'served while it is `full`. `stopping`: it ends soon, and does what it is asked until then. With a PostgreSQL catalogue also ' +
+    '`no-catalogue`, which cannot be reached or written to, and `clock-skew`, whose clock is over two seconds from the ' +
+    'node’s. Also at `/ready` outside the versioned base.',
   answers: { 200: Health, 503: Health },
   handler: (_, services) => {
     const status = services.health.status()

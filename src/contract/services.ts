@@ -54,9 +54,10 @@ export interface Peers {
 export type UploadSlots = Pick<Slots, 'enter'>
 /**
  * `full`: reads and deletions go on, new content is refused until there is room; `failed`: the disk has failed a write,
- * and nothing more is written until a restart.
+ * and nothing more is written until a restart; `stopping`: it will end soon; `no-catalogue`: the database cannot be
+ * written to; `clock-skew`: its clock and the node's are over two seconds apart.
  */
-export type NodeStatus = 'ok' | 'full' | 'failed'
+export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew'
 export interface Health {
   status(): NodeStatus
 }

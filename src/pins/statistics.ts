@@ -30,6 +30,8 @@ export interface EngineStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** Milliseconds by which this node's clock is ahead of that of the PostgreSQL database; null without one. */
+  clockSkewMs: number | null
 }
 
 /** What is asked of others when it is wanted. */
@@ -37,6 +39,7 @@ export interface StatisticsSources {
   peerCount: () => number
   disks: () => Promise<EngineStats['disks']>
   verification: () => EngineStats['verification']
+  clockSkewMs: () => number | null
 }
 
 /** Tells how much there is: everything is counted as it changes, so asking costs the same however much there is. */
@@ -81,6 +84,7 @@ export class Statistics {
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),
       peers: this.#sources.peerCount(),
+      clockSkewMs: this.#sources.clockSkewMs(),
     }
   }
 }

@@ -78,7 +78,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     clusters: below.clusters.registry,
     sessionLists: access.sessionRegistry,
     peers: below.network,
-    health: { status: () => nodeStatus(below.storage) },
+    health: { status: () => nodeStatus(setup, below.storage) },
     collector: below.content.collector,
     verifier: below.content.verifier,
     takedowns: below.gateway.takedowns,
@@ -99,7 +99,10 @@ function uploadSlots({ config: { uploads }, clock }: Setup): Slots {
   return new Slots(bounds, clock)
 }
 
-function nodeStatus({ isBroken, reserves }: StorageModule): NodeStatus {
+function nodeStatus({ ending }: Setup, { isBroken, reserves, shared }: StorageModule): NodeStatus {
   if (isBroken()) return 'failed'
+  if (ending.isAnnounced) return 'stopping'
+  const problem = shared?.changes.health.problem ?? null
+  if (problem !== null) return problem
   return [...reserves.values()].some(({ state }) => state?.isFull === true) ? 'full' : 'ok'
 }

@@ -28,6 +28,8 @@ export interface Setup {
   failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
+  /** Whether it has been said that the engine will stop soon. */
+  ending: { isAnnounced: boolean }
   /** Instead of `node:fs`, for blocks. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
@@ -58,6 +60,7 @@ export function setupOf(options: EngineOptions): Setup {
     failures,
     events: new Emitter<EngineEvents>(failures.noting(logger)),
     activity: new Activity(),
+    ending: { isAnnounced: false },
     fileSystem,
     threadPoolSize,
     isSingleUser: singleUser,

@@ -90,6 +90,7 @@ function statisticsOf({ activity }: Setup, { storage, network }: Below): Statist
     peerCount: () => network.peerCount(),
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),
+    clockSkewMs: () => storage.shared?.changes.health.skewMs ?? null,
     verification: () => {
       const { blocks = 0, damaged = 0, lastBlock = 0, endedAt = null } = storage.verification.get() ?? {}
       return { blocks, damaged, isRunning: lastBlock > 0, endedAt }

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import type { Clock } from '../../domain/clock.ts'
+import { DatabaseHealth } from './database-health.ts'
 import type { Postgres } from './postgres.ts'
 
 /** How often the connection is looked at, and how long it is trusted since; in milliseconds. */
@@ -13,6 +14,8 @@ const TRUSTED_MS = 1_000
 export class CredentialChanges {
   readonly #database: Postgres
   readonly #clock: Clock
+  /** By the same looks. */
+  readonly health: DatabaseHealth
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
   #ended = false
@@ -23,6 +26,7 @@ export class CredentialChanges {
   constructor(database: Postgres, clock: Clock) {
     this.#database = database
     this.#clock = clock
+    this.health = new DatabaseHealth(clock)
   }
 
   /** Another number than before once something may have changed. */
@@ -48,7 +52,7 @@ export class CredentialChanges {
     const begun = this.#clock.now()
     try {
       if (this.#client === null) await this.#listen()
-      else await this.#client.query('SELECT 1')
+      if (this.#client !== null) await this.health.look(this.#client)
       if (this.#client !== null) this.#seenAt = begun
     } catch {
       this.#lost()

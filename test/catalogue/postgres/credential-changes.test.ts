@@ -60,7 +60,7 @@ describe('credentials that change on another node', needsPostgres, () => {
     try {
       const listening = changes.version()
       await there.command(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'`,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query LIKE 'SELECT EXTRACT%'`,
       )
       await expect.poll(() => changes.version()).toBeLessThan(0)
       const alone = changes.version()
