@@ -9,8 +9,8 @@ const THREAD = new URL('./stall-watch-thread.ts', import.meta.url)
 /**
  * Watches the event loop of this thread from another one: a timer of the loop moves a number in shared memory, and
  * the thread looks how long it stands still. So it sees a loop that is held by one long computation, and also one
- * that is starved by microtasks, which a histogram of the loop's delay does not. It counts in its own ticks: on a
- * machine that lets nobody run, the watcher is late too, and does not take that for a stall.
+ * that is starved by microtasks, which a histogram of the loop's delay does not. What the loop waits for a core of a busy
+ * machine is no stall.
  */
 export class StallWatch implements AsyncDisposable {
   readonly #state: Int32Array<SharedArrayBuffer>
