@@ -2,7 +2,7 @@ import type { KeptPromise } from './promises.ts'
 import { hasPostgres } from './support/postgres-server.ts'
 
 const test = (name: string) => ({ file: 'test/catalogue/postgres/bad-days.test.ts', name })
-
+const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
@@ -89,6 +89,34 @@ const promises: readonly KeptPromise[] = [
     find: '    await engine.announceStop()\n',
     replace: '',
     test: { file: 'test/adapters/cli/ready.test.ts', name: 'says first that it ends' },
+  },
+  {
+    promise: 'what is copied for a data directory is nobody else’s until that uses it',
+    file: 'src/catalogue/postgres/shared-database.ts',
+    find: "if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {",
+    replace: 'if (sql === null) {',
+    test: moved('takes up again what was copied for it and never used'),
+  },
+  {
+    promise: 'nothing that was changed while a catalogue was copied is left behind',
+    file: 'src/wiring/move-catalogue.ts',
+    find: 'if (database.dataVersion() !== version) {',
+    replace: 'if (version < 0) {',
+    test: moved('takes up again what was copied for it and never used'),
+  },
+  {
+    promise: 'a move that was cut short after the directory was switched is taken up by its start',
+    file: 'src/catalogue/postgres/shared-database.ts',
+    find: '  if (known !== null) await takeUp(database, known)\n',
+    replace: '',
+    test: moved('killed at any step, is where it was or where it goes'),
+  },
+  {
+    promise: 'what a moved ledger holds is held in the catalogue under the same ids',
+    file: 'src/catalogue/postgres/move-in.ts',
+    find: '        await hold(sql, table, batch, node)\n',
+    replace: '',
+    test: moved('is there as it was'),
   },
 ]
 

@@ -185,6 +185,20 @@ for databases that 0.1.0 has made, once. No server may be running; it takes as m
   --json           results as JSON, one object a line
   --help           this text`,
 
+  'catalogue move': `Usage: holdfast catalogue move [flags]
+
+Moves accounts, keys, sessions and records of a data directory into a PostgreSQL database that has nothing, and has the
+directory use it from then on; blocks stay where they are. No server may be running. Where it was cut short, it is done
+again: the directory uses one or the other until then, whole.
+
+  holdfast catalogue move --data-dir ./data --config config.json
+
+  --to URL         the database (default: database in the configuration; others see flags of a command)
+  --data-dir DIR   the directory of all stores (HOLDFAST_DATA_DIR, default ./data)
+  --config FILE    its configuration, JSON (HOLDFAST_CONFIG)
+  --json           results as JSON, one object a line
+  --help           this text`,
+
   'data-key replace': `Usage: holdfast data-key replace [flags]
 
 Tells what a lost data.key had sealed, and with --forget-secrets gives that up: accounts sign in without a second factor

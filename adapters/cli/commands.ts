@@ -27,6 +27,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['backup', async () => (await import('./backup-commands.ts')).backUp],
   ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],
+  ['catalogue move', async () => (await import('./catalogue-command.ts')).moveToDatabase],
   ['data-key replace', async () => (await import('./data-key-command.ts')).replaceKey],
   ['accounts', async () => (await import('./owner-commands.ts')).accounts],
   ['takedown add', async () => (await import('./takedown-commands.ts')).addTakedown],

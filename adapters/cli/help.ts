@@ -34,6 +34,7 @@ The node as its owner, through the running server or on its data directory:
   backup                 back everything up, while it is in use
   restore                make a data directory of a backup
   compact                give the free pages of an old database back to the disk
+  catalogue move         move accounts, keys and records into PostgreSQL
   data-key replace       make a new data.key where it is lost, and give up what it sealed
   accounts               show all accounts and what they keep
   takedown add           have the gateway refuse content

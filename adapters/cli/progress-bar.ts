@@ -12,6 +12,8 @@ export interface ProgressBarOptions {
   target?: ProgressTarget
   /** Milliseconds since some instant. */
   now?: () => number
+  /** How an amount is written. Default as bytes. */
+  format?: (amount: number) => string
 }
 
 const REDRAW_MS = 100
@@ -28,6 +30,7 @@ export class ProgressBar {
   readonly #target: ProgressTarget
   readonly #now: () => number
   readonly #startedAt: number
+  readonly #format: (amount: number) => string
   #drawnAt = Number.NEGATIVE_INFINITY
 
   /** @param total bytes of all the work; null if nobody knows */
@@ -37,6 +40,7 @@ export class ProgressBar {
     this.#target = options.target ?? process.stderr
     this.#now = options.now ?? (() => performance.now())
     this.#startedAt = this.#now()
+    this.#format = options.format ?? formatBytes
   }
 
   /** @param bytes done so far */
@@ -55,14 +59,14 @@ export class ProgressBar {
 
   #line(bytes: number, seconds: number): string {
     const rate = seconds > 0 ? bytes / seconds : 0
-    const speed = rate > 0 ? `  ${formatBytes(Math.round(rate))}/s` : ''
-    if (this.#total === null) return `${this.#label}  ${formatBytes(bytes)}${speed}`
+    const speed = rate > 0 ? `  ${this.#format(Math.round(rate))}/s` : ''
+    if (this.#total === null) return `${this.#label}  ${this.#format(bytes)}${speed}`
     const share = this.#total === 0 ? 1 : Math.min(bytes / this.#total, 1)
     const filled = Math.round(share * CELLS)
     const bar = '█'.repeat(filled) + '░'.repeat(CELLS - filled)
     const left = rate > 0 && share < 1 ? `  ${formatSeconds((this.#total - bytes) / rate)} left` : ''
     const percent = `${Math.floor(share * 100)} %`.padStart(5)
-    return `${bar} ${percent}  ${formatBytes(bytes)} of ${formatBytes(this.#total)}${speed}${left}  ${this.#label}`
+    return `${bar} ${percent}  ${this.#format(bytes)} of ${this.#format(this.#total)}${speed}${left}  ${this.#label}`
   }
 }
 

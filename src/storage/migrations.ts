@@ -262,4 +262,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE catalogue_node (name TEXT PRIMARY KEY) STRICT;
   `,
   placementsSeenSchema,
+  `
+  -- Under which name the catalogue is being moved elsewhere: one row until it is there, and the directory uses it.
+  CREATE TABLE catalogue_move (name TEXT PRIMARY KEY) STRICT;
+  `,
 ]

@@ -178,7 +178,7 @@ async function isLastOwner(sql: Sql, { id, role, disabled }: Account): Promise<b
 }
 
 /** Upper and lower case are the same, as far as ASCII goes. */
-function emailKey(email: string): string {
+export function emailKey(email: string): string {
   return email.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }
 

@@ -19,6 +19,11 @@ export function live(now: string): string {
 /** Bytes of a hash that tell records of one account apart. */
 const IDENTITY_BYTES = 16
 
+type Identity = Pick<
+  NewRecord,
+  'clusterId' | 'codec' | 'multihash' | 'expiresAt' | 'name' | 'originalName' | 'customName' | 'meta'
+>
+
 /** A record, and what keeps its content. */
 export type HeldRecord = RecordRow & { holdId: string | null }
 
@@ -99,14 +104,16 @@ export async function setNames(sql: Sql, record: RecordRow, list: number): Promi
   )
 }
 
-function identityOf(record: NewRecord): Uint8Array {
+/** A hash of all in which a repeat is the same. */
+export function identityOf(record: Identity): Uint8Array {
   const { clusterId, codec, multihash, expiresAt, name, originalName, customName, meta } = record
   const content = Buffer.from(multihash).toString('hex')
   const all = [clusterId, codec, content, expiresAt, name, originalName, customName, meta]
   return createHash('sha256').update(JSON.stringify(all)).digest().subarray(0, IDENTITY_BYTES)
 }
 
-function wordsOfRecord(list: number, { name, meta }: Pick<RecordRow, 'name' | 'meta'>): string[] {
+/** By which it is found. @param list the number of its account's list */
+export function wordsOfRecord(list: number, { name, meta }: Pick<RecordRow, 'name' | 'meta'>): string[] {
   const words = name === null ? new Set<string>() : wordsOfName(list, name)
   const told = meta === null ? {} : (JSON.parse(meta) as Record<string, string>)
   for (const [key, value] of Object.entries(told)) words.add(metaWord(list, key, value))

@@ -1,6 +1,7 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
+import { movesSchema } from './schema-moves.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
@@ -11,4 +12,5 @@ export const migrations: readonly Migration[] = [
   { sql: webhooksSchema, isTolerated: false },
   { sql: signInSchema, isTolerated: false },
   { sql: placementsSeenSchema, isTolerated: true },
+  { sql: movesSchema, isTolerated: false },
 ]

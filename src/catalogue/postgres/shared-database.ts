@@ -2,7 +2,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { migrate } from './migrate.ts'
-import { Postgres } from './postgres.ts'
+import { takeUp } from './move-in.ts'
+import { Postgres, type PostgresOptions } from './postgres.ts'
 import { migrations } from './schema.ts'
 import { agreeOnKey } from './sealing-key.ts'
 
@@ -38,10 +39,8 @@ export interface SharedOptions {
  * `UNAVAILABLE`, `DATA_DIR_NEWER`
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedDatabase> {
-  const database = await Postgres.open(options)
+  const database = await openMigrated(options)
   try {
-    await checkVersion(database)
-    await migrate(database, migrations)
     await agreeOnKey(database, options.openKey)
     const node = await join(database, name)
     const changes = new CredentialChanges(database, options.clock)
@@ -57,6 +56,23 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
   }
 }
 
+/**
+ * Opens a database and brings its schema up. The caller closes it.
+ *
+ * @throws HoldfastError as {@link openShared}
+ */
+export async function openMigrated(options: PostgresOptions): Promise<Postgres> {
+  const database = await Postgres.open(options)
+  try {
+    await checkVersion(database)
+    await migrate(database, migrations)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
 async function checkVersion(database: Postgres): Promise<void> {
   const text = `SELECT current_setting('server_version_num')::integer AS version`
   const found = await database.reading.first<{ version: number }>(text)
@@ -65,8 +81,15 @@ async function checkVersion(database: Postgres): Promise<void> {
 }
 
 async function join(database: Postgres, { known, make }: NodeName): Promise<string> {
+  if (known !== null) await takeUp(database, known)
   return database.transaction(async sql => {
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+    if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
+      throw new HoldfastError(
+        'CONFIG_INVALID',
+        'database: the catalogue of another data directory is being moved to it',
+      )
+    }
     const [there] = await sql.all<{ name: string }>('SELECT name FROM nodes LIMIT 1')
     if (there !== undefined && there.name !== known) {
       throw new HoldfastError('CONFIG_INVALID', 'database: it is the catalogue of another data directory')

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { MemoryAttempts } from '../access/memory-attempts.ts'
+import { SecondFactor } from '../access/second-factor.ts'
+import { SecretsFile } from '../access/secrets-file.ts'
+import type { CopiedCatalogue, MoveProgress } from '../catalogue/moving.ts'
+import { isKnownTo, moveIn, takeUp } from '../catalogue/postgres/move-in.ts'
+import type { Postgres } from '../catalogue/postgres/postgres.ts'
+import { agreeOnKey } from '../catalogue/postgres/sealing-key.ts'
+import { openMigrated } from '../catalogue/postgres/shared-database.ts'
+import { PostgresSigningKeys } from '../catalogue/postgres/signing-keys.ts'
+import { SqliteMovedCatalogue } from '../catalogue/sqlite/moved-catalogue.ts'
+import { SqliteSecondFactors } from '../catalogue/sqlite/second-factor-store.ts'
+import { ownDataDirectory } from '../disk/data-directory.ts'
+import { DATABASE, SECRETS } from '../disk/file-names.ts'
+import { systemClock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { silentLogger } from '../domain/logger.ts'
+import type { Sealing } from '../domain/sealing.ts'
+import { openDataKey, openFleetKey } from '../storage/data-key.ts'
+import { Database } from '../storage/database.ts'
+import { WriteQueue } from '../storage/write-queue.ts'
+import { catalogueNode } from './shared-catalogue.ts'
+
+/** What is moved, and where to. */
+export interface MoveCatalogueOptions {
+  /** The data directory, which no engine has open. */
+  dataDir: string
+  /** `postgres://user:password@host:port/database`: of a database that has nothing. */
+  to: string
+  /** Told after each few hundred rows, and after each step. */
+  onProgress?: (progress: MoveProgress) => void
+}
+
+/** What a move has done. */
+export interface MovedCatalogue {
+  /** As what the database knows the data directory. */
+  node: string
+  /** What was copied; null if that was done by a move before, which this one has finished. */
+  copied: CopiedCatalogue | null
+  /** Rows that were removed from the data directory afterwards. */
+  removed: number
+}
+
+/** How long an answer is waited for: counting takes its time where there is much. In milliseconds. */
+const ANSWER_MS = 3_600_000
+
+/**
+ * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and what waits. The directory uses it
+ * from one commit on; whatever stops before leaves it as it was, and after that as it will be: the same is then done
+ * again, and finished.
+ *
+ * @throws HoldfastError `CONFLICT` if the database has something, or the directory was changed meanwhile;
+ * `CONFIG_INVALID` if the directory's catalogue is elsewhere; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`,
+ * `UNAVAILABLE`, `OUTCOME_UNKNOWN`
+ */
+export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
+  const { dataDir, to, onProgress = () => undefined } = options
+  const directory = resolve(dataDir)
+  const owned = await ownDataDirectory(directory, silentLogger)
+  try {
+    const database = new Database(join(directory, DATABASE))
+    try {
+      const postgres = await openMigrated({ url: to, answerMs: ANSWER_MS })
+      try {
+        return await move({ database, postgres, directory, onProgress })
+      } finally {
+        await postgres.close()
+      }
+    } finally {
+      database.close()
+    }
+  } finally {
+    await owned.close()
+  }
+}
+
+interface Move {
+  database: Database
+  postgres: Postgres
+  directory: string
+  onProgress: (progress: MoveProgress) => void
+}
+
+async function move(parts: Move): Promise<MovedCatalogue> {
+  const { database, postgres, onProgress } = parts
+  const known = catalogueNode(database)
+  const copied = known === null ? await copy(parts) : null
+  const node = catalogueNode(database) ?? ''
+  if (copied === null && !(await isKnownTo(postgres, node))) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is in another one')
+  }
+  await takeUp(postgres, node)
+  onProgress({ step: 'joined', rows: 0, of: 0 })
+  return { node, copied, removed: remove(database, onProgress) }
+}
+
+async function copy({ database, postgres, directory, onProgress }: Move): Promise<CopiedCatalogue> {
+  const source = new SqliteMovedCatalogue(database)
+  if (source.count('placements') > 0) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: clusters that other nodes keep need the catalogue beside them')
+  }
+  const sealing = openDataKey(database, directory)
+  await sealAll(database, sealing)
+  const node = nameOf(database)
+  const version = database.dataVersion()
+  const copied = await moveIn(postgres, source, { node, onProgress })
+  await agreeOnKey(postgres, expected => openFleetKey(database, directory, expected))
+  const secrets = await SecretsFile.open(join(directory, SECRETS))
+  await new PostgresSigningKeys(postgres, sealing).replace(null, await secrets.load())
+  database.transaction(() => {
+    if (database.dataVersion() !== version) {
+      throw new HoldfastError('CONFLICT', 'the accounts were changed while they were copied: do it again')
+    }
+    database.prepare<[string]>('INSERT INTO catalogue_node (name) VALUES (?)').run(node)
+    database.prepare('DELETE FROM catalogue_move').run()
+  })
+  onProgress({ step: 'switched', rows: 0, of: 0 })
+  return copied
+}
+
+/** The name by which the directory will be known; the same one until it is. */
+function nameOf(database: Database): string {
+  const text = 'SELECT name FROM catalogue_move'
+  const name = database.prepare<[], { name: string }>(text).get()?.name ?? randomUUID()
+  database.prepare<[string]>('INSERT OR IGNORE INTO catalogue_move (name) VALUES (?)').run(name)
+  return name
+}
+
+/** What the first versions have stored in clear is not told to anybody else. */
+async function sealAll(database: Database, sealing: Sealing): Promise<void> {
+  const store = new SqliteSecondFactors(database, new WriteQueue(database))
+  const attempts = new MemoryAttempts(systemClock)
+  await new SecondFactor({ store, sealing, attempts, clock: systemClock }).sealStored()
+}
+
+/** Removes what is kept elsewhere by now, in steps: it is not looked at any more. */
+function remove(database: Database, onProgress: (progress: MoveProgress) => void): number {
+  const source = new SqliteMovedCatalogue(database)
+  const of = source.left()
+  database.setDurable(false)
+  let rows = 0
+  for (let some = -1; some !== 0; rows += some) {
+    some = database.transaction(() => source.removeSome())
+    onProgress({ step: 'removing', rows: rows + some, of })
+  }
+  database.setDurable(true)
+  return rows
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MOVED_TABLES } from '../../src/catalogue/moving.ts'
+import { createEngine, type MoveProgress, moveCatalogue } from '../../src/index.ts'
+import { collect } from '../support/bytes.ts'
+import { type Filled, factsOf, fillDirectory, signIn } from '../support/filled-directory.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { withDatabase } from '../support/store-inspection.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+const CHILD = join(import.meta.dirname, '../support/moving-child.ts')
+
+describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  /** What a directory says that has its catalogue in a database, or in itself. */
+  async function factsAt(dataDir: string, filled: Filled, database?: string): Promise<object> {
+    const engine = await createEngine({
+      dataDir,
+      clock: filled.clock,
+      passwordCost: 1_024,
+      ...(database !== undefined && { database }),
+    })
+    try {
+      return await factsOf(engine, filled)
+    } finally {
+      await engine.stop()
+    }
+  }
+
+  test('is there as it was: everybody signs in, and has what they had', async () => {
+    await withTempDir(async dataDir => {
+      const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
+      const { clock } = filled
+      const facts = await factsAt(dataDir, filled)
+      const database = await server.fresh()
+      const there = withDatabase(dataDir, db => {
+        const count = (table: string) => db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)
+        return Object.fromEntries(MOVED_TABLES.map(table => [table, count(table).get()?.count]))
+      })
+      expect(there).toMatchObject({ second_factors: 1, recovery_codes: 10, webhooks: 1, root_files: 1_200, fetches: 1 })
+      const { copied } = await moveCatalogue({ dataDir, to: database })
+      expect(copied).toEqual({ rows: { ...there, roots: expect.any(Number) }, recounted: [] })
+      await expect(createEngine({ dataDir, clock })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+      expect(await factsAt(dataDir, filled, database)).toEqual(facts)
+      const engine = await createEngine({ dataDir, clock, database, passwordCost: 1_024 })
+      expect(await signIn(engine, filled)).toEqual([200, 200, 200])
+      expect((await engine.reconcile()).findings).toEqual([])
+      expect((await engine.verify()).damaged).toEqual([])
+      for (const account of filled.accounts.slice(0, 2)) {
+        clock.advance(10)
+        await engine.pins.upload([Buffer.from('new')], { account, name: 'new' })
+        const { items } = await engine.pins.list({ account, limit: 100 })
+        expect(items[0]?.name).toBe('new')
+        for (const cid of new Set(items.map(item => item.cid))) await engine.pins.remove({ account, cid })
+      }
+      await engine.collect({ graceSeconds: 0 })
+      const { blocks, roots } = await engine.stats()
+      expect([blocks.durable.count, roots.complete.count, roots.staging.count]).toEqual([0, 0, 0])
+      await engine.stop()
+      withDatabase(dataDir, db => {
+        for (const table of ['accounts', 'api_keys', 'records', 'fetches', 'search_lists', 'search_pending', 'holds']) {
+          expect([table, db.prepare(`SELECT * FROM ${table}`).all()]).toEqual([table, []])
+        }
+      })
+    })
+  })
+
+  test('killed at any step, is where it was or where it goes, and is finished by doing it again', async () => {
+    await withTempDir(async root => {
+      const whole = join(root, 'whole')
+      const filled = await fillDirectory({ dataDir: whole, webhooks: { allowPrivate: true } })
+      const facts = await factsAt(whole, filled)
+      const steps: Array<MoveProgress['step']> = []
+      const trial = join(root, 'trial')
+      await cp(whole, trial, { recursive: true })
+      await moveCatalogue({ dataDir: trial, to: await server.fresh(), onProgress: ({ step }) => steps.push(step) })
+      expect([...new Set(steps)]).toEqual(['copying', 'copied', 'switched', 'joined', 'removing'])
+      for (const step of [...new Set(steps)]) {
+        const survived = steps.lastIndexOf(step)
+        const dataDir = join(root, `killed at ${step}`)
+        await cp(whole, dataDir, { recursive: true })
+        const database = await server.fresh()
+        const child = spawn(process.execPath, [CHILD, dataDir, database, String(survived)], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
+        const ended = once(child, 'exit')
+        const told = String(await collect(child.stdout))
+          .trim()
+          .split('\n')
+        expect([(await ended)[1], told.at(-1)]).toEqual(['SIGKILL', step])
+        const isThere = survived >= steps.indexOf('switched')
+        expect(await factsAt(dataDir, filled, isThere ? database : undefined), step).toEqual(facts)
+        const { copied } = await moveCatalogue({ dataDir, to: database })
+        expect(copied === null, step).toBe(isThere)
+        expect(await factsAt(dataDir, filled, database), step).toEqual(facts)
+      }
+    })
+  })
+
+  test('takes up again what was copied for it and never used, as it is by then', async () => {
+    await withTempDir(async dataDir => {
+      const filled = await fillDirectory({ dataDir })
+      const database = await server.fresh()
+      const change = ({ step }: MoveProgress): void => {
+        // As commands do beside it.
+        if (step === 'copied') withDatabase(dataDir, db => db.prepare("UPDATE accounts SET name = 'late'").run())
+      }
+      await expect(moveCatalogue({ dataDir, to: database, onProgress: change })).rejects.toMatchObject({
+        code: 'CONFLICT',
+      })
+      await withTempDir(async other => {
+        await expect(createEngine({ dataDir: other, database })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+        const own = await fillDirectory({ dataDir: other })
+        expect(own.accounts).toHaveLength(3)
+        await expect(moveCatalogue({ dataDir: other, to: database })).rejects.toMatchObject({ code: 'CONFLICT' })
+      })
+      await moveCatalogue({ dataDir, to: database })
+      await expect(moveCatalogue({ dataDir, to: await server.fresh() })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+      })
+      const engine = await createEngine({ dataDir, database, clock: filled.clock })
+      expect((await engine.accounts.list()).map(({ name }) => name)).toEqual(['late', 'late'])
+      await engine.stop()
+    })
+  })
+})
