@@ -14,7 +14,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 import { type BackendUnderTest, Outside } from '../backend.suite.ts'
 
 const TOKEN = 'a-token-of-the-rpc'
-const MARK = 'holdfast:0123456789abcdef'
+export const MARK = 'holdfast:0123456789abcdef'
 const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
 const binary = findKubo()
@@ -91,21 +91,26 @@ export type Lies = (right: HttpClient) => Pick<HttpClient, 'send' | 'stream'>
 export async function withBackend(
   { api }: Pick<Places, 'api'>,
   run: (backend: KuboBackend) => Promise<void>,
-  { lies = right => right, mark = MARK }: { lies?: Lies; mark?: string } = {},
+  {
+    lies = right => right,
+    mark = MARK,
+    token = TOKEN,
+    acceptUnsynced = false,
+  }: { lies?: Lies; mark?: string; token?: string; acceptUnsynced?: boolean } = {},
 ): Promise<void> {
   const http = openHttpClient()
   const clock = systemClock
   try {
-    const rpc = new KuboRpc({ url: api, authorization: `Bearer ${TOKEN}`, http: lies(http), clock })
+    const rpc = new KuboRpc({ url: api, authorization: `Bearer ${token}`, http: lies(http), clock })
     const reader = new CheckedSource(new RpcReader(rpc))
-    await run(new KuboBackend({ rpc, mark, reader, clock, acceptUnsynced: false }))
+    await run(new KuboBackend({ rpc, mark, reader, clock, acceptUnsynced }))
   } finally {
     await http.close()
   }
 }
 
 /** Asks the RPC as its owner would. Returns an object for each line. */
-async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
+export async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
   const answer = await fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text}`)
@@ -113,14 +118,18 @@ async function ask(api: string, path: string): Promise<Array<Record<string, unkn
   return lines.map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
+/** What every repository has pinned from its beginning. */
+const EMPTY_DIRECTORY = 'QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn'
+
 /** The names of recursive pins, by CID. */
-async function pinsOf(api: string): Promise<Record<string, string>> {
+export async function pinsOf(api: string): Promise<Record<string, string>> {
   const pins = await ask(api, 'pin/ls?type=recursive&names=true&stream=true')
-  return Object.fromEntries(pins.map(({ Cid, Name }) => [String(Cid), String(Name ?? '')]))
+  const named = pins.map(({ Cid, Name }) => [String(Cid), String(Name ?? '')] as const)
+  return Object.fromEntries(named.filter(([cid]) => cid !== EMPTY_DIRECTORY))
 }
 
 /** The blocks that are left once everything that nothing needs is gone, besides those that it has from the beginning. */
-async function blocksOf(api: string): Promise<number> {
+export async function blocksOf(api: string): Promise<number> {
   await ask(api, 'repo/gc')
   const blocks = await ask(api, 'refs/local')
   const ours = Object.values(await pinsOf(api)).filter(name => name.startsWith('holdfast:'))
