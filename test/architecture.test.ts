@@ -14,6 +14,7 @@ const LAYERS = [
   ...[
     'src/wiring',
     'src/api.ts',
+    'src/nodes',
     'src/contract',
     'src/gateway',
     'src/http',

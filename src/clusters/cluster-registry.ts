@@ -39,6 +39,7 @@ export class ClusterRegistry {
   /** By backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
   readonly #elsewhere: ReadonlySet<string>
+  readonly #node: string | undefined
   #gatewayUrl: string
 
   /** @param backends by cluster id, for clusters that do not share the default one */
@@ -49,9 +50,12 @@ export class ClusterRegistry {
     backends: ReadonlyMap<string, LedgerBackend>
     /** Ids of the clusters that are kept elsewhere. */
     elsewhere?: ReadonlySet<string> | undefined
+    /** As what clusters name this node; undefined for one that is alone. */
+    node?: string | undefined
     /** Where readers reach the node. */
     gatewayUrl: string
   }) {
+    this.#node = options.node
     this.#definitions = new Map(options.clusters.map(cluster => [cluster.id, cluster]))
     this.#defaultCluster = options.defaultCluster
     this.#defaultBackend = options.defaultBackend
@@ -124,14 +128,22 @@ export class ClusterRegistry {
     return this.#elsewhere.has(clusterId)
   }
 
+  /** The other node of the fleet that keeps a cluster's content; null if it is this one, or there is no such cluster. */
+  nodeOf(clusterId: string): string | null {
+    const node = this.#definitions.get(clusterId)?.node
+    return node === undefined || node === this.#node ? null : node
+  }
+
   /** The backends of clusters that this node keeps, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
-    const here = [...this.#definitions.keys()].filter(id => !this.isElsewhere(id))
+    const here = [...this.#definitions.keys()].filter(id => !this.isElsewhere(id) && this.nodeOf(id) === null)
     return new Map(here.map(id => [id, this.backendOf(id).id]))
   }
 
-  /** The backend that holds a cluster's content. */
+  /** The backend that holds a cluster's content. @throws HoldfastError `UNAVAILABLE` if it is another node's */
   backendOf(clusterId: string): LedgerBackend {
+    const node = this.nodeOf(clusterId)
+    if (node !== null) throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is kept by the node ${node}`)
     return this.#backends.get(clusterId) ?? this.#defaultBackend
   }
 }

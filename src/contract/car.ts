@@ -35,6 +35,7 @@ const Car = Type.Object(
 const importCar = route({
   method: 'POST',
   path: '/files/car',
+  goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
   takesUploadTokens: true,

@@ -20,6 +20,7 @@ const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directo
 const upload = route({
   method: 'POST',
   path: '/files',
+  goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
   takesUploadTokens: true,
@@ -76,6 +77,7 @@ const upload = route({
 const uploadDirectory = route({
   method: 'POST',
   path: '/files/directory-dag',
+  goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
   takesUploadTokens: true,
@@ -115,6 +117,7 @@ const uploadDirectory = route({
 const importDirectory = route({
   method: 'POST',
   path: '/files/directory',
+  goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
   summary: 'Import a directory that the server can read, at `dirPath`',

@@ -17,6 +17,7 @@ const Removed = Type.Object({ cid, removed: Type.Literal(true), success: Type.Li
 const pin = route({
   method: 'POST',
   path: '/files/pin/*cid',
+  goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
   summary: 'Pin content by its CID, fetched from the network where it is not here',

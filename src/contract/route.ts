@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../domain/errors.ts'
 import { jsonResponse } from '../http/json-response.ts'
-import type { Access, AuthenticatedContext, RequestContext, Route } from '../http/route.ts'
+import type { Access, AuthenticatedContext, GoesTo, RequestContext, Route } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
 import { type BodyReader, bodyReader } from './body-reader.ts'
 import type { Services } from './services.ts'
@@ -43,6 +43,8 @@ export interface RouteDocumentation {
   readonly headers?: Readonly<Record<string, Parameter>>
   /** Whether upload tokens may call it. Default: they may not. */
   readonly takesUploadTokens?: true
+  /** Which of several nodes answers. Default: any. */
+  readonly goesTo?: GoesTo
   /** Whether the answer follows from the query and from what is stored alone, and may be given again. Default false. */
   readonly isRemembered?: true
   /** Beyond those that its access, its parameters and its body bring along. */
@@ -143,11 +145,12 @@ function refuse(): never {
 /** The rows of the router's table, their handlers bound to what this engine is made of. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
-    routes.map(({ method, path, access, takesUploadTokens = false, handler }): Route => {
+    routes.map(({ method, path, access, takesUploadTokens = false, goesTo, handler }): Route => {
       const row = {
         method,
         path: `${base}${path}`,
         takesUploadTokens,
+        goesTo,
         handler: (context: RequestContext) => handler(context, services),
       }
       return access === 'public' ? { ...row, access } : { ...row, access }

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { NODE_ID } from './node-schema.ts'
 import { closed, defaulted, orNull, text } from './schema-parts.ts'
 
 const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text(), url: Type.Optional(text()) }, closed)
@@ -96,6 +97,13 @@ export const clusterSchema = Type.Object(
     ),
     dataDir: none(
       "Gives the cluster's content a directory of its own. Without it, it shares the server's. The file `identity` in it says which it is: a start is refused when the directory is not mounted, is another's or a copy. It may be moved, with its configuration. Clusters that name the same place share its blocks.",
+    ),
+    node: Type.Optional(
+      Type.String({
+        pattern: NODE_ID,
+        description: "Which of several nodes keeps the cluster's content, by its `node.id`; see [scaling](scaling.md).",
+        defaultText: 'the only node',
+      }),
     ),
     backend: Type.Optional(
       Type.Union(Object.values(backendSchemas), {

@@ -72,6 +72,8 @@ export interface ClusterDefinition {
   gateways: readonly GatewayDefinition[]
   /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
   dataDir?: string
+  /** Which of several nodes keeps the cluster's content, by its `node.id`; default: the only node. */
+  node?: string
   /** Who keeps the cluster's content, if not this node. What has still to get there is kept here meanwhile. */
   backend?: BackendDefinition
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { clusterSchema } from './cluster-schema.ts'
+import { nodeSchema } from './node-schema.ts'
 import { planSchema } from './plan-schema.ts'
 import { closed, defaulted, group, text } from './schema-parts.ts'
 
@@ -144,6 +145,7 @@ export const configSchema = Type.Object(
         defaultText: '`holdfast.db` in the data directory',
       }),
     ),
+    node: nodeSchema,
     importRoots: optionalTexts(
       'Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns such uploads off. Whoever may upload by server path can read all that is in them.',
       '`["<data dir>/import"]`',

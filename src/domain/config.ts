@@ -43,6 +43,7 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
   const config: EngineConfig = { ...rest, ...completeClusters(value), ...completePlans(value) }
   checkUrls(config, fail)
   checkClusters(config, fail)
+  checkNode(config, fail)
   checkPlans(config, fail)
   const { passwordCost = 1 } = config
   if (!Number.isInteger(Math.log2(passwordCost))) fail('passwordCost', 'must be a power of two')
@@ -95,6 +96,7 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
   }
   check('publicUrl', config.publicUrl)
   check('gateway.publicUrl', config.gateway?.publicUrl)
+  check('node.url', config.node?.url)
   config.clusters?.forEach((cluster, i) => {
     const path = `clusters.${i}.backend`
     if (cluster.backend?.type === 'holdfast') {
@@ -137,6 +139,15 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   if (ids.includes(fallback)) return
   if (config.defaultCluster !== undefined) fail('defaultCluster', `${fallback} is not among the clusters`)
   fail('defaultCluster', `is needed, because ${fallback} is not among the clusters`)
+}
+
+function checkNode({ node, clusters = knownClusters, database }: EngineConfig, fail: Fail): void {
+  if (node !== undefined && database === undefined) fail('node', 'belongs to a database that several nodes share')
+  clusters.forEach((cluster, i) => {
+    if (node === undefined && cluster.node !== undefined)
+      fail(`clusters.${i}.node`, 'needs node, which says who this is')
+    if (node !== undefined && cluster.node === undefined) fail('clusters', `${cluster.id} has to name its node`)
+  })
 }
 
 function checkPlans(config: EngineConfig, fail: Fail): void {

@@ -2,6 +2,17 @@
 import type { ClusterDefinition } from './cluster.ts'
 import type { PlanOptions } from './plan.ts'
 
+/**
+ * One of several nodes on one `database`: each takes any request, and has another answer what that one keeps; see
+ * scaling. Every cluster then names its `node`.
+ */
+export interface NodeConfig {
+  /** What `clusters` call this node as `node`: letters, digits, `.`, `_` and `-`, at most 64. */
+  id: string
+  /** Where the other nodes reach this one's API: `http` or `https`, such as `http://10.0.0.1:4100`. */
+  url: string
+}
+
 /** What `/ipfs/` serves, and how much of it at once. */
 export interface GatewayConfig {
   /**
@@ -79,6 +90,11 @@ export interface EngineConfig {
    * Default: `holdfast.db` in the data directory.
    */
   database?: string
+  /**
+   * One of several nodes on one `database`: each takes any request, and has another answer what that one keeps; see
+   * scaling. Every cluster then names its `node`.
+   */
+  node?: NodeConfig
   /**
    * Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns
    * such uploads off. Whoever may upload by server path can read all that is in them. Default: `["<data dir>/import"]`.

@@ -39,6 +39,8 @@ export interface GatewayDependencies {
   fetcher?: BlockFetcher | null
   /** For the mode `open`, in place of a fetcher. */
   network?: ContentOrigin
+  /** What other nodes of the fleet keep. */
+  others?: ContentOrigin | null
   takedowns?: TakenDown
   /** What one answer may cost, where it is not the usual. */
   limits?: WalkLimits

@@ -13,7 +13,7 @@ import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { errorResponse, unixSeconds } from './error-response.ts'
 import { QueryParameters } from './query-parameters.ts'
-import type { AuthenticatedContext, GuardedRoute, RequestContext, Route } from './route.ts'
+import type { AuthenticatedContext, GoesTo, GuardedRoute, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 
@@ -22,6 +22,8 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
+  /** Has another node answer, or gives the request back to be answered here. */
+  otherNodes?: { answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | ApiRequest> } | null
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
@@ -51,7 +53,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   return async request => {
     const started = clock.now()
     const exchange: Exchange = {
-      id: newRequestId(),
+      id: request.passedOn?.requestId ?? newRequestId(),
       body: new CountedBody(request),
       route: null,
       principal: null,
@@ -90,10 +92,17 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     if (match.route.access === 'public') return match.route.handler(context)
     const principal = await authenticate(request)
     exchange.principal = principal
-    exchange.rate = await dependencies.limits.take(principal)
+    // What is passed on was counted where it came from.
+    if (request.passedOn === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
-    const authenticated: AuthenticatedContext = { ...context, principal }
-    return match.route.handler(authenticated)
+    return answer(match.route, { ...context, principal })
+  }
+
+  async function answer(route: GuardedRoute, context: AuthenticatedContext): Promise<ApiResponse> {
+    const { otherNodes } = dependencies
+    if (otherNodes == null || route.goesTo === undefined) return route.handler(context)
+    const passed = await otherNodes.answer(context, route.goesTo)
+    return 'status' in passed ? passed : route.handler({ ...context, request: passed })
   }
 
   async function authenticate(request: ApiRequest): Promise<Principal> {
@@ -127,7 +136,9 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     body: exchange.body,
     arrived: () => exchange.body.arrived(),
     signal: request.signal,
+    scheme: request.scheme,
     remoteAddress: request.remoteAddress,
+    passedOn: request.passedOn,
   }
   return {
     request: counted,

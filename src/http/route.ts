@@ -22,6 +22,9 @@ export interface AuthenticatedContext extends RequestContext {
   readonly principal: Principal
 }
 
+/** The node that keeps the cluster which a request names, or the one that requests go to which name none. */
+export type GoesTo = 'cluster' | 'default cluster'
+
 interface Row {
   /** Upper case, or `*` for all. A route for GET answers HEAD too. */
   readonly method: string
@@ -29,6 +32,8 @@ interface Row {
   readonly path: string
   /** Whether upload tokens may, as far as their scope goes. Default false. */
   readonly takesUploadTokens?: boolean
+  /** Which of several nodes answers, where not any of them does. */
+  readonly goesTo?: GoesTo | undefined
 }
 
 export interface PublicRoute extends Row {

@@ -1,3 +1,5 @@
+import type { PassedOn } from './passed-on.ts'
+
 /**
  * The border between the core and whatever serves HTTP. Adapters translate their host's request and response to
  * these two shapes and do nothing else.
@@ -27,6 +29,8 @@ export interface ApiRequest {
   readonly scheme?: 'http' | 'https' | undefined
   /** The address at the other end of the socket; for a handler, the client's, beyond proxies that are trusted. */
   readonly remoteAddress: string | undefined
+  /** What another node of the fleet says of a request that it passes on; not there for all others. */
+  readonly passedOn?: PassedOn | undefined
 }
 
 /** An answer, for whatever serves HTTP to send. */

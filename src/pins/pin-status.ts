@@ -19,13 +19,14 @@ export class PinStatusView {
   readonly #scheduler: FetchScheduler
   readonly #now: () => number
   readonly #placements: Placements
-  readonly #backendOf: (clusterId: string) => number
+  readonly #backendOf: (clusterId: string) => number | null
 
   constructor(
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     now: () => number,
-    backendOf: (clusterId: string) => number,
+    /** Null for one of another node. */
+    backendOf: (clusterId: string) => number | null,
   ) {
     this.#placements = catalogue.placements
     this.#backendOf = backendOf
@@ -79,7 +80,9 @@ export class PinStatusView {
   /** What is under way to have its backend elsewhere keep the content that is here. */
   async #placementOf(record: RecordRow) {
     if (record.rootId === null || record.status !== 'pinning') return undefined
-    const placement = await this.#placements.find(this.#backendOf(record.clusterId), record)
+    const backendId = this.#backendOf(record.clusterId)
+    if (backendId === null) return undefined
+    const placement = await this.#placements.find(backendId, record)
     return placement && { ...placement, nextAttemptAt: placement.dueAt }
   }
 

@@ -18,6 +18,8 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   now: () => number
+  /** Where another node has content, with what it is read through; null if none has. */
+  others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
 /** Pins content by its CID: what the node holds already at once, the rest from the network. */
@@ -35,7 +37,8 @@ export class Pinner {
     const target = this.#parts.targets.decide(requester, request)
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }
-    const holder = request.isAnew === true ? null : this.#findHolder(cid)
+    const holder =
+      request.isAnew === true ? null : (this.#findHolder(cid) ?? (await this.#parts.others(cid))?.source ?? null)
     if (holder === null) return this.#parts.network.pin(pin)
     try {
       return await this.#pinHeld(pin, holder)

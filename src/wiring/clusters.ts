@@ -37,6 +37,7 @@ export function makeClusters(
     defaultBackend: embeddedOf(DEFAULT_BACKEND_ID),
     backends: new Map([...storage.ownBackends].map(([cluster, id]) => [cluster, embeddedOf(id)])),
     elsewhere: new Set(storage.remotes.keys()),
+    node: config.node?.id,
     gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,
   })
   return {

@@ -6,6 +6,7 @@ import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { NetworkModule } from './network.ts'
+import type { NodesModule } from './nodes.ts'
 import type { PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
@@ -17,6 +18,7 @@ interface Below {
   access: AccessModule
   clusters: ClustersModule
   network: NetworkModule
+  nodes: NodesModule
   pins: PinsModule
 }
 
@@ -31,6 +33,7 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     takedowns,
     arrivalOf: (cid: CID) => arrivalOf(below, cid),
     fetcher: below.network.node,
+    others: below.nodes.others,
   }
   const opener = openerOf(dependencies)
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)

@@ -9,11 +9,13 @@ import { VERSION } from '../domain/version.ts'
 import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import { behindProxies, requestedHost } from '../http/proxies.ts'
+import { OtherNodes } from '../nodes/other-nodes.ts'
 import type { AccessModule } from './access.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { ContentModule } from './content.ts'
 import type { GatewayModule } from './gateway.ts'
 import type { NetworkModule } from './network.ts'
+import type { NodesModule } from './nodes.ts'
 import type { PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
@@ -29,6 +31,7 @@ interface Below {
   content: ContentModule
   clusters: ClustersModule
   network: NetworkModule
+  nodes: NodesModule
   pins: PinsModule
   upkeep: UpkeepModule
   gateway: GatewayModule
@@ -42,6 +45,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const { handler, own } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
+  const { nodes, clusters } = below
   const { authenticator, scopes, limits } = below.access
   const api = withPsaErrors(
     createApi({
@@ -49,13 +53,17 @@ export function makeHttp(setup: Setup, below: Below): Border {
       authentication: authenticator,
       authorization: scopes,
       limits,
+      otherNodes:
+        nodes.client &&
+        new OtherNodes({ clusters: clusters.registry, sender: nodes.client, slots: uploadSlots(setup) }),
       logger,
       metrics,
       clock,
     }),
   )
+  const fromClients = behind(withContentHosts(api, handler, host))
   return {
-    api: behind(withContentHosts(api, handler, host)),
+    api: nodes.taking(api, fromClients),
     gateway: behind(handler),
     ownGateway: behind(own),
     trustedProxies,

@@ -6,6 +6,7 @@ import { type ContentModule, makeContent } from './content.ts'
 import { type GatewayModule, makeGateway } from './gateway.ts'
 import { makeHttp } from './http.ts'
 import { makeNetwork, type NetworkModule } from './network.ts'
+import { makeNodes, type NodesModule } from './nodes.ts'
 import { makePins, type PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
 import { makeSharedReading, type SharedReadingModule } from './shared-reading.ts'
@@ -21,6 +22,7 @@ export const M = {
   content: token<ContentModule>('content'),
   clusters: token<ClustersModule>('clusters'),
   network: token<NetworkModule>('network'),
+  nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
   webhooks: token<WebhooksModule>('webhooks'),
   upkeep: token<UpkeepModule>('upkeep'),
@@ -30,7 +32,7 @@ export const M = {
 }
 
 /** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
-const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep, M.sharedReading]
+const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep, M.sharedReading, M.nodes]
 
 /**
  * Opens the stores and starts everything on them; on failure all of it is stopped again.
@@ -45,6 +47,9 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.content, m => makeContent(setup, m.get(M.storage)))
   modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
+  modules.provide(M.nodes, m =>
+    makeNodes(setup, m.get(M.storage), m.get(M.clusters), id => m.get(M.pins).scheduler.subscribersChanged(id)),
+  )
   modules.provide(M.pins, m => makePins(setup, below(m)))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
@@ -78,5 +83,6 @@ function below(modules: Modules) {
     content: modules.get(M.content),
     clusters: modules.get(M.clusters),
     network: modules.get(M.network),
+    nodes: modules.get(M.nodes),
   }
 }

@@ -22,6 +22,7 @@ import { Uploader } from '../pins/uploader.ts'
 import type { AccessModule } from './access.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { NetworkModule } from './network.ts'
+import type { NodesModule } from './nodes.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 
@@ -36,6 +37,7 @@ interface Below {
   access: AccessModule
   clusters: ClustersModule
   network: NetworkModule
+  nodes: NodesModule
 }
 
 /** What stands among pins below those who make them. */
@@ -102,7 +104,7 @@ export function makePins(setup: Setup, below: Below) {
 
 /** Those who make records, and tell of them. */
 function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
-  const { storage, access, clusters, network, changes } = shared
+  const { storage, access, clusters, network, nodes, changes } = shared
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
@@ -116,12 +118,13 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
-  const backendOf = (clusterId: string) => registry.backendOf(clusterId).id
+  const backendOf = (clusterId: string) =>
+    registry.nodeOf(clusterId) === null ? registry.backendOf(clusterId).id : null
   return {
     targets,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
     carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
-    pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now }),
+    pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now, others: nodes.find }),
     lists: new PinList({ targets, catalogue, now }),
     statuses: new PinStatusView(catalogue, scheduler, now, backendOf),
   }

@@ -40,7 +40,10 @@ export interface Reading {
 }
 
 /** Of each kind, what a thread may be asking the engine's own at a time. */
-const QUESTIONS = { read: 32, open: 64, get: 64, arrival: 8 }
+const QUESTIONS = {
+  ...{ read: 32, arrival: 8 },
+  ...{ 'network open': 64, 'network get': 64, 'nodes open': 64, 'nodes get': 64 },
+}
 
 /**
  * Opens in this thread the reading that an engine shares from another: with a connection of its own, that only reads,
@@ -71,7 +74,8 @@ export function openReading(
     takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.revision),
     arrivalOf: arrivalsOf(data, database, calls),
     slots: gatewaySlots(options, clock, data.slots),
-    ...(options.mode === 'open' && { network: new AskedContent(calls) }),
+    ...(options.mode === 'open' && { network: new AskedContent(calls, 'network') }),
+    others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
   })
   const behind = behindProxies(data.trustedProxies, logger)(handler)
   return {

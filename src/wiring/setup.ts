@@ -19,6 +19,8 @@ export interface Setup {
   dataDir: string
   config: CompleteConfig
   clusters: readonly ClusterDefinition[]
+  /** Those of them that are no other node's. */
+  ownClusters: readonly ClusterDefinition[]
   clock: Clock
   logger: Logger
   metrics: Metrics
@@ -47,12 +49,14 @@ export function setupOf(options: EngineOptions): Setup {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
   const config = withDefaults(parseConfig(given, 'options'))
+  const clusters = config.clusters ?? knownClusters
   const history = new History(clock)
   const failures = new RecentFailures(clock)
   return {
     dataDir: resolve(dataDir),
     config,
-    clusters: config.clusters ?? knownClusters,
+    clusters,
+    ownClusters: clusters.filter(({ node }) => node === config.node?.id),
     clock,
     logger: failures.noting(logger),
     metrics: rememberedBy(history, metrics),

@@ -1,10 +1,14 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
 import type { RemoteCluster } from '../clusters/remote-clusters.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { openFleetKey } from '../storage/data-key.ts'
+import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
+
+/** As what the secret of a fleet is sealed. */
+export const FLEET_SECRET = 'fleet secret'
+const SECRET_BYTES = 32
 
 /** As what the catalogue that is kept elsewhere knows a data directory; null if it has its own. */
 export function catalogueNode(database: Database): string | null {
@@ -46,5 +50,7 @@ export async function openSharedCatalogue(
   }
   const onError = (err: Error): void => logger.warn({ err }, 'a connection to the catalogue was lost')
   const openKey = (expected: string | null): string => openFleetKey(database, dataDir, expected)
-  return openShared({ url, clock, onError, openKey }, { known, make })
+  const newSecret = (): Uint8Array => openDataKey(database, dataDir).seal(randomBytes(SECRET_BYTES), FLEET_SECRET)
+  const address = config.node ?? null
+  return openShared({ url, clock, onError, address, openKey, newSecret }, { known, make })
 }

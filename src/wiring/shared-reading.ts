@@ -12,12 +12,14 @@ import type { ClustersModule } from './clusters.ts'
 import type { ContentModule } from './content.ts'
 import type { GatewayModule } from './gateway.ts'
 import type { NetworkModule } from './network.ts'
+import type { NodesModule } from './nodes.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 
 export type SharedReadingModule = ReturnType<typeof makeSharedReading>
 
 interface Below {
+  nodes: NodesModule
   storage: StorageModule
   content: ContentModule
   clusters: ClustersModule
@@ -65,7 +67,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
 
 function dataOf(
   { dataDir, config, fileSystem }: Setup,
-  { storage, network }: Below,
+  { storage, network, nodes }: Below,
   leases: SharedArrayBuffer,
   slots: SlotTable,
 ): ReadingData {
@@ -81,22 +83,27 @@ function dataOf(
     slots,
     gateway: config.gateway,
     trustedProxies: config.trustedProxies,
+    hasNodes: nodes.others !== null,
   }
 }
+
+const NOTHING = { answers: {}, end: () => undefined }
 
 /** Answers a thread until the returned function is called. */
 function answer(
   port: MessagePort,
   { config, clock, events }: Setup,
-  { clusters, network, gateway }: Below,
+  { clusters, network, gateway, nodes }: Below,
 ): () => void {
   const { mode, retrievalTimeoutSeconds } = config.gateway
   const fetched =
     mode === 'open' && network.node !== null
-      ? answersFrom(new NetworkContent(network.node, clock, retrievalTimeoutSeconds * 1_000))
-      : { answers: {}, end: () => undefined }
+      ? answersFrom(new NetworkContent(network.node, clock, retrievalTimeoutSeconds * 1_000), 'network')
+      : NOTHING
+  const passed = nodes.others === null ? NOTHING : answersFrom(nodes.others, 'nodes')
   answerCalls(port, {
     ...fetched.answers,
+    ...passed.answers,
     read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
       const reader = clusters.registry.readerOf(backend)
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
@@ -109,5 +116,8 @@ function answer(
   })
   // It keeps no process alive.
   port.unref()
-  return fetched.end
+  return () => {
+    fetched.end()
+    passed.end()
+  }
 }

@@ -3,6 +3,7 @@ import type { Census } from '../catalogue/census.ts'
 import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
 import { PostgresCensus } from '../catalogue/postgres/census.ts'
 import { postgresContent } from '../catalogue/postgres/content-catalogue.ts'
+import type { NodeWork } from '../catalogue/postgres/node-work.ts'
 import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
@@ -38,7 +39,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, recordsVersion } = catalogueOf(
+  const { catalogue, census, signIn, credentialsVersion, recordsVersion, work } = catalogueOf(
     stores,
     tables,
     writes,
@@ -52,6 +53,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     census,
     signIn,
     credentialsVersion,
+    /** What follows here from what other nodes do; null without others. */
+    work,
     /** Another text as soon as a record may have changed; null where that cannot be told. */
     recordsVersion,
     blocks,
@@ -83,6 +86,7 @@ interface CatalogueParts {
   signIn: SharedSignIn | null
   credentialsVersion: () => number
   recordsVersion: () => string | null
+  work: NodeWork | null
 }
 
 /** Who wants what, where it is kept, and whether credentials may have been changed by others. */
@@ -96,17 +100,26 @@ function catalogueOf(
   if (shared === null) {
     const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
     const recordsVersion = (): string => database.version()
-    return { catalogue, census, signIn: null, credentialsVersion: () => database.dataVersion(), recordsVersion }
+    return {
+      catalogue,
+      census,
+      signIn: null,
+      credentialsVersion: () => database.dataVersion(),
+      recordsVersion,
+      work: null,
+    }
   }
   const { database: postgres, node, changes } = shared
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
+  const { content, work } = postgresContent(postgres, ledger, node, elsewhere)
   return {
-    catalogue: { ...postgresAccess(postgres, node), ...postgresContent(postgres, ledger, node, elsewhere) },
+    catalogue: { ...postgresAccess(postgres, node.name), ...content },
     census: new PostgresCensus(postgres, census),
     signIn: postgresSignIn(postgres, sealing),
     credentialsVersion: () => changes.version(),
     // What others write there is not told here.
     recordsVersion: () => null,
+    work,
   }
 }
 

@@ -69,7 +69,7 @@ export async function openStores(setup: Setup): Promise<Stores> {
 }
 
 async function openAll(setup: Setup): Promise<Stores> {
-  const { dataDir, clusters, config, fileSystem, logger } = setup
+  const { dataDir, ownClusters: clusters, config, fileSystem, logger } = setup
   const closers: Array<() => Promise<void> | void> = []
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer()

@@ -129,6 +129,7 @@ export class GatewayWorld {
       slots: slots.tableFor(holder),
       gateway: withDefaults({ gateway: options }).gateway,
       trustedProxies: 0,
+      hasNodes: false,
       time: this.time,
     }
     return { data, port: channel.port2, end }

@@ -1,6 +1,8 @@
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { Catalogue } from '../catalogue.ts'
+import { backendsOf } from './backends.ts'
 import { PostgresFetches } from './fetches.ts'
+import { NodeWork } from './node-work.ts'
 import { PostgresPlacements } from './placements.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresReconciliation } from './reconciliation.ts'
@@ -11,22 +13,24 @@ import { SharedHolds } from './shared-holds.ts'
 /**
  * The part of the catalogue that is about content. The database, migrated, and the ledger are the caller's.
  *
- * @param node by which the holds of this ledger are told from others'
+ * @param node by which the holds of this ledger are told from others', and its backends by its number
  * @param elsewhere the backends that have to be told what to keep
  */
 export function postgresContent(
   database: Postgres,
   ledger: CatalogueHolds,
-  node: string,
+  { name, number }: { name: string; number: number },
   elsewhere: ReadonlySet<number> = new Set(),
-): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
-  const holds = new SharedHolds(database, ledger, node)
+): { content: Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'>; work: NodeWork } {
+  const backend = backendsOf(number)
+  const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, elsewhere }
-  return {
+  const content = {
     records: new PostgresRecords(parts),
     fetches: new PostgresFetches(parts),
     files: new PostgresFiles(database),
-    placements: new PostgresPlacements(database, node, ledger),
+    placements: new PostgresPlacements(database, { node: name, backend, ledger }),
     reconciliation: new PostgresReconciliation(parts),
   }
+  return { content, work: new NodeWork(database, holds) }
 }

@@ -161,7 +161,7 @@ export class ContentChange {
        VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $8, $9, $10, $11)
        ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
       [
-        ...[accountId, backendId, codec, multihash, this.#holds.node, stagedRootId, hold.id, now],
+        ...[accountId, this.#holds.backend(backendId), codec, multihash, this.#holds.node, stagedRootId, hold.id, now],
         ...[brought.blocks, brought.bytes, brought.charge],
       ],
     )
@@ -173,7 +173,7 @@ export class ContentChange {
   /** Content that is here, and held, is `pinned` once its backend has it as well. */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#elsewhere.has(backendId)) return 'pinned'
-    return (await wantPlacement(this.#sql, backendId, record, now)) ? 'pinned' : 'pinning'
+    return (await wantPlacement(this.#sql, this.#holds.backend(backendId), record, now)) ? 'pinned' : 'pinning'
   }
 
   async #reread({ id }: NewRecord): Promise<RecordRow> {

@@ -7,6 +7,9 @@ import type { Postgres } from './postgres.ts'
 const LOOK_MS = 400
 const TRUSTED_MS = 1_000
 
+/** By which nodes tell each other, each by its name, that there is something to do. */
+export const NODES_CHANNEL = 'holdfast_nodes'
+
 /**
  * Tells whether credentials may have changed, on any node: the database tells each node of each change (`LISTEN`). While
  * nobody can say, they may have each second.
@@ -20,6 +23,7 @@ export class CredentialChanges {
   #cancel: () => void = () => undefined
   #ended = false
   #changes = 0
+  #onNotice: (node: string | null) => void = () => undefined
   /** When the connection was last known to be there; null while there is none. */
   #seenAt: number | null = null
 
@@ -34,6 +38,14 @@ export class CredentialChanges {
     const now = this.#clock.now()
     const isTrusted = this.#seenAt !== null && now - this.#seenAt < TRUSTED_MS
     return isTrusted ? this.#changes : -1 - Math.floor(now / TRUSTED_MS)
+  }
+
+  /**
+   * Calls `told` with the name of a node that has something to do, by what another node did; with null when that may
+   * have been missed.
+   */
+  notices(told: (node: string | null) => void): void {
+    this.#onNotice = told
   }
 
   /** Resolves once it listens, or could not for now: then it goes on trying. */
@@ -64,11 +76,15 @@ export class CredentialChanges {
   async #listen(): Promise<void> {
     const client = await this.#database.connection()
     client.on('error', () => this.#lost())
-    client.on('notification', () => this.#changes++)
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === NODES_CHANNEL) this.#onNotice(payload ?? null)
+      else this.#changes++
+    })
     this.#client = client
-    await client.query('LISTEN holdfast_credentials')
+    await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}`)
     // Of what has changed before, nobody has told.
     this.#changes++
+    this.#onNotice(null)
   }
 
   #lost(): void {

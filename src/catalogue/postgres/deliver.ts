@@ -2,6 +2,7 @@ import { checkTransition } from '../../domain/pin-status.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import { type FetchRow, OVER_QUOTA, type StatusChange } from '../fetches.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
+import { BACKEND_ID } from './backends.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { dropIfUnneeded, lockFetch, STEP } from './fetch-rows.ts'
 import { lockRecords, setFetch, setStatus } from './record-rows.ts'
@@ -78,7 +79,7 @@ async function deliverTo(
 
 function rootOf(sql: Sql, fetchId: FetchRow['id']): Promise<Brought['root'] | undefined> {
   return sql.first<Brought['root']>(
-    `SELECT r.id, r.backend_id AS "backendId", r.codec, r.multihash, r.content_size AS "contentSize",
+    `SELECT r.id, r.${BACKEND_ID} AS "backendId", r.codec, r.multihash, r.content_size AS "contentSize",
        r.dag_size AS "dagSize", r.blocks, r.charge, r.file_count AS "fileCount"
      FROM fetches f JOIN holds h ON h.id = f.hold_id JOIN roots r ON r.id = h.root_id WHERE f.id = $1`,
     [fetchId],

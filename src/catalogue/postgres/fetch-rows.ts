@@ -2,20 +2,21 @@ import type { DagIdentity } from '../../domain/cid.ts'
 import { checkTransition, type PinStatus, type StatusReason } from '../../domain/pin-status.ts'
 import type { FetchRow, StatusChange } from '../fetches.ts'
 import type { RecordRow } from '../records.ts'
+import { BACKEND_ID } from './backends.ts'
 import { NeedsHold } from './content-change.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
-import type { SharedHolds } from './shared-holds.ts'
+import { type SharedHolds, tellNode } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
 /** A fetch, and what keeps what it has brought. */
-export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean }
+export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean; node: string }
 
 /** Records that one transaction changes. */
 export const STEP = 50
-export const FETCH_COLUMNS = `id, account_id AS "accountId", backend_id AS "backendId", codec, multihash,
+export const FETCH_COLUMNS = `id, account_id AS "accountId", ${BACKEND_ID} AS "backendId", codec, multihash,
   root_id AS "rootId", origins, attempts, next_attempt_at AS "nextAttemptAt", last_error AS "lastError", bytes, blocks,
   charge, whole AS "isWhole"`
-const HELD_COLUMNS = `${FETCH_COLUMNS}, hold_id AS "holdId", running AS "isRunning"`
+const HELD_COLUMNS = `${FETCH_COLUMNS}, hold_id AS "holdId", running AS "isRunning", node`
 
 /** A root that was staged for a fetch, should there be none. */
 export interface StagedRoot {
@@ -42,6 +43,14 @@ export async function dropIfUnneeded(sql: Sql, holds: SharedHolds, fetch: HeldFe
   return true
 }
 
+/** Has the node that works at a fetch look whether anybody waits for it, if that is another one. Returns whether it is. */
+export async function leaveToOther(sql: Sql, holds: SharedHolds, fetch: HeldFetch | undefined): Promise<boolean> {
+  if (fetch === undefined || fetch.node === holds.node) return false
+  await sql.run('UPDATE fetches SET leavings = leavings + 1 WHERE id = $1', [fetch.id])
+  await tellNode(sql, fetch.node)
+  return true
+}
+
 /**
  * The fetch that is to bring a DAG, which begins now unless it is under way.
  *
@@ -61,7 +70,7 @@ export async function fetchFor(
   const { backendId, record, origins, now, staged } = wanted
   const known = await sql.first<HeldFetch>(
     `SELECT ${HELD_COLUMNS} FROM fetches WHERE multihash = $1 AND codec = $2 AND backend_id = $3 FOR UPDATE`,
-    [record.multihash, record.codec, backendId],
+    [record.multihash, record.codec, holds.backend(backendId)],
   )
   if (known === undefined) return { id: await begin(sql, holds, wanted), isRunning: false, usesStaged: staged !== null }
   const queued = `SELECT 1 FROM records WHERE fetch_id = $1 AND status = 'queued' LIMIT 1`
@@ -83,8 +92,8 @@ async function begin(sql: Sql, holds: SharedHolds, wanted: Parameters<typeof fet
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
     [
-      ...[record.accountId, backendId, record.codec, record.multihash, holds.node, staged.ledgerRootId, staged.id],
-      ...[origins, now],
+      ...[record.accountId, holds.backend(backendId), record.codec, record.multihash, holds.node],
+      ...[staged.ledgerRootId, staged.id, origins, now],
     ],
   )
   // Another has begun one at the same time, which is seen only now.

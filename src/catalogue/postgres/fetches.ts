@@ -11,6 +11,7 @@ import {
   FETCH_COLUMNS,
   fetchFor,
   isWanted,
+  leaveToOther,
   lockFetch,
   STEP,
   type StagedRoot,
@@ -126,7 +127,7 @@ export class PostgresFetches implements Fetches {
     const wanted = { id: holdId, backendId, stagedRootId: rootId, dag, ends: null }
     const [ledgerRootId] = (await this.#parts.ledger.place([wanted])) ?? []
     const root = await this.#database.transaction(async sql => {
-      const put = await putRoot(sql, backendId, dag)
+      const put = await putRoot(sql, this.#parts.holds.backend(backendId), dag)
       const held = await sql.run(`UPDATE holds SET root_id = $2 WHERE id = $1 AND state = 'used'`, [holdId, put.id])
       return held === 1 ? put : null
     })
@@ -150,9 +151,11 @@ export class PostgresFetches implements Fetches {
 
   async dropIfUnneeded(fetchId: number): Promise<boolean> {
     const { holds } = this.#parts
-    const isGone = await this.#database.transaction(async sql =>
-      dropIfUnneeded(sql, holds, await lockFetch(sql, fetchId)),
-    )
+    const isGone = await this.#database.transaction(async sql => {
+      const fetch = await lockFetch(sql, fetchId)
+      if (await leaveToOther(sql, holds, fetch)) return false
+      return dropIfUnneeded(sql, holds, fetch)
+    })
     if (isGone) await holds.letGo()
     return isGone
   }
@@ -178,7 +181,7 @@ export class PostgresFetches implements Fetches {
 
   find(backendId: number, dag: DagIdentity): Promise<FetchRow | undefined> {
     const text = `SELECT ${FETCH_COLUMNS} FROM fetches WHERE multihash = $1 AND codec = $2 AND backend_id = $3`
-    return this.#sql.first<FetchRow>(text, [dag.multihash, dag.codec, backendId])
+    return this.#sql.first<FetchRow>(text, [dag.multihash, dag.codec, this.#parts.holds.backend(backendId)])
   }
 
   isWanted(fetchId: number): Promise<boolean> {

@@ -61,7 +61,7 @@ export function moveIn(
 export async function takeUp(database: Postgres, node: string): Promise<void> {
   await database.transaction(async sql => {
     const taken = await sql.run('DELETE FROM moves WHERE node = $1', [node])
-    if (taken > 0) await sql.run('INSERT INTO nodes (name) VALUES ($1) ON CONFLICT DO NOTHING', [node])
+    if (taken > 0) await sql.run('INSERT INTO nodes (name, number) VALUES ($1, 0) ON CONFLICT DO NOTHING', [node])
   })
 }
 

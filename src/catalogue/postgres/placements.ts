@@ -10,6 +10,7 @@ import {
   type Placements,
 } from '../placements.ts'
 import type { RecordRow } from '../records.ts'
+import { BACKEND_ID, LAST_BACKEND, type SharedBackend } from './backends.ts'
 import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
@@ -17,7 +18,7 @@ import type { Sql } from './sql.ts'
 
 /** Records that one transaction changes. */
 const STEP = 50
-const COLUMNS = `id, backend_id AS "backendId", codec, multihash, account_id AS "accountId", wanted AS "isWanted",
+const COLUMNS = `id, ${BACKEND_ID} AS "backendId", codec, multihash, account_id AS "accountId", wanted AS "isWanted",
   generation, placed AS "isPlaced", attempts, due_at AS "dueAt", last_error AS "lastError",
   unpin_until AS "unpinUntil", anew AS "isAnew"`
 /** After which a node that is at a row is taken for gone; what it does late is told by the generation. */
@@ -28,17 +29,22 @@ export class PostgresPlacements implements Placements {
   readonly #database: Postgres
   readonly #node: string
   readonly #ledger: CatalogueHolds
+  readonly #backend: SharedBackend
 
-  /** @param node by which this process is known to others at work on the same catalogue */
-  constructor(database: Postgres, node: string, ledger: CatalogueHolds) {
+  /** @param parts.node by which this process is known to others at work on the same catalogue */
+  constructor(
+    database: Postgres,
+    { node, backend, ledger }: { node: string; backend: SharedBackend; ledger: CatalogueHolds },
+  ) {
     this.#database = database
     this.#ledger = ledger
     this.#node = node
+    this.#backend = backend
   }
 
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined> {
     const text = `SELECT ${COLUMNS} FROM placements WHERE multihash = $1 AND codec = $2 AND backend_id = $3`
-    return this.#database.reading.first<PlacementRow>(text, [dag.multihash, dag.codec, backendId])
+    return this.#database.reading.first<PlacementRow>(text, [dag.multihash, dag.codec, this.#backend(backendId)])
   }
 
   async due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
@@ -46,14 +52,15 @@ export class PostgresPlacements implements Placements {
     last: string | null
   }> {
     const { reading } = this.#database
-    const { backendId, now, each } = query
+    const { now, each } = query
+    const backend = this.#backend(query.backendId)
     const placements: PlacementRow[] = []
     let last: string | null = query.after
     for (let looked = 0; looked < query.accounts; looked++) {
       const next: { accountId: string } | undefined = await reading.first<{ accountId: string }>(
         `SELECT account_id AS "accountId" FROM placements
          WHERE due_at IS NOT NULL AND backend_id = $1 AND account_id > $2 ORDER BY account_id LIMIT 1`,
-        [backendId, last],
+        [backend, last],
       )
       last = next?.accountId ?? null
       if (last === null) break
@@ -61,7 +68,7 @@ export class PostgresPlacements implements Placements {
         `SELECT ${COLUMNS} FROM placements
          WHERE due_at IS NOT NULL AND backend_id = $1 AND account_id = $2 AND due_at <= $3 AND ${free('$5')}
          ORDER BY due_at LIMIT $4`,
-        [backendId, last, now, each, this.#node],
+        [backend, last, now, each, this.#node],
       )
       placements.push(...found)
     }
@@ -71,7 +78,9 @@ export class PostgresPlacements implements Placements {
   async nextDue(backendId: number): Promise<number | null> {
     const text = `SELECT due_at AS at FROM placements WHERE due_at IS NOT NULL AND backend_id = $1 AND ${free('$2')}
       ORDER BY due_at LIMIT 1`
-    return (await this.#database.reading.first<{ at: number }>(text, [backendId, this.#node]))?.at ?? null
+    return (
+      (await this.#database.reading.first<{ at: number }>(text, [this.#backend(backendId), this.#node]))?.at ?? null
+    )
   }
 
   /** Undefined also while another node is at it. */
@@ -95,7 +104,7 @@ export class PostgresPlacements implements Placements {
   async placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }> {
     const { dag, ...step } = await this.#database.transaction(async sql => {
       const row = await current(sql, key)
-      const root = row?.isWanted === true ? await rootOf(sql, row) : undefined
+      const root = row?.isWanted === true ? await rootOf(sql, this.#backend(row.backendId), row) : undefined
       if (row === undefined || root === undefined) return { changes: [], isDone: true, dag: null }
       if (!row.isPlaced) {
         const text = `UPDATE placements SET placed = TRUE, due_at = NULL, last_error = NULL, leased_until = NULL,
@@ -142,9 +151,10 @@ export class PostgresPlacements implements Placements {
     )
   }
 
+  /** Of this node's backends. */
   after(id: number, limit: number): Promise<PlacementRow[]> {
-    const text = `SELECT ${COLUMNS} FROM placements WHERE id > $1 ORDER BY id LIMIT $2`
-    return this.#database.reading.all<PlacementRow>(text, [id, limit])
+    const text = `SELECT ${COLUMNS} FROM placements WHERE id > $1 AND backend_id BETWEEN $3 AND $4 ORDER BY id LIMIT $2`
+    return this.#database.reading.all<PlacementRow>(text, [id, limit, this.#backend(0), this.#backend(LAST_BACKEND)])
   }
 
   async lost(key: PlacementKey, { now, reason }: { now: number; reason: string }): Promise<StatusChange[]> {
@@ -155,7 +165,7 @@ export class PostgresPlacements implements Placements {
          WHERE id = $1 AND generation = $2 AND wanted AND placed RETURNING ${COLUMNS}`,
         [key.id, key.generation, now, reason],
       )
-      const root = row && (await rootOf(sql, row))
+      const root = row && (await rootOf(sql, this.#backend(row.backendId), row))
       return root && { row, rootId: root.id }
     })
     if (lost === undefined) return []
@@ -173,7 +183,7 @@ export class PostgresPlacements implements Placements {
   async disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean> {
     const text = `INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
       VALUES ($1, $2, $3, $4, FALSE, 1, $5) ON CONFLICT DO NOTHING`
-    return (await this.#database.command(text, [backendId, dag.codec, dag.multihash, NOBODY, now])) === 1
+    return (await this.#database.command(text, [this.#backend(backendId), dag.codec, dag.multihash, NOBODY, now])) === 1
   }
 
   async lag(backendId: number): Promise<PlacementLag> {
@@ -182,8 +192,9 @@ export class PostgresPlacements implements Placements {
       SELECT wanted_at FROM placements WHERE wanted AND NOT placed AND backend_id = $1 ORDER BY wanted_at LIMIT $2) AS p`
     const leaving = `SELECT COUNT(*) AS unpins FROM (
       SELECT 1 FROM placements WHERE NOT wanted AND backend_id = $1 LIMIT $2) AS p`
-    const { pins = 0, since = null } = (await reading.first<PlacementLag>(waiting, [backendId, MOST_WAITING])) ?? {}
-    const { unpins = 0 } = (await reading.first<PlacementLag>(leaving, [backendId, MOST_WAITING])) ?? {}
+    const { pins = 0, since = null } =
+      (await reading.first<PlacementLag>(waiting, [this.#backend(backendId), MOST_WAITING])) ?? {}
+    const { unpins = 0 } = (await reading.first<PlacementLag>(leaving, [this.#backend(backendId), MOST_WAITING])) ?? {}
     return { pins, unpins, since }
   }
 }
@@ -217,7 +228,7 @@ async function waitAgain(
   return { rows, last: some.at(-1)?.id }
 }
 
-function rootOf(sql: Sql, { multihash, codec, backendId }: PlacementRow): Promise<{ id: number } | undefined> {
+function rootOf(sql: Sql, backend: number, { multihash, codec }: PlacementRow): Promise<{ id: number } | undefined> {
   const text = 'SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3'
-  return sql.first<{ id: number }>(text, [multihash, codec, backendId])
+  return sql.first<{ id: number }>(text, [multihash, codec, backend])
 }

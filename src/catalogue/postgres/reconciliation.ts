@@ -126,7 +126,7 @@ export class PostgresReconciliation implements Reconciliation {
         `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records
          WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3)
            AND id > $4 AND cluster_id = ANY($5) ORDER BY id LIMIT $6`,
-        [dag.multihash, dag.codec, backendId, after, clusters, STEP],
+        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, clusters, STEP],
       )
       for (const record of found) changes.push(...(await this.#wait({ record, backendId, now }, reason)))
       const last = found.at(-1)

@@ -2,6 +2,7 @@ import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { movesSchema } from './schema-moves.ts'
+import { nodesSchema } from './schema-nodes.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
@@ -13,4 +14,5 @@ export const migrations: readonly Migration[] = [
   { sql: signInSchema, isTolerated: false },
   { sql: placementsSeenSchema, isTolerated: true },
   { sql: movesSchema, isTolerated: false },
+  { sql: nodesSchema, isTolerated: false },
 ]

@@ -3,17 +3,34 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
+import { Nodes } from './nodes.ts'
 import { Postgres, type PostgresOptions } from './postgres.ts'
 import { migrations } from './schema.ts'
 import { agreeOnKey } from './sealing-key.ts'
+import type { Sql } from './sql.ts'
 
 /** The database of a catalogue that is kept elsewhere, and as what it knows this node. */
 export interface SharedDatabase {
   database: Postgres
-  /** Names the data directory. */
-  node: string
+  /** The data directory: its name, and the number by which its backends are told from others'. */
+  node: { name: string; number: number }
   changes: CredentialChanges
+  /** Who else shares it; null for a node that is alone. */
+  fleet: Fleet | null
   close(): Promise<void>
+}
+
+/** What nodes that share a catalogue know of each other. */
+export interface Fleet {
+  nodes: Nodes
+  /** What they prove to each other that they are of one fleet by, sealed. */
+  secret: Uint8Array
+}
+
+/** As what the others know a node, and where they reach it. */
+export interface NodeAddress {
+  id: string
+  url: string
 }
 
 /** The name of a data directory. */
@@ -30,10 +47,14 @@ export interface SharedOptions {
   onError: (error: Error) => void
   /** Opens what this node seals with, which has to be the key of that name, and returns its name; see {@link agreeOnKey}. */
   openKey: (expected: string | null) => string
+  /** Makes what nodes prove to each other that they are of one fleet by, sealed; called once the key is open. */
+  newSecret: () => Uint8Array
+  /** Null for a node that is alone. */
+  address: NodeAddress | null
 }
 
 /**
- * Opens the database, brings its schema up, and joins it as the one node there is.
+ * Opens the database, brings its schema up, and joins it: as the one node there is, or as one of those that have addresses.
  *
  * @throws HoldfastError `CONFIG_INVALID` if it is not PostgreSQL 15 or newer, another directory's, or `pg` is missing;
  * `UNAVAILABLE`, `DATA_DIR_NEWER`
@@ -41,15 +62,18 @@ export interface SharedOptions {
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedDatabase> {
   const database = await openMigrated(options)
   try {
-    await agreeOnKey(database, options.openKey)
-    const node = await join(database, name)
-    const changes = new CredentialChanges(database, options.clock)
+    const { address, clock, openKey, newSecret } = options
+    await agreeOnKey(database, openKey)
+    if (name.known !== null) await takeUp(database, name.known)
+    const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret }))
+    const changes = new CredentialChanges(database, clock)
     await changes.start()
+    const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
     }
-    return { database, node, changes, close }
+    return { database, node, changes, fleet, close }
   } catch (error) {
     await database.close()
     throw error
@@ -80,22 +104,34 @@ async function checkVersion(database: Postgres): Promise<void> {
   throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL 15 or newer is needed')
 }
 
-async function join(database: Postgres, { known, make }: NodeName): Promise<string> {
-  if (known !== null) await takeUp(database, known)
-  return database.transaction(async sql => {
-    await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
-    if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
-      throw new HoldfastError(
-        'CONFIG_INVALID',
-        'database: the catalogue of another data directory is being moved to it',
-      )
-    }
-    const [there] = await sql.all<{ name: string }>('SELECT name FROM nodes LIMIT 1')
-    if (there !== undefined && there.name !== known) {
-      throw new HoldfastError('CONFIG_INVALID', 'database: it is the catalogue of another data directory')
-    }
-    const name = known ?? make()
-    await sql.run('INSERT INTO nodes (name) VALUES ($1) ON CONFLICT DO NOTHING', [name])
-    return name
-  })
+async function join(
+  sql: Sql,
+  { known, make }: NodeName,
+  { address, newSecret }: Pick<SharedOptions, 'address' | 'newSecret'>,
+) {
+  await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+  if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of another data directory is being moved to it')
+  }
+  const all = await sql.all<{ name: string; number: number; id: string | null }>('SELECT name, number, id FROM nodes')
+  const others = all.filter(({ name }) => name !== known)
+  const alone = address === null ? others[0] : others.find(({ id }) => id === null)
+  if (alone !== undefined) {
+    const reason = alone.id === null ? 'which is alone until it has a node, too' : 'so this one needs a node, too'
+    throw new HoldfastError('CONFIG_INVALID', `database: it is the catalogue of another data directory, ${reason}`)
+  }
+  if (address !== null && others.some(({ id }) => id === address.id)) {
+    throw new HoldfastError('CONFIG_INVALID', `node.id: another data directory is the node ${address.id} already`)
+  }
+  const name = known ?? make()
+  const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
+  await sql.run(
+    `INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (name) DO UPDATE SET id = excluded.id, url = excluded.url`,
+    [name, number, address?.id ?? null, address?.url ?? null],
+  )
+  const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
+  const secret = kept?.secret ?? newSecret()
+  if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
+  return { name, number, secret }
 }

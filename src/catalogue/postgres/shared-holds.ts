@@ -1,6 +1,8 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CatalogueHolds, WantedHold } from '../../ledger/catalogue-holds.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
+import type { SharedBackend } from './backends.ts'
+import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
 import { forgetFiles, listFiles } from './root-files.ts'
 import type { Sql } from './sql.ts'
@@ -43,11 +45,14 @@ export class SharedHolds {
   readonly #ledger: CatalogueHolds
   /** By which the holds of this ledger are told from others'. */
   readonly node: string
+  /** As what all nodes know the backends of this one. */
+  readonly backend: SharedBackend
 
-  constructor(database: Postgres, ledger: CatalogueHolds, node: string) {
+  constructor(database: Postgres, ledger: CatalogueHolds, node: string, backend: SharedBackend) {
     this.#database = database
     this.#ledger = ledger
     this.node = node
+    this.backend = backend
   }
 
   /**
@@ -107,11 +112,19 @@ export class SharedHolds {
     if (used !== 1) throw new HoldfastError('UNAVAILABLE', 'it took too long to commit: its content was let go of')
   }
 
-  /** Part of the transaction after which the holds are not needed; the roots that these were the last of go with it. */
+  /**
+   * Part of the transaction after which the holds are not needed; the roots that these were the last of go with it. Other
+   * nodes whose holds they are let go of them as soon as they are told, or next look.
+   */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    const text = `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId"`
-    const voided = await sql.all<{ rootId: number | null }>(text, [ids])
+    const voided = await sql.all<{ rootId: number | null; node: string }>(
+      `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId", node`,
+      [ids],
+    )
+    const others = new Set(voided.map(({ node }) => node))
+    others.delete(this.node)
+    for (const node of others) await tellNode(sql, node)
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
   }
 
@@ -161,7 +174,7 @@ export class SharedHolds {
 
   async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean }> {
     return this.#database.transaction(async sql => {
-      const root = await putRoot(sql, backendId, dag)
+      const root = await putRoot(sql, this.backend(backendId), dag)
       const hold = await sql.first<{ id: string }>(`${NEW_HOLD}, $2::bigint, 'placing' RETURNING id`, [
         ...[this.node, root.id],
       ])
@@ -177,14 +190,20 @@ export class SharedHolds {
   }
 }
 
+/** Has a node look, once the transaction has committed, what there is for it to do. */
+export async function tellNode(sql: Sql, node: string): Promise<void> {
+  await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
+}
+
 /** The root of a DAG, locked, so that it does not go before something holds it. */
-export async function putRoot(sql: Sql, backendId: number, dag: WholeDag): Promise<RootFound> {
+/** @param backend as all nodes know it */
+export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(
     `INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id RETURNING ${ROOT}`,
-    [backendId, codec, multihash, contentSize, dagSize, blocks, charge, fileCount],
+    [backend, codec, multihash, contentSize, dagSize, blocks, charge, fileCount],
   )
   if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the catalogue forgets')
   return root

@@ -61,6 +61,7 @@ const list = route({
 const add = route({
   ...shared,
   method: 'POST',
+  goesTo: 'default cluster',
   path: '/pins',
   access: 'files:write',
   summary: 'Pin content',
@@ -98,6 +99,7 @@ const replace = route({
   ...shared,
   ...REQUEST_ID,
   method: 'POST',
+  goesTo: 'default cluster',
   path: '/pins/:requestid',
   access: 'files:write',
   summary: 'Put another pin in the place of one',

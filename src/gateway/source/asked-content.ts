@@ -4,16 +4,22 @@ import type { Answers, PortCalls } from '../../domain/concurrency/port-calls.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
+/** The network, or other nodes of the fleet. */
+export type AskedKind = 'network' | 'nodes'
+
 /** What the thread with the network has, asked for by another: a session for each answer, a question for each block. */
 export class AskedContent implements ContentOrigin {
   readonly #calls: PortCalls
+  readonly #name: (question: string) => string
 
-  constructor(calls: PortCalls) {
+  /** @param kind as {@link answersFrom} has it */
+  constructor(calls: PortCalls, kind: AskedKind) {
     this.#calls = calls
+    this.#name = question => `${kind} ${question}`
   }
 
   async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
-    const session = (await this.#calls.ask('open', root.toString(), signal)) as number | null
+    const session = (await this.#calls.ask(this.#name('open'), root.toString(), signal)) as number | null
     if (session === null) return null
     let isOpen = true
     return {
@@ -22,7 +28,7 @@ export class AskedContent implements ContentOrigin {
       get: cid => this.#get(session, cid, signal),
       sizeOf: () => null,
       release: () => {
-        if (isOpen) void this.#calls.ask('close', session).catch(() => undefined)
+        if (isOpen) void this.#calls.ask(this.#name('close'), session).catch(() => undefined)
         isOpen = false
       },
     }
@@ -30,12 +36,12 @@ export class AskedContent implements ContentOrigin {
 
   async #get(session: number, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
-    return (await this.#calls.ask('get', { session, cid: cid.toString() }, signal)) as Uint8Array
+    return (await this.#calls.ask(this.#name('get'), { session, cid: cid.toString() }, signal)) as Uint8Array
   }
 }
 
 /** Answers what {@link AskedContent} asks. `end` closes what is open. */
-export function answersFrom(origin: ContentOrigin): { answers: Answers; end: () => void } {
+export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: Answers; end: () => void } {
   const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
   let last = 0
   const close = (id: number): void => {
@@ -44,8 +50,8 @@ export function answersFrom(origin: ContentOrigin): { answers: Answers; end: () 
     session?.over.abort()
     session?.held.release()
   }
-  const answers = {
-    open: async (root: string, signal: AbortSignal): Promise<number | null> => {
+  const answers: Answers = {
+    [`${kind} open`]: async (root: string, signal: AbortSignal): Promise<number | null> => {
       const over = new AbortController()
       const abort = (): void => over.abort(signal.reason)
       signal.addEventListener('abort', abort, { once: true })
@@ -56,12 +62,12 @@ export function answersFrom(origin: ContentOrigin): { answers: Answers; end: () 
       if (signal.aborted) close(last)
       return last
     },
-    get: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
+    [`${kind} get`]: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
       const held = sessions.get(session)?.held
       if (held === undefined) throw new HoldfastError('ABORTED', 'the answer is over')
       return alone(await held.get(CID.parse(cid)))
     },
-    close,
+    [`${kind} close`]: close,
   }
   return {
     answers,

@@ -25,6 +25,8 @@ export interface RootOpenerParts {
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
   network?: ContentOrigin | undefined
+  /** What other nodes of the fleet keep for records: as good as here. */
+  others?: ContentOrigin | null | undefined
   limits?: WalkLimits | undefined
 }
 
@@ -79,7 +81,7 @@ export class RootOpener {
   }
 
   get #pinned(): readonly ContentOrigin[] {
-    return this.#origins.slice(0, 1)
+    return this.#origins.slice(0, this.#parts.others == null ? 1 : 2)
   }
 
   #openFrom(
@@ -100,13 +102,13 @@ export class RootOpener {
   }
 }
 
-function originsOf({ content, clock, options, fetcher, network }: RootOpenerParts): ContentOrigin[] {
-  const pinned = new PinnedContent(content)
-  if (options.mode !== 'open') return [pinned]
-  if (network !== undefined) return [pinned, network]
+function originsOf({ content, clock, options, fetcher, network, others }: RootOpenerParts): ContentOrigin[] {
+  const pinned = [new PinnedContent(content), ...(others == null ? [] : [others])]
+  if (options.mode !== 'open') return pinned
+  if (network !== undefined) return [...pinned, network]
   if (fetcher === null) throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
   const timeoutMs = options.retrievalTimeoutSeconds * 1000
-  return [pinned, new NetworkContent(fetcher, clock, timeoutMs)]
+  return [...pinned, new NetworkContent(fetcher, clock, timeoutMs)]
 }
 
 function onItsWay(root: string, { blocks, bytes }: { blocks: number; bytes: number }): HoldfastError {

@@ -15,6 +15,8 @@ export interface ReadingData {
   readonly slots: SlotTable
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number
+  /** Whether other nodes of a fleet may have what is not here. */
+  readonly hasNodes: boolean
 }
 
 /** Reading that is shared with one other thread. */

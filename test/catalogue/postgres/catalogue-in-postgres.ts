@@ -35,7 +35,7 @@ export function withNode(database: Postgres, name: string, run: (node: TestNode)
     try {
       await run({
         ...postgresAccess(database, name),
-        ...postgresContent(database, ledger, name, ELSEWHERE),
+        ...postgresContent(database, ledger, { name, number: 0 }, ELSEWHERE).content,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })

@@ -25,9 +25,9 @@ test('what another thread can get is got there, in a session for each answer, wh
     },
   }
   const { port1, port2 } = new MessageChannel()
-  const { answers, end } = answersFrom(origin)
+  const { answers, end } = answersFrom(origin, 'network')
   answerCalls(port1, answers)
-  const content = new AskedContent(new PortCalls(port2, {}))
+  const content = new AskedContent(new PortCalls(port2, {}), 'network')
   const { signal } = new AbortController()
   expect(await content.open(missing, signal)).toBe(null)
   const [first, second] = [await content.open(cid, signal), await content.open(cid, signal)]

@@ -1,0 +1,75 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { Postgres } from './postgres.ts'
+
+/** One of the nodes that share a catalogue. */
+export interface KnownNode {
+  /** As configurations call it. */
+  id: string
+  /** By which its backends are told from others'. */
+  number: number
+  /** Where its API is. */
+  url: string
+  /** Whether it was there a short time ago. */
+  isThere: boolean
+}
+
+/** How often a node says that it is there, and how often what others said is read anew; in milliseconds. */
+const SAY_MS = 5_000
+const READ_MS = 2_000
+/** Who has said nothing for so long, by the database's clock, is taken for gone. */
+const GONE = `INTERVAL '30 seconds'`
+
+/** Who shares the catalogue, by what each of them says. */
+export class Nodes {
+  readonly #database: Postgres
+  readonly #clock: Clock
+  readonly #name: string
+  #known: { nodes: Promise<KnownNode[]>; until: number } | null = null
+  #cancel: () => void = () => undefined
+  #ended = false
+
+  /** @param name of this node's data directory */
+  constructor(database: Postgres, clock: Clock, name: string) {
+    this.#database = database
+    this.#clock = clock
+    this.#name = name
+  }
+
+  /** Begins to say that this node is there, and calls `look` as often. What cannot be said now is said later. */
+  start(look: () => void = () => undefined): void {
+    const say = async (): Promise<void> => {
+      await this.#say('clock_timestamp()').catch(() => undefined)
+      if (this.#ended) return
+      this.#cancel = this.#clock.after(SAY_MS, () => void say())
+      look()
+    }
+    void say()
+  }
+
+  /** Says that this node is gone. */
+  async stop(): Promise<void> {
+    this.#ended = true
+    this.#cancel()
+    await this.#say('NULL').catch(() => undefined)
+  }
+
+  /** Those that others can reach. @throws HoldfastError `UNAVAILABLE` */
+  async all(): Promise<KnownNode[]> {
+    const now = this.#clock.now()
+    if (this.#known === null || now >= this.#known.until) {
+      const nodes = this.#database.reading.all<KnownNode>(
+        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${GONE}, FALSE) AS "isThere" FROM nodes
+         WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
+      )
+      this.#known = { nodes, until: now + READ_MS }
+      nodes.catch(() => {
+        this.#known = null
+      })
+    }
+    return this.#known.nodes
+  }
+
+  async #say(seen: string): Promise<void> {
+    await this.#database.command(`UPDATE nodes SET seen_at = ${seen} WHERE name = $1`, [this.#name])
+  }
+}

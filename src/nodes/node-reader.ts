@@ -1,0 +1,50 @@
+import type { CID } from 'multiformats/cid'
+import { type BlockSource, CheckedSource } from '../content/block-source.ts'
+import type { Clock } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { NodeAnswer } from '../network/node-client.ts'
+import { NODE_BLOCKS_PATH } from './node-blocks.ts'
+import { type NodeSender, OF_THE_NODE } from './node-sender.ts'
+
+/** A block is waited for this long. */
+const READ_MS = 20_000
+/** No block is larger. */
+const LONGEST_BLOCK = 4 * 1024 * 1024
+
+/** Reads the blocks that another node has, each checked. */
+export function nodeReader(sender: NodeSender, node: string, clock: Clock): BlockSource {
+  return new CheckedSource({
+    read: async (cid, { signal } = {}) => {
+      const ended = new AbortController()
+      const late = (): void => ended.abort(new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`))
+      const cancel = clock.after(READ_MS, late)
+      const signals = signal === undefined ? [ended.signal] : [signal, ended.signal]
+      try {
+        return await read(sender, node, cid, AbortSignal.any(signals))
+      } finally {
+        cancel()
+      }
+    },
+  })
+}
+
+async function read(sender: NodeSender, node: string, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+  const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}`, headers: {}, body: null, signal }
+  const answer = await sender.send(node, { ...asked, client: OF_THE_NODE })
+  const bytes = await bodyOf(answer)
+  if (answer.status === 200) return bytes
+  if (answer.status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
+  throw new HoldfastError('UNAVAILABLE', `the node ${node} has answered ${answer.status} for block ${cid}`)
+}
+
+async function bodyOf({ body }: NodeAnswer): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of body) {
+    length += piece.length
+    // Leaving the loop ends the connection.
+    if (length > LONGEST_BLOCK) throw new HoldfastError('BLOCK_DAMAGED', 'a node has sent more than a block')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type FleetNode, withFleet } from '../support/fleet.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+
+interface Answer {
+  cid: string
+  status: string
+  clusterId: string
+  code: string
+  uploads: Array<{ cid: string }>
+}
+
+describe('two nodes on one catalogue', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  const bytes = (size: number, seed: number): Uint8Array<ArrayBuffer> =>
+    new Uint8Array(Buffer.alloc(size, createHash('sha256').update(String(seed)).digest()))
+  const call = async (node: FleetNode, key: string, path: string, init: RequestInit = {}) => {
+    const headers = { 'x-api-key': key, ...init.headers }
+    const response = await fetch(`${node.url}/api/v3${path}`, { ...init, headers })
+    return { status: response.status, headers: response.headers, json: (await response.json()) as Answer }
+  }
+  const formOf = (content: Uint8Array<ArrayBuffer>, fields: Record<string, string> = {}, behind = false) => {
+    const form = new FormData()
+    if (!behind) for (const [name, value] of Object.entries(fields)) form.set(name, value)
+    form.set('file', new Blob([content]), 'file.bin')
+    if (behind) for (const [name, value] of Object.entries(fields)) form.set(name, value)
+    return form
+  }
+  const counts = async (node: FleetNode): Promise<[roots: number, blocks: number]> => {
+    const { roots, blocks } = await node.engine.stats()
+    return [roots.complete.count, blocks.durable.count]
+  }
+
+  test('each takes an upload for either, and lists, tells of, reads and removes what the other has', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+      const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []
+      const ways = [
+        { through: a, at: a, size: 900, headers: { 'x-cluster': 'first' }, form: {} },
+        { through: a, at: b, size: 1_500_000, headers: { 'x-cluster': 'second' }, form: {} },
+        { through: b, at: a, size: 1_500_000, headers: {}, form: {} },
+        { through: b, at: b, size: 900, headers: {}, form: { cl: 'second' }, behind: true },
+        { through: a, at: b, size: 1_000, headers: {}, form: { cl: 'second' }, behind: true },
+        { through: b, at: a, size: 1_500_001, headers: { 'x-cluster': 'first' }, form: { cl: 'second' } },
+        { through: a, at: b, size: 1_500_001, headers: {}, form: { cl: 'second' } },
+      ]
+      for (const [i, { through, at, size, headers, form, behind }] of ways.entries()) {
+        const content = bytes(size, i)
+        const body = formOf(content, form, behind)
+        const { status, json } = await call(through, key, '/files', { method: 'POST', body, headers })
+        expect([status, json.status, json.clusterId]).toEqual([201, 'pinned', at === a ? 'first' : 'second'])
+        uploads.push({ cid: json.cid, at, content })
+      }
+      expect(await counts(a)).toEqual([3, 7])
+      expect(await counts(b)).toEqual([4, 8])
+      for (const node of [a, b]) {
+        const list = await call(node, key, '/users/me/uploads')
+        expect(list.json.uploads.map(({ cid }) => cid)).toEqual(uploads.map(({ cid }) => cid).reverse())
+        for (const { cid, content } of uploads) {
+          expect((await call(node, key, `/status/${cid}`)).json.status).toBe('pinned')
+          const read = await fetch(`${node.url}/ipfs/${cid}`)
+          expect([read.status, read.status === 200 || (await read.text())]).toEqual([200, true])
+          expect(Buffer.from(await read.arrayBuffer()).equals(content)).toBe(true)
+        }
+      }
+      for (const { cid, at } of uploads) {
+        const other = at === a ? b : a
+        expect((await call(other, key, `/files/remove/${cid}`, { method: 'DELETE' })).status).toBe(200)
+        expect((await fetch(`${other.url}/ipfs/${cid}`)).status).toBe(404)
+      }
+      for (const node of [a, b]) {
+        await expect.poll(() => node.engine.collect({ graceSeconds: 0 }).then(() => counts(node))).toEqual([0, 0])
+      }
+    })
+  })
+})
