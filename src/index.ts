@@ -80,7 +80,7 @@ export type {
 } from './gateway/reader/content.ts'
 export type { SharedReading } from './gateway/source/shared-reading.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
-export type { ApiHandler, ApiRequest, ApiResponse, BodyStream } from './http/types.ts'
+export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/types.ts'
 export type { Events } from './pins/events.ts'
 export type { EngineStats, StoredAmount } from './pins/statistics.ts'
 export { Timelock } from './pins/timelock.ts'

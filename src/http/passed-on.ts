@@ -1,18 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { ApiHandler, ApiRequest } from './types.ts'
-
-/** What a node says of a request that it passes on to another. */
-export interface PassedOn {
-  /** The id of the node that it came to. */
-  readonly node: string
-  /** As that one's log calls it. */
-  readonly requestId: string
-  /** The client's address; null if it is not known. */
-  readonly client: string | null
-  readonly scheme: 'http' | 'https' | null
-  /** What the client asked for as the host. */
-  readonly host: string | null
-}
+import type { ApiHandler, ApiRequest, PassedOn } from './types.ts'
 
 /** By which a node says it, so that only nodes of its fleet can. */
 export const PASSED_ON_HEADER = 'holdfast-passed-on'

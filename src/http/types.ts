@@ -1,5 +1,3 @@
-import type { PassedOn } from './passed-on.ts'
-
 /**
  * The border between the core and whatever serves HTTP. Adapters translate their host's request and response to
  * these two shapes and do nothing else.
@@ -31,6 +29,19 @@ export interface ApiRequest {
   readonly remoteAddress: string | undefined
   /** What another node of the fleet says of a request that it passes on; not there for all others. */
   readonly passedOn?: PassedOn | undefined
+}
+
+/** What a node says of a request that it passes on to another. */
+export interface PassedOn {
+  /** The id of the node that it came to. */
+  readonly node: string
+  /** As that one's log calls it. */
+  readonly requestId: string
+  /** The client's address; null if it is not known. */
+  readonly client: string | null
+  readonly scheme: 'http' | 'https' | null
+  /** What the client asked for as the host. */
+  readonly host: string | null
 }
 
 /** An answer, for whatever serves HTTP to send. */

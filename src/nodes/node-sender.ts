@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { PASSED_ON_HEADER, type PassedOn, sealPassedOn } from '../http/passed-on.ts'
+import { PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
+import type { PassedOn } from '../http/types.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from '../network/node-client.ts'
 
 /** A node of the fleet, as the catalogue has it. */

@@ -41,8 +41,12 @@ export interface Reading {
 
 /** Of each kind, what a thread may be asking the engine's own at a time. */
 const QUESTIONS = {
-  ...{ read: 32, arrival: 8 },
-  ...{ 'network open': 64, 'network get': 64, 'nodes open': 64, 'nodes get': 64 },
+  read: 32,
+  arrival: 8,
+  'network open': 64,
+  'network get': 64,
+  'nodes open': 64,
+  'nodes get': 64,
 }
 
 /**
