@@ -107,7 +107,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a move that was cut short after the directory was switched is taken up by its start',
     file: 'src/catalogue/postgres/shared-database.ts',
-    find: '  if (known !== null) await takeUp(database, known)\n',
+    find: '    if (name.known !== null) await takeUp(database, name.known)\n',
     replace: '',
     test: moved('killed at any step, is where it was or where it goes'),
   },
