@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const elsewhere = 'test/clusters/kept-elsewhere.test.ts'
+const survey = 'test/upkeep/cluster-survey.test.ts'
 
 /** What is promised of clusters whose content is kept elsewhere. */
 export const clusterPromises: readonly KeptPromise[] = [
@@ -68,5 +69,54 @@ export const clusterPromises: readonly KeptPromise[] = [
       file: 'test/clusters/remote-steps.test.ts',
       name: 'a cluster that is itself kept elsewhere takes nothing from another node',
     },
+  },
+  {
+    promise: 'all of a content stays here for a while after it got to a cluster elsewhere',
+    file: 'src/wiring/stores.ts',
+    find: 'clock.now() - graceMs',
+    replace: 'clock.now() - 0 * graceMs',
+    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'keeps all of it on this disk for a while' },
+  },
+  {
+    promise: 'clusters of one place are kept there together',
+    file: 'src/clusters/remote-clusters.ts',
+    find: 'if (known !== undefined) {',
+    replace: "if (known !== undefined && id === '') {",
+    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'what two clusters of one place have is one there' },
+  },
+  {
+    promise: 'a gateway that does not answer does not keep others from being asked',
+    file: 'src/clusters/gateways-reader.ts',
+    find: 'isLast ? READ_MS : EACH_MS',
+    replace: 'isLast ? READ_MS : READ_MS + EACH_MS',
+    test: { file: 'test/clusters/gateways-reader.test.ts', name: 'one that does not answer is given up for the next' },
+  },
+  {
+    promise: 'what a cluster elsewhere has lost is found, and sent again',
+    file: 'src/upkeep/cluster-survey.ts',
+    find: "if (status === null || status.state === 'pinned') return",
+    replace: "if (status === null || status.state !== 'failed') return",
+    test: { file: survey, name: 'what a cluster has lost is told, and sent again' },
+  },
+  {
+    promise: 'what a cluster elsewhere cannot give is sent whole, though it says that it has it',
+    file: 'src/pins/placement-attempt.ts',
+    find: 'again: row.isAnew',
+    replace: 'again: false',
+    test: { file: survey, name: 'what a cluster says that it has and cannot give' },
+  },
+  {
+    promise: 'more than one in a hundred pins of a cluster are let go of only if that is asked for',
+    file: 'src/upkeep/cluster-survey.ts',
+    find: 'dags.length <= listed * MOST_RELEASED',
+    replace: 'dags.length <= listed',
+    test: { file: survey, name: 'a pin that nobody needs is let go of if it is one of many' },
+  },
+  {
+    promise: 'what carries another hold than this node’s is not let go of',
+    file: 'src/upkeep/cluster-survey.ts',
+    find: 'if (hold !== HOLD) continue',
+    replace: "if (hold === '') continue",
+    test: { file: survey, name: 'a pin that nobody needs is let go of if it is one of many' },
   },
 ]

@@ -19,6 +19,8 @@ export interface PinJob {
   origins: readonly string[]
   /** When it may let go by itself, in milliseconds since the epoch; null for never. */
   ends: number | null
+  /** Whether all of it is to be sent, also if it is kept there already: some of it was not to be had. Default false. */
+  again?: boolean | undefined
   signal?: AbortSignal | undefined
   /** Called with the distinct blocks that have been taken in so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined

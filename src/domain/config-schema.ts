@@ -265,6 +265,28 @@ export const configSchema = Type.Object(
           'Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again.',
       },
     ),
+    reconcile: group(
+      {
+        everyHours: defaulted(
+          Type.Number({
+            minimum: 0,
+            maximum: 8_760,
+            default: 24,
+            description:
+              'Hours between two looks at what clusters that are kept elsewhere really have, and after a start until the first; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than one in a hundred.',
+          }),
+        ),
+        sample: defaulted(
+          Type.Integer({
+            minimum: 0,
+            maximum: 1_000,
+            default: 4,
+            description: 'DAGs of each such cluster that a look reads back whole.',
+          }),
+        ),
+      },
+      { description: 'Clusters that are kept elsewhere are looked into from time to time.' },
+    ),
     disk: group(
       {
         reserveBytes: Type.Optional(

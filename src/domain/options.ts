@@ -180,6 +180,17 @@ export interface EngineConfig {
     /** How fast such a round reads at most; small blocks count 4,096 bytes. Default: `2097152`. */
     bytesPerSecond?: number
   }
+  /** Clusters that are kept elsewhere are looked into from time to time. */
+  reconcile?: {
+    /**
+     * Hours between two looks at what clusters that are kept elsewhere really have, and after a start until the first;
+     * `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than
+     * one in a hundred. Default: `24`.
+     */
+    everyHours?: number
+    /** DAGs of each such cluster that a look reads back whole. Default: `4`. */
+    sample?: number
+  }
   /** Room on the disks. */
   disk?: {
     /**

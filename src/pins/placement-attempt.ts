@@ -8,7 +8,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Attempt } from './job-runner.ts'
 
 /** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
-const HOLD = 'cluster'
+export const HOLD = 'cluster'
 /** How long a request to let go may be under way, and after it, how long it is taken to be able to arrive. */
 const UNPIN_MS = 30_000
 const LEASE_MS = 60_000
@@ -68,7 +68,8 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
       moved()
       const root = cidOf(row)
       const source = sourceOf(row.backendId)
-      await backend.pin({ hold: HOLD, root, source, origins: [], ends: null, signal, onProgress: moved })
+      const job = { hold: HOLD, root, source, origins: [], ends: null, again: row.isAnew }
+      await backend.pin({ ...job, signal, onProgress: moved })
       moved()
       const { state } = await backend.status(row, signal)
       if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)

@@ -8,9 +8,10 @@ import type { Clock } from '../domain/clock.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
+import { type ClusterProblem, ClusterSurvey, type ClusterSurveyParts } from './cluster-survey.ts'
 import type { LostBlocks } from './lost-blocks.ts'
 
-/** What may be wrong besides {@link RecordProblem}. */
+/** What may be wrong, besides {@link RecordProblem} and {@link ClusterProblem}. */
 export type FindingKind =
   | RecordProblem
   /** A hold whose record or fetch is gone. */
@@ -25,11 +26,12 @@ export type FindingKind =
   | 'block-lost'
   /** A file of a block that the ledger does not know. */
   | 'file-unknown'
+  | ClusterProblem
 
 /** Something that was not as it should be. */
 export interface Finding {
   kind: FindingKind
-  /** A record's, hold's or account's id, or the CID of a root or block. */
+  /** A record's, hold's, account's or cluster's id, or the CID of a root or block. */
   what: string
   /** More of it, for people. */
   detail: string | null
@@ -39,10 +41,12 @@ export interface Finding {
 export interface ReconcileOptions {
   /** Only tell what is wrong. Default false. */
   dryRun?: boolean | undefined
-  /** Go on where more than one in a hundred holds or roots is to be released. Default false. */
+  /** Go on where more than one in a hundred holds, roots or pins of a cluster is to be released. Default false. */
   force?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with how many holds, roots, records, accounts, blocks and files have been looked at so far. */
+  /** Only look at clusters that are kept elsewhere. Default false. */
+  onlyClusters?: boolean | undefined
+  /** Called with how many of all have been looked at so far. */
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
 }
 
@@ -51,7 +55,10 @@ export interface Reconciled {
   /** Whether it only told. */
   dryRun: boolean
   /** How many of each were looked at. */
-  seen: Record<'holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files', number>
+  seen: Record<
+    ('holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files') | ('placements' | 'pins' | 'samples'),
+    number
+  >
   /** How many there are of each kind; kinds of which there is none are left out. */
   found: Partial<Record<FindingKind, number>>
   /** The first thousand. */
@@ -70,6 +77,8 @@ export interface ReconcilerParts {
   lost: LostBlocks
   /** To be told of fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
+  /** What it needs of clusters that are kept elsewhere. */
+  clusters: Omit<ClusterSurveyParts, 'onChanges'>
 }
 
 const BATCH = 64
@@ -101,6 +110,12 @@ export class Reconciler {
     try {
       return await this.#parts.activity.run(options.signal, async signal => {
         const pass = new Pass(this.#parts, { ...options, signal })
+        const survey = await pass.clusters()
+        if (options.dryRun !== true && options.force !== true) survey.checkReleases()
+        if (options.onlyClusters === true) {
+          if (options.dryRun !== true) await survey.mend()
+          return pass.outcome
+        }
         // First what is to be kept: then nothing is let go of that a record only seems not to hold.
         await pass.records()
         if (options.dryRun !== true && options.force !== true) {
@@ -110,6 +125,7 @@ export class Reconciler {
           checkReleases(looked.outcome)
         }
         await pass.rest()
+        if (options.dryRun !== true) await survey.mend()
         return pass.outcome
       })
     } finally {
@@ -147,8 +163,24 @@ class Pass {
     this.#parts = parts
     this.#options = options
     this.#mend = options.dryRun !== true
-    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, accounts: 0, blocks: 0, files: 0 }
+    const elsewhere = { placements: 0, pins: 0, samples: 0 }
+    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, accounts: 0, blocks: 0, files: 0, ...elsewhere }
     this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
+  }
+
+  /** What is to be mended there is not, until it is told to. */
+  async clusters(): Promise<ClusterSurvey> {
+    const { clusters, lost } = this.#parts
+    const survey = new ClusterSurvey(
+      { ...clusters, onChanges: changes => lost.changed(changes) },
+      {
+        signal: this.#options.signal ?? new AbortController().signal,
+        found: (kind, what, detail) => this.#found(kind, what, detail),
+        looked: (what, count) => this.#looked(what, count),
+      },
+    )
+    await survey.look()
+    return survey
   }
 
   async rest(): Promise<void> {

@@ -85,6 +85,8 @@ export function makePins(setup: Setup, below: Below) {
     changes,
     tellChanges,
     accountRemoval,
+    /** Has clusters elsewhere told of what is due. */
+    wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()
       accountRemoval.wake()

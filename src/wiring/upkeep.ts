@@ -2,8 +2,10 @@ import { Backups } from '../backup/backups.ts'
 import { copyKeys } from '../backup/keys.ts'
 import { CheckedSource } from '../content/block-source.ts'
 import { Statistics } from '../pins/statistics.ts'
+import type { SurveyedBackend } from '../upkeep/cluster-survey.ts'
 import { LostBlocks } from '../upkeep/lost-blocks.ts'
-import { Reconciler } from '../upkeep/reconciler.ts'
+import { Reconciler, type ReconcilerParts } from '../upkeep/reconciler.ts'
+import { ScheduledReconciliation } from '../upkeep/scheduled-reconciliation.ts'
 import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-verification.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { ContentModule } from './content.ts'
@@ -11,6 +13,8 @@ import type { NetworkModule } from './network.ts'
 import type { PinsModule } from './pins.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
+
+const HOUR_MS = 3_600_000
 
 export type UpkeepModule = ReturnType<typeof makeUpkeep>
 
@@ -55,21 +59,45 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const verification =
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
   const statistics = statisticsOf(setup, below)
+  const clusters = surveyedClusters(setup, below)
+  const parts = { reconciliation, blocks, audit, lost, stores, homes, clock, activity, fetchesChanged, clusters }
+  const reconciler = new Reconciler(parts)
+  const { everyHours } = config.reconcile
+  const reconciling =
+    clusters.backends.size === 0 || everyHours === 0
+      ? null
+      : new ScheduledReconciliation({ reconciler, clock, logger }, everyHours * HOUR_MS)
   return {
     history,
     failures,
-    reconciler: new Reconciler({ reconciliation, blocks, audit, lost, stores, homes, clock, activity, fetchesChanged }),
+    reconciler,
     backups: backupsOf(setup, below),
     statistics,
     start: async (): Promise<void> => {
       verification?.start()
+      reconciling?.start()
       history.start(() => statistics.read())
     },
     stop: async (): Promise<void> => {
       history.stop()
+      await reconciling?.stop()
       await verification?.stop()
     },
   }
+}
+
+/** What keeps clusters elsewhere, as it is looked into. */
+function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }: Below): ReconcilerParts['clusters'] {
+  const backends = new Map<number, SurveyedBackend>()
+  for (const [cluster, { reader }] of storage.remotes) {
+    const id = storage.ownBackends.get(cluster)
+    const backend = id === undefined ? undefined : clusters.remote.get(id)
+    if (id === undefined || backend === undefined || backends.has(id)) continue
+    backends.set(id, { backend, cluster, reader: reader === null ? null : new CheckedSource(reader) })
+  }
+  const { placements } = storage.catalogue
+  const { sample } = config.reconcile
+  return { backends, placements, clock, sample, random: Math.random, wake: () => pins.wakePlacements() }
 }
 
 function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, content }: Below): Backups {

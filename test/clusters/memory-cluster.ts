@@ -7,15 +7,23 @@ import {
   type DagIdentity,
   HoldfastError,
   isHoldfastError,
+  type MarkedPin,
   type MayUnpin,
   type PinJob,
 } from '../../src/index.ts'
+
+/** A DAG that is kept under a hold. */
+export interface HeldDag {
+  hold: string
+  dag: DagIdentity
+  blocks: Map<string, Uint8Array>
+}
 
 /** A cluster in the memory of the host program, as somebody writes it who has the package alone. */
 export class MemoryCluster implements ClusterBackend, BlockSource {
   readonly asksBeforeUnpin = true
   /** By hold. */
-  readonly #held = new Map<string, { root: string; blocks: ReadonlyMap<string, Uint8Array> }>()
+  readonly held = new Map<string, HeldDag>()
   /** Called before anything is taken in; what it throws is the backend's failure. */
   beforePin: () => void | Promise<void> = () => undefined
 
@@ -25,13 +33,13 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
 
   /** Distinct blocks. */
   get blockCount(): number {
-    return new Set([...this.#held.values()].flatMap(({ blocks }) => [...blocks.keys()])).size
+    return new Set([...this.held.values()].flatMap(({ blocks }) => [...blocks.keys()])).size
   }
 
-  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+  async pin({ hold, root, source, again, signal, onProgress }: PinJob): Promise<void> {
     await this.beforePin()
     const key = `${hold} ${keyOf(root.multihash.bytes)}`
-    if (this.#held.has(key)) return
+    if (this.held.has(key) && again !== true) return
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const blocks = new Map<string, Uint8Array>()
     let size = 0
@@ -46,21 +54,25 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
       onProgress?.({ blocks: blocks.size, bytes: size })
       if (cid.code === dagPb.code) waiting.push(...dagPb.decode(bytes).Links.map(link => link.Hash))
     }
-    this.#held.set(key, { root: keyOf(root.multihash.bytes), blocks })
+    this.held.set(key, { hold, dag: { codec: root.code, multihash: root.multihash.bytes }, blocks })
   }
 
   async unpin(hold: string, root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     if (mayUnpin !== undefined && !(await mayUnpin())) return
-    this.#held.delete(`${hold} ${keyOf(root.multihash)}`)
+    this.held.delete(`${hold} ${keyOf(root.multihash)}`)
   }
 
   async status(root: DagIdentity): Promise<BackendStatus> {
-    const isHeld = [...this.#held.values()].some(held => held.root === keyOf(root.multihash))
+    const isHeld = [...this.held.values()].some(({ dag }) => keyOf(dag.multihash) === keyOf(root.multihash))
     return { state: isHeld ? 'pinned' : 'unpinned', allocations: [] }
   }
 
+  async *pins(): AsyncGenerator<readonly MarkedPin[], void, undefined> {
+    for (const { hold, dag } of [...this.held.values()]) yield [{ hold, ...dag, state: 'pinned' }]
+  }
+
   async read(cid: CID): Promise<Uint8Array> {
-    for (const { blocks } of this.#held.values()) {
+    for (const { blocks } of this.held.values()) {
       const bytes = blocks.get(keyOf(cid.multihash.bytes))
       if (bytes !== undefined) return bytes
     }

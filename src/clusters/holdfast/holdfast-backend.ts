@@ -77,11 +77,12 @@ export class HoldfastBackend implements ClusterBackend {
     this.#options = options
   }
 
-  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
+  async pin({ hold, root, source, again = false, signal, onProgress }: PinJob): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const own = signal ?? new AbortController().signal
     const { uploads } = await this.#recordsOf(identityOf(root), own)
-    if (uploads.some(record => record.hold === hold && record.status !== 'failed')) return
+    const isThere = uploads.some(record => record.hold === hold && record.status !== 'failed')
+    if (isThere && !again) return
     const { cluster, mark } = this.#options
     const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
     let failure: { error: unknown } | null = null

@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import { expect, test } from 'vitest'
+import { cidOf, identityOf } from '../../src/domain/cid.ts'
+import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import { MemoryCluster } from '../clusters/memory-cluster.ts'
+import { until } from '../clusters/remote-support.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+const CLUSTERS = ['near', 'far'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
+
+/** A node with a cluster that the program keeps in memory, and one account. */
+class World {
+  readonly cluster = new MemoryCluster()
+  readonly clock = new ManualClock()
+  readonly engine: Engine
+  readonly account: string
+
+  constructor(engine: Engine, account: string, cluster: MemoryCluster, clock: ManualClock) {
+    this.engine = engine
+    this.account = account
+    this.cluster = cluster
+    this.clock = clock
+  }
+
+  async statusOf(cid: string): Promise<string> {
+    const [progress] = await this.engine.pins.status({ account: this.account, cid })
+    return `${progress?.record.status} ${progress?.reason}`
+  }
+
+  /** Returns what is there once all of it is pinned. */
+  async upload(count: number): Promise<string[]> {
+    const cids: string[] = []
+    for (let i = 0; i < count; i++) {
+      const { record } = await this.engine.pins.upload(pseudoRandom(2_000, `upload ${i}`), { account: this.account })
+      cids.push(record.cid)
+    }
+    await this.pinned(cids)
+    return cids
+  }
+
+  async pinned(cids: readonly string[]): Promise<void> {
+    await until('all are pinned', async () => {
+      for (const cid of cids) if ((await this.statusOf(cid)) !== 'pinned null') return false
+      return true
+    })
+  }
+
+  /** What the cluster keeps, by CID. */
+  get kept(): string[] {
+    return [...this.cluster.held.values()].map(({ dag }) => cidOf(dag).toString())
+  }
+
+  /** The cluster forgets a content, as nothing should. */
+  lose(cid: string): void {
+    for (const [key, { dag }] of this.cluster.held) if (cidOf(dag).toString() === cid) this.cluster.held.delete(key)
+  }
+
+  /** The cluster keeps something that this node knows nothing of. */
+  add(hold: string): string {
+    const dag = identityOf(CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'))
+    this.cluster.held.set(`${hold} ${Buffer.from(dag.multihash).toString('hex')}`, { hold, dag, blocks: new Map() })
+    return cidOf(dag).toString()
+  }
+}
+
+function withWorld(run: (world: World) => Promise<void>, options: Partial<EngineOptions> = {}): Promise<void> {
+  return withTempDir(async dir => {
+    const cluster = new MemoryCluster()
+    const clock = new ManualClock()
+    const engine = await createEngine({
+      ...{ dataDir: join(dir, 'data'), clusters: CLUSTERS, defaultCluster: 'far', backends: { far: cluster }, clock },
+      ...options,
+    })
+    try {
+      const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+      await run(new World(engine, id, cluster, clock))
+    } finally {
+      await engine.stop()
+    }
+  })
+}
+
+test('what a cluster has as it should is found to be so, and some of it read back', async () => {
+  await withWorld(async world => {
+    await world.upload(6)
+    const { found, seen } = await world.engine.reconcile()
+    expect([found, seen.placements, seen.pins, seen.samples]).toEqual([{}, 6, 6, 4])
+  })
+})
+
+test('what a cluster has lost is told, and sent again', async () => {
+  await withWorld(async world => {
+    const [cid = '', other = ''] = await world.upload(2)
+    world.lose(cid)
+    const { found, findings } = await world.engine.reconcile({ dryRun: true })
+    expect([found, findings.map(({ what }) => what)]).toEqual([{ 'pin-missing': 1 }, [cid]])
+    expect(await world.statusOf(cid)).toBe('pinned null')
+    let isAway = true
+    world.cluster.beforePin = () => {
+      if (isAway) throw new Error('away')
+    }
+    expect((await world.engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
+    expect(await world.statusOf(cid)).toBe('pinning the cluster does not have it any more; it is sent again')
+    expect(await world.statusOf(other)).toBe('pinned null')
+    isAway = false
+    await until('it is there again', () => {
+      world.clock.advance(1_000)
+      return world.kept.includes(cid)
+    })
+    await world.pinned([cid])
+    expect((await world.engine.reconcile()).found).toEqual({})
+  })
+})
+
+test('what a cluster says that it has and cannot give is sent again, all of it', async () => {
+  await withWorld(async world => {
+    const [cid = ''] = await world.upload(1)
+    for (const { blocks } of world.cluster.held.values()) blocks.clear()
+    const { found } = await world.engine.reconcile()
+    expect(found).toEqual({ 'pin-unreadable': 1 })
+    await world.pinned([cid])
+    expect(world.cluster.blockCount).toBe(1)
+    expect((await world.engine.reconcile()).found).toEqual({})
+  })
+})
+
+test('a pin that nobody needs is let go of if it is one of many; of few, only if that is asked for', async () => {
+  await withWorld(async world => {
+    const cids = await world.upload(3)
+    const stranger = world.add('cluster')
+    await expect(world.engine.reconcile()).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(world.kept).toContain(stranger)
+    expect((await world.engine.reconcile({ dryRun: true })).found).toEqual({ 'pin-unwanted': 1 })
+    expect((await world.engine.reconcile({ force: true })).found).toEqual({ 'pin-unwanted': 1 })
+    await until('it is let go of', () => !world.kept.includes(stranger))
+    expect(world.kept.toSorted()).toEqual(cids.toSorted())
+    // What carries another hold is not of this node's making.
+    world.add('somebody')
+    expect((await world.engine.reconcile({ force: true })).found).toEqual({})
+    expect(world.kept).toContain(stranger)
+  })
+})
+
+test('one in a hundred of many is let go of by itself', async () => {
+  await withWorld(async world => {
+    const cids = await world.upload(99)
+    const stranger = world.add('cluster')
+    expect((await world.engine.reconcile({ onlyClusters: true })).found).toEqual({ 'pin-unwanted': 1 })
+    await until('it is let go of', () => !world.kept.includes(stranger))
+    expect(world.kept.toSorted()).toEqual(cids.toSorted())
+  })
+})
+
+test('a cluster that cannot be asked is told of, and nothing there is changed', async () => {
+  await withWorld(async world => {
+    const cids = await world.upload(5)
+    world.add('cluster')
+    world.cluster.status = async () => {
+      throw new Error('away')
+    }
+    const { found, findings } = await world.engine.reconcile({ force: true })
+    expect([found, findings[0]?.what]).toEqual([{ 'cluster-unreachable': 1 }, 'far'])
+    for (const cid of cids) expect(await world.statusOf(cid)).toBe('pinned null')
+  })
+})
+
+test('clusters are looked into by themselves, and nothing else is, as often as is configured', async () => {
+  await withWorld(
+    async world => {
+      const [cid = ''] = await world.upload(1)
+      world.lose(cid)
+      world.clock.advance(7_199_000)
+      expect(await world.statusOf(cid)).toBe('pinned null')
+      await until('it is there again', () => {
+        world.clock.advance(1_000)
+        return world.kept.includes(cid)
+      })
+    },
+    { reconcile: { everyHours: 2, sample: 0 } },
+  )
+})
