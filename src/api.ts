@@ -40,7 +40,7 @@ import type {
   Usage,
   WholeListQuery,
 } from './pins/types.ts'
-import type { Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 
 /**
  * What an account does with its content: upload, pin, list, remove. The facade that every surface goes through.

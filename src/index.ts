@@ -115,7 +115,7 @@ export type {
 } from './pins/types.ts'
 export { compactDatabase } from './storage/compact-database.ts'
 export type { ClusterProblem } from './upkeep/cluster-survey.ts'
-export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/reconciler.ts'
+export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 export { checkConfig } from './wiring/check-config.ts'
 export { type MoveCatalogueOptions, type MovedCatalogue, moveCatalogue } from './wiring/move-catalogue.ts'
 export { openAccounts } from './wiring/open-accounts.ts'

@@ -2,13 +2,11 @@ import Type from 'typebox'
 import { clusterSchema } from './cluster-schema.ts'
 import { nodeSchema } from './node-schema.ts'
 import { planSchema } from './plan-schema.ts'
-import { closed, defaulted, group, text } from './schema-parts.ts'
+import { closed, defaulted, group, seconds, text } from './schema-parts.ts'
+import { upkeep } from './upkeep-schema.ts'
 
 // Of every field: what it means, in the words of `docs/configuration.md`, and its `default`, or in `defaultText` what
 // holds without it. `src/domain/options.ts` and the tables of the documents are made from this by `npm run docs`.
-
-const seconds = (fallback: number, description: string) =>
-  defaulted(Type.Number({ exclusiveMinimum: 0, default: fallback, description }))
 
 const upTo = (fallback: number, description: string) =>
   defaulted(Type.Integer({ minimum: 1, default: fallback, description }))
@@ -228,77 +226,7 @@ export const configSchema = Type.Object(
       },
       { description: 'Uploads under way at once.' },
     ),
-    gc: group(
-      {
-        graceSeconds: defaulted(
-          Type.Number({
-            minimum: 0,
-            default: 60,
-            description: 'How long content that nothing needs any more is kept.',
-          }),
-        ),
-        intervalSeconds: seconds(30, 'How often the collector looks for such content.'),
-      },
-      { description: 'When content that nothing needs goes.' },
-    ),
-    verify: group(
-      {
-        everyDays: defaulted(
-          Type.Number({
-            minimum: 0,
-            maximum: 3_650,
-            default: 30,
-            description:
-              'Days between two rounds in which every block is read and checked; `0` for none. What is damaged is moved to `quarantine/` in the data directory, beside `blocks/`, and comes again from another cluster or, where there is a network, from there: its pins are `pinning` until then.',
-          }),
-        ),
-        bytesPerSecond: defaulted(
-          Type.Integer({
-            minimum: 1_024,
-            default: 2_097_152,
-            description: 'How fast such a round reads at most; small blocks count 4,096 bytes.',
-          }),
-        ),
-      },
-      {
-        description:
-          'Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again.',
-      },
-    ),
-    reconcile: group(
-      {
-        everyHours: defaulted(
-          Type.Number({
-            minimum: 0,
-            maximum: 8_760,
-            default: 24,
-            description:
-              'Hours between two looks at what clusters that are kept elsewhere really have, and after a start until the first; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than one in a hundred.',
-          }),
-        ),
-        sample: defaulted(
-          Type.Integer({
-            minimum: 0,
-            maximum: 1_000,
-            default: 4,
-            description: 'DAGs of each such cluster that a look reads back whole.',
-          }),
-        ),
-      },
-      { description: 'Clusters that are kept elsewhere are looked into from time to time.' },
-    ),
-    disk: group(
-      {
-        reserveBytes: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            description: 'Bytes that new content leaves free on each disk, so that there is room to delete with.',
-            defaultText: 'the lesser of 67108864 (64 MiB) and 5 % of the file system',
-          }),
-        ),
-      },
-      { description: 'Room on the disks.' },
-    ),
+    ...upkeep,
     gateway,
     network,
     webhooks: group(

@@ -39,3 +39,7 @@ export type Complete<Schema extends TSchema> = Schema extends {
   : Static<Schema>
 
 type IsThere<Field> = '~defaulted' extends keyof Field ? true : '~optional' extends keyof Field ? false : true
+
+/** A number of seconds, with what it is unless it is given. */
+export const seconds = (fallback: number, description: string) =>
+  defaulted(Type.Number({ exclusiveMinimum: 0, default: fallback, description }))
