@@ -80,8 +80,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'clusters of one place are kept there together',
     file: 'src/clusters/remote-clusters.ts',
-    find: 'if (known !== undefined) {',
-    replace: "if (known !== undefined && id === '') {",
+    find: 'byPlace.set(place, cluster)',
+    replace: 'byPlace.set(id, cluster)',
     test: { file: 'test/clusters/remote-cluster.test.ts', name: 'what two clusters of one place have is one there' },
   },
   {
