@@ -1,7 +1,13 @@
 /** Everything that Holdfast offers to other programs. */
 
 export type { Accounts, NewAccount } from './access/accounts.ts'
-export type { AccountsHandle, AccountsOptions, SecondFactors, Sessions } from './access/accounts-handle.ts'
+export type {
+  AccountsHandle,
+  AccountsOptions,
+  ConnectedAccounts,
+  SecondFactors,
+  Sessions,
+} from './access/accounts-handle.ts'
 export type { ApiKey } from './access/api-key.ts'
 export type { KeyInput } from './access/key-input.ts'
 export type { Keys, NewKey } from './access/keys.ts'
@@ -117,6 +123,7 @@ export { compactDatabase } from './storage/compact-database.ts'
 export type { ClusterProblem } from './upkeep/cluster-survey.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 export { checkConfig } from './wiring/check-config.ts'
+export { connectAccounts } from './wiring/connect-accounts.ts'
 export { type MoveCatalogueOptions, type MovedCatalogue, moveCatalogue } from './wiring/move-catalogue.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
 export { openReading, type Reading, type ReadingMeans } from './wiring/reading.ts'

@@ -7,8 +7,9 @@ import { type Environment, readDirectorySettings } from './settings.ts'
 export async function replaceKey(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['forget-secrets', 'json'] })
   if (given === null) return false
-  const { dataDir } = readDirectorySettings(given.flags, env)
-  const lost = await replaceDataKey(dataDir, { forgetSecrets: given.switches.has('forget-secrets') })
+  const { dataDir, config } = readDirectorySettings(given.flags, env)
+  const forgetSecrets = given.switches.has('forget-secrets')
+  const lost = await replaceDataKey(dataDir, { forgetSecrets, database: config.database })
   if (given.switches.has('json')) printJson({ ...lost })
   else {
     print(`data.key ${lost.problem}; what it had sealed cannot be opened:`)

@@ -1,8 +1,8 @@
-import { type Account, HoldfastError, openAccounts } from '../../src/index.ts'
+import { type Account, type ConnectedAccounts, connectAccounts, HoldfastError } from '../../src/index.ts'
 import type { CommonFlag, Flags } from './arguments.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export type Accounts = ReturnType<typeof openAccounts>
+export type Accounts = ConnectedAccounts
 
 /** Does some work on the accounts of the data directory that the flags name. */
 export async function withAccounts(
@@ -10,12 +10,12 @@ export async function withAccounts(
   env: Environment,
   work: (handle: Accounts) => Promise<void>,
 ): Promise<true> {
-  const handle = openAccounts(readDirectorySettings(flags, env))
+  const handle = await connectAccounts(readDirectorySettings(flags, env))
   try {
     await work(handle)
     return true
   } finally {
-    handle.close()
+    await handle.close()
   }
 }
 

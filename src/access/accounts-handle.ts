@@ -53,3 +53,9 @@ export interface AccountsHandle {
   /** To be called once everything asked for is done. */
   close(): void
 }
+
+/** As an {@link AccountsHandle}, of accounts that may be kept elsewhere. */
+export interface ConnectedAccounts extends Omit<AccountsHandle, 'close'> {
+  /** To be called once everything asked for is done. */
+  close(): Promise<void>
+}

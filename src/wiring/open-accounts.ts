@@ -20,16 +20,17 @@ import { catalogueNode } from './shared-catalogue.ts'
  * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
  * changes within a second. The caller closes the handle.
  *
- * @throws HoldfastError `CONFIG_INVALID`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`.
+ * @throws HoldfastError `CONFIG_INVALID`, also if they are kept in PostgreSQL: see `connectAccounts`; `DATA_DIR_UNUSABLE`,
+ * `DATA_DIR_NEWER`
  */
 export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
   const setup = { config: withDefaults(parseConfig(config, 'config')), clock }
-  const database = openDatabase(dataDir)
+  const database = openDirectory(dataDir)
   if (setup.config.database !== undefined || catalogueNode(database) !== null) {
     database.close()
     throw new HoldfastError(
       'CONFIG_INVALID',
-      'database: accounts that are kept in PostgreSQL are changed by the engine alone',
+      'database: accounts that are kept in PostgreSQL are opened by connectAccounts',
     )
   }
   const catalogue = sqliteAccess(database, new WriteQueue(database))
@@ -44,7 +45,7 @@ export function openAccounts({ dataDir, config = {}, clock = systemClock }: Acco
 }
 
 /** Most commands need no key, and work where it is missing. */
-function keyOnDemand(db: Database, dataDir: string): Sealing {
+export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {
     seal: (bytes, context) => open().seal(bytes, context),
@@ -52,7 +53,8 @@ function keyOnDemand(db: Database, dataDir: string): Sealing {
   }
 }
 
-function openDatabase(dataDir: string): Database {
+/** The database of a data directory, which is made if it is missing. */
+export function openDirectory(dataDir: string): Database {
   const directory = resolve(dataDir)
   try {
     makeDirectory(directory, OWNERS_DIRECTORY)

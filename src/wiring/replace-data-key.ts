@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Datastore, Key } from 'interface-datastore'
+import { forgetSealed, type SealedSecrets, sealedIn } from '../catalogue/postgres/lost-secrets.ts'
 import { forgetSecondFactors, secondFactorsIn } from '../catalogue/sqlite/lost-second-factors.ts'
 import { forgetWebhooks, webhooksIn } from '../catalogue/sqlite/lost-webhooks.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
@@ -9,6 +10,8 @@ import { silentLogger } from '../domain/logger.ts'
 import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceDataKey as replaceKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
+import { connect } from './connect-accounts.ts'
+import { catalogueNode } from './shared-catalogue.ts'
 
 /** What a lost `data.key` had sealed, which nothing opens any more. */
 export interface LostSecrets {
@@ -26,13 +29,15 @@ export interface LostSecrets {
 
 /**
  * Makes a new `data.key` for a data directory that has lost its own, and drops what that had sealed; without
- * `forgetSecrets` it only tells what that is. No engine may be using the directory.
+ * `forgetSecrets` it only tells what that is. No engine may be using the directory. Where the catalogue is in PostgreSQL
+ * that is named as `database`.
  *
- * @throws HoldfastError `CONFLICT` if the key is in order; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFLICT` if the key is in order, or other nodes have it; `CONFIG_INVALID` if the catalogue is not
+ * where it is said to be; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function replaceDataKey(
   dataDir: string,
-  { forgetSecrets = false }: { forgetSecrets?: boolean } = {},
+  { forgetSecrets = false, database: url }: { forgetSecrets?: boolean; database?: string | undefined } = {},
 ): Promise<LostSecrets> {
   const directory = resolve(dataDir)
   const { datastore, close } = await ownDataDirectory(directory, silentLogger)
@@ -41,29 +46,59 @@ export async function replaceDataKey(
     try {
       const problem = dataKeyProblem(database, directory)
       if (problem === null) throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} is in order`)
-      const keys = await privateKeysIn(datastore)
-      const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
-      const lost = {
-        problem,
-        secondFactors: secondFactorsIn(database),
-        webhooks: webhooksIn(database),
-        privateKeys,
-        replaced: forgetSecrets,
+      const catalogue = await openCatalogue(database, url)
+      try {
+        const keys = await privateKeysIn(datastore)
+        const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
+        const { secondFactors, webhooks } = await catalogue.sealed()
+        if (forgetSecrets) {
+          // The key counts last: until then all of this can be done again.
+          for (const key of keys) await datastore.delete(key)
+          await catalogue.forget()
+          replaceKey(database, directory, () => {
+            forgetSecondFactors(database)
+            forgetWebhooks(database)
+          })
+        }
+        return { problem, secondFactors, webhooks, privateKeys, replaced: forgetSecrets }
+      } finally {
+        await catalogue.close()
       }
-      if (!forgetSecrets) return lost
-      // The key counts last: until then all of this can be done again.
-      for (const key of keys) await datastore.delete(key)
-      replaceKey(database, directory, () => {
-        forgetSecondFactors(database)
-        forgetWebhooks(database)
-      })
-      return lost
     } finally {
       database.close()
     }
   } finally {
     await close()
   }
+}
+
+/** What the key seals in a catalogue. */
+interface SealingCatalogue {
+  sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
+  /** Gives it up, unless that is done as the key is replaced. */
+  forget(): Promise<void>
+  close(): Promise<void>
+}
+
+async function openCatalogue(database: Database, url: string | undefined): Promise<SealingCatalogue> {
+  if (catalogueNode(database) === null) {
+    const nothing = async (): Promise<void> => undefined
+    const sealed = async () => ({ secondFactors: secondFactorsIn(database), webhooks: webhooksIn(database) })
+    return { sealed, forget: nothing, close: nothing }
+  }
+  if (url === undefined) {
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the catalogue of this data directory is in PostgreSQL: name it',
+    )
+  }
+  const { postgres } = await connect(database, url)
+  const sealed = async (): Promise<SealedSecrets> => {
+    const found = await sealedIn(postgres)
+    if (found.nodes === 1) return found
+    throw new HoldfastError('CONFLICT', 'other nodes have the key: copy data.key of one of them')
+  }
+  return { sealed, forget: () => forgetSealed(postgres), close: () => postgres.close() }
 }
 
 async function privateKeysIn(datastore: Datastore): Promise<Key[]> {

@@ -1,0 +1,69 @@
+import type { AccountsOptions, ConnectedAccounts } from '../access/accounts-handle.ts'
+import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
+import { isKnownTo } from '../catalogue/postgres/move-in.ts'
+import type { Postgres } from '../catalogue/postgres/postgres.ts'
+import { openMigrated } from '../catalogue/postgres/shared-database.ts'
+import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
+import { systemClock } from '../domain/clock.ts'
+import { parseConfig, withDefaults } from '../domain/config.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { Database } from '../storage/database.ts'
+import { makeAccounts } from './access.ts'
+import { keyOnDemand, openAccounts, openDirectory } from './open-accounts.ts'
+import { catalogueNode } from './shared-catalogue.ts'
+
+/**
+ * Opens the accounts and keys of a data directory wherever its catalogue is, in PostgreSQL too, beside running engines or
+ * without one. Engines notice the changes within a second. The caller closes the handle.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if its catalogue is in the other place, or in another database; `UNAVAILABLE`,
+ * `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ */
+export async function connectAccounts(options: AccountsOptions): Promise<ConnectedAccounts> {
+  const { dataDir, clock = systemClock } = options
+  const config = withDefaults(parseConfig(options.config ?? {}, 'config'))
+  if (config.database === undefined) {
+    const handle = openAccounts(options)
+    return { ...handle, close: async () => handle.close() }
+  }
+  const directory = openDirectory(dataDir)
+  try {
+    const { postgres, node } = await connect(directory, config.database)
+    const sealing = keyOnDemand(directory, dataDir)
+    // Nothing is remembered: others may change it at any time.
+    let asked = 0
+    const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(
+      { config, clock },
+      {
+        credentialsVersion: () => asked++,
+        catalogue: postgresAccess(postgres, node),
+        sealing,
+        signIn: postgresSignIn(postgres, sealing),
+      },
+    )
+    const close = async (): Promise<void> => {
+      directory.close()
+      await postgres.close()
+    }
+    return { accounts, keys, secondFactor, sessions: sessionRegistry, close }
+  } catch (error) {
+    directory.close()
+    throw error
+  }
+}
+
+/** The database that has the catalogue of a data directory, and as what it knows that. */
+export async function connect(directory: Database, url: string): Promise<{ postgres: Postgres; node: string }> {
+  const node = catalogueNode(directory)
+  if (node === null) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is not there yet')
+  }
+  const postgres = await openMigrated({ url })
+  try {
+    if (await isKnownTo(postgres, node)) return { postgres, node }
+    throw new HoldfastError('CONFIG_INVALID', 'database: it is not the catalogue of this data directory')
+  } catch (error) {
+    await postgres.close()
+    throw error
+  }
+}

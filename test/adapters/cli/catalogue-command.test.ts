@@ -1,0 +1,74 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectAccounts, createEngine } from '../../../src/index.ts'
+import { factsOf, fillDirectory, signIn } from '../../support/filled-directory.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { runHoldfast } from '../../support/server-process.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  test('a catalogue is moved, and its accounts and keys are changed where it is', async () => {
+    await withTempDir(async directory => {
+      const dataDir = join(directory, 'data')
+      const filled = await fillDirectory({ dataDir })
+      const database = await server.fresh()
+      const config = join(directory, 'config.json')
+      await writeFile(config, JSON.stringify({ database }))
+      const run = async (...args: string[]) => runHoldfast(args, { HOLDFAST_DATA_DIR: dataDir })
+      expect(await run('catalogue', 'move')).toMatchObject({ code: 2, stderr: expect.stringContaining('--to') })
+      const moved = await run('catalogue', 'move', '--config', config)
+      expect(moved).toMatchObject({
+        code: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/^copied: accounts \d, api_keys/),
+      })
+      const again = await run('catalogue', 'move', '--to', database, '--json')
+      expect(JSON.parse(again.stdout)).toMatchObject({ copied: null, removed: 0 })
+      // Without its configuration it is not known where they are.
+      expect(await run('account', 'list')).toMatchObject({ code: 2, stdout: '' })
+      const engine = await createEngine({ dataDir, database, clock: filled.clock, passwordCost: 1_024 })
+      const made = await run('account', 'create', '--email', 'new@example.org', '--plan', 'free', '--config', config)
+      expect(made).toMatchObject({ code: 0, stderr: '' })
+      expect((await engine.accounts.find('new@example.org'))?.plan).toBe('free')
+      const off = await run('account', 'disable-2fa', '--email', 'one@example.org', '--config', config)
+      expect(JSON.parse(off.stdout)).toMatchObject({ disabled: true })
+      const key = ['--account', 'two@example.org', '--name', 'all', '--config', config]
+      expect(await run('key', 'revoke', ...key)).toMatchObject({ code: 0 })
+      expect((await engine.keys.list(filled.accounts[1] ?? '')).map(({ name }) => name)).toEqual([])
+      await engine.stop()
+      const other = await server.fresh()
+      await expect(connectAccounts({ dataDir, config: { database: other } })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+      })
+    })
+  })
+
+  test('a lost key is replaced, and what it had sealed in the database given up', async () => {
+    await withTempDir(async dataDir => {
+      const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
+      const database = await server.fresh()
+      const config = join(dataDir, 'config.json')
+      await writeFile(config, JSON.stringify({ database }))
+      const run = async (...args: string[]) => runHoldfast(args, { HOLDFAST_DATA_DIR: dataDir })
+      await run('catalogue', 'move', '--config', config)
+      await rm(join(dataDir, 'data.key'))
+      expect(await run('data-key', 'replace', '--forget-secrets')).toMatchObject({ code: 2 })
+      const lost = await run('data-key', 'replace', '--config', config, '--json')
+      const sealed = { secondFactors: ['One@Example.org'], webhooks: ['http://127.0.0.1:9/told'] }
+      expect([lost.code, JSON.parse(lost.stdout)]).toEqual([1, expect.objectContaining({ ...sealed, replaced: false })])
+      expect(await run('data-key', 'replace', '--forget-secrets', '--config', config)).toMatchObject({ code: 0 })
+      const engine = await createEngine({ dataDir, database, clock: filled.clock, passwordCost: 1_024 })
+      expect(await factsOf(engine, filled)).toMatchObject({ webhooks: { webhooks: [] }, mine: [200, 200, 401, 401] })
+      // No code is asked for any more.
+      expect((await signIn(engine, filled)).at(-1)).toBe(200)
+      await engine.stop()
+    })
+  })
+})
