@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** What records are found by. */
 export interface Searched {
@@ -37,10 +37,13 @@ export function wordsOf(list: number, { name, type, status, multihash, expires, 
 /** Those of them by which its name is found. */
 export function wordsOfName(list: number, name: string): Set<string> {
   const words = new Set([nameWord(list, name), foldedNameWord(list, name)])
-  const characters = [...folded(name)]
+  // Each character once, and longer words by putting them together: this is much of what an index of names costs.
+  const characters = Array.from(folded(name), hexOf)
   for (let start = 0; start < characters.length; start++) {
-    for (let end = start + 1; end <= Math.min(start + GRAM, characters.length); end++) {
-      words.add(gramWord(list, characters.slice(start, end)))
+    let gram = word(list, 'g')
+    for (const character of characters.slice(start, start + GRAM)) {
+      gram += character
+      words.add(gram)
     }
   }
   return words
@@ -92,7 +95,14 @@ export function partWords(list: number, part: string): { words: string[]; isAll:
 }
 
 function gramWord(list: number, characters: readonly string[]): string {
-  return word(list, `g${Buffer.from(characters.join('')).toString('hex')}`)
+  return word(list, 'g') + characters.map(hexOf).join('')
+}
+
+const HEX_OF_ASCII = Array.from({ length: 128 }, (_, code) => code.toString(16).padStart(2, '0'))
+
+/** The bytes of a character's UTF-8, as hexadecimal digits. */
+function hexOf(character: string): string {
+  return HEX_OF_ASCII[character.codePointAt(0) ?? 0] ?? Buffer.from(character).toString('hex')
 }
 
 /** Digits, then a letter: no two lists share a word. */
@@ -101,8 +111,5 @@ function word(list: number, what: string): string {
 }
 
 function hashOf(data: string | Uint8Array): string {
-  return createHash('sha256')
-    .update(data)
-    .digest('hex')
-    .slice(0, 2 * HASH_BYTES)
+  return hash('sha256', data, 'hex').slice(0, 2 * HASH_BYTES)
 }

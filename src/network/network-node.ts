@@ -45,6 +45,8 @@ export interface NetworkNode extends BlockFetcher {
   /** Peers that are connected. */
   peerCount(): number
   connections(): Connection[]
+  /** Whether there are routers to be told of anything. */
+  readonly hasRouters: boolean
   /** Tells the routers that the node has a block. False if there is no router. */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   /** Has the routers forget it in time. */
@@ -107,6 +109,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     canAsk: origins => sessions.canAsk(origins),
     usable: origins => sessions.usable(origins),
     open: (root, options) => sessions.open(root, options),
+    hasRouters: settings.dht !== 'off',
     announce: async (cid, signal) => {
       if (settings.dht === 'off') return false
       await libp2p.contentRouting.provide(cid, { signal })

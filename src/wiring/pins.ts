@@ -78,7 +78,9 @@ export function makePins(setup: Setup, below: Below) {
   })
   const { node, takedowns } = network
   const mayTell = (root: CID): boolean => takedowns.denylist.statusOf(root) === null
-  const announcer = node && new Announcer({ announcing: node, roots: storage.heldRoots, mayTell, clock, logger })
+  const announcer = node?.hasRouters
+    ? new Announcer({ announcing: node, roots: storage.heldRoots, mayTell, clock, logger })
+    : null
   return {
     service,
     scheduler,

@@ -25,7 +25,8 @@ export class AccountRecount {
   readonly #begin: Statement<[number, number], unknown>
   readonly #records: Statement<[string, number, string, number], { createdAt: number; id: string; expires: 0 | 1 }>
   readonly #addRecords: Statement<[number, string, number, number, number], unknown>
-  readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number; charge: number }>
+  readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number }>
+  readonly #chargeOf: Statement<[string, Uint8Array, number], { charge: number }>
   readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
   readonly #changed: Statement<[number, number, number, number, string], unknown>
   readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
@@ -52,8 +53,11 @@ export class AccountRecount {
       UPDATE recounts SET created_at = ?, record_id = ?, pins = pins + ?, expiring_pins = expiring_pins + ?
       WHERE count = ?`)
     this.#nextDag = db.prepare(`
-      SELECT multihash, codec, charge FROM records INDEXED BY records_with_content
-      WHERE account_id = ? AND (multihash, codec) > (?, ?) AND root_id IS NOT NULL ORDER BY multihash, codec LIMIT 1`)
+      SELECT multihash, codec FROM records INDEXED BY records_identical
+      WHERE account_id = ? AND (multihash, codec) > (?, ?) ORDER BY multihash, codec LIMIT 1`)
+    this.#chargeOf = db.prepare(`
+      SELECT charge FROM records INDEXED BY records_identical
+      WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) = 0 LIMIT 1`)
     this.#addDag = db.prepare(`
       UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE count = ?`)
     this.#changed = db.prepare(`
@@ -90,7 +94,8 @@ export class AccountRecount {
         this.#drop.run()
         return { pins, expiringPins, storedBytes }
       }
-      this.#addDag.run(next.multihash, next.codec, next.charge, this.#count)
+      const charge = this.#chargeOf.get(accountId, next.multihash, next.codec)?.charge ?? 0
+      this.#addDag.run(next.multihash, next.codec, charge, this.#count)
       place = next
     }
     return null

@@ -5,12 +5,21 @@ import type { NewBlock } from '../../ledger/blocks.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
+import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
 import type { FetchTable } from './fetch-table.ts'
 import type { PlacementTable } from './placement-table.ts'
 import type { RecordTable } from './record-table.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
+
+/** A root with all that it needs, and whether its block was damaged until now. */
+interface StoredRoot {
+  rootId: number
+  healed: boolean
+  dagSize: number
+  charge: number
+}
 
 /**
  * What happens to records and their content together: each record that has its content holds the root under its own
@@ -101,22 +110,30 @@ export class RecordCommit {
     if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
     }
-    const root = block === null ? this.#holds.complete(backendId, stagedRootId, dag) : this.#store(intent, block)
-    if (root === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
-    const { rootId, healed } = typeof root === 'number' ? { rootId: root, healed: false } : root
+    const stored = block === null ? this.#complete(backendId, stagedRootId, dag) : this.#store(intent, block)
+    const { rootId, healed, dagSize, charge } = stored
     if (existing !== undefined)
       return { record: this.#fulfilled(existing, rootId, now), created: false, waited: existing, healed }
-    const { dagSize, charge } = this.#roots.get(rootId) ?? dag
     const made = { ...record, status: this.#statusIn(backendId, record, now), rootId, dagSize, charge, fetchId: null }
     this.#records.insert(made)
     this.#holds.place(record.id, rootId, record.expiresAt)
     return { record: made, created: true, waited: null, healed }
   }
 
+  /** Completes a staged root, or takes the one that is here. */
+  #complete(backendId: number, stagedRootId: number | null, dag: WholeDag): StoredRoot {
+    const rootId = this.#holds.complete(backendId, stagedRootId, dag)
+    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    const { dagSize, charge } = this.#roots.get(rootId) ?? dag
+    return { rootId, healed: false, dagSize, charge }
+  }
+
   /** Stores a DAG of one block, unless it is here; then its bytes are compared. */
-  #store({ backendId, dag, now }: WholeIntent, block: NewBlock): { rootId: number; healed: boolean } {
-    const rootId = this.#roots.find(backendId, dag)?.id ?? this.#roots.insert(backendId, dag, now)
-    return { rootId, healed: this.#claims.store(rootId, backendId, block) === 'healed' }
+  #store({ backendId, dag, now }: WholeIntent, block: NewBlock): StoredRoot {
+    const found = this.#roots.find(backendId, dag)
+    const rootId = found?.id ?? this.#roots.insert(backendId, dag, now)
+    const { dagSize, charge } = found ?? dag
+    return { rootId, healed: this.#claims.store(rootId, backendId, block) === 'healed', dagSize, charge }
   }
 
   #fulfilled(record: RecordRow, rootId: number, now: number): RecordRow {

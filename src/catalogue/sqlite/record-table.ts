@@ -88,8 +88,8 @@ export class RecordTable {
       WHERE account_id = ? AND multihash = ? AND codec = ? AND (expires_at > ? OR (? = 0 AND expires_at IS NULL))
       ORDER BY created_at DESC, id DESC LIMIT 1`)
     this.#hasDag = db.prepare(`
-      SELECT 1 FROM records INDEXED BY records_with_content
-      WHERE account_id = ? AND multihash = ? AND codec = ? AND root_id IS NOT NULL LIMIT 1`)
+      SELECT 1 FROM records INDEXED BY records_identical
+      WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) = 0 LIMIT 1`)
     this.#get = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id = ?`)
     this.#after = db.prepare(`SELECT ${RECORD_COLUMNS} FROM records WHERE id > ? ORDER BY id LIMIT ?`)
     this.#setStatus = db.prepare(
@@ -103,8 +103,8 @@ export class RecordTable {
       UPDATE records SET name = ?, custom_name = ?, meta = ? WHERE id = ? AND account_id = ? AND ${LIVE}`)
     this.#identical = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_identical
-      WHERE account_id = ? AND multihash = ? AND codec = ? AND cluster_id = ? AND expires_at IS ?
-        AND name IS ? AND original_name IS ? AND custom_name IS ? AND meta IS ? AND ${LIVE} LIMIT 1`)
+      WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) IN (0, 1) AND cluster_id = ?
+        AND expires_at IS ? AND name IS ? AND original_name IS ? AND custom_name IS ? AND meta IS ? AND ${LIVE} LIMIT 1`)
     this.#expired = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_expiry
       WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`)
