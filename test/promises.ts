@@ -10,6 +10,7 @@ import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
+import { wirePromises } from './promises-wire.ts'
 
 /** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
 export interface KeptPromise {
@@ -285,6 +286,7 @@ export const promises: readonly KeptPromise[] = [
   },
   ...upkeepPromises,
   ...webhookPromises,
+  ...wirePromises,
   ...benchPromises,
   ...borderPromises,
   ...doorPromises,

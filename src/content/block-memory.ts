@@ -23,7 +23,7 @@ export class BlockMemory {
   }
 
   /** What was filled, where it is to stay until it is given back; may have to wait for the pool. */
-  async settle(filled: Buffer): Promise<Buffer> {
+  async settle(filled: Uint8Array): Promise<Uint8Array> {
     if (!isPooled(filled.length) || filled.buffer instanceof SharedArrayBuffer) return filled
     return this.#pool.move(filled, this.#signal)
   }

@@ -5,10 +5,8 @@ import { bootstrap } from '@libp2p/bootstrap'
 import { identify } from '@libp2p/identify'
 import type { PeerId, ServiceMap } from '@libp2p/interface'
 import { kadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
-import { noise } from '@libp2p/noise'
 import { ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
-import { yamux } from '@libp2p/yamux'
 import { createHeliaLight } from 'helia'
 import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
@@ -19,6 +17,8 @@ import type { Misconduct } from './exchange/misconduct.ts'
 import type { HeliaBroker } from './helia-broker.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { noRouting } from './no-routing.ts'
+import { leanNoise } from './wire/noise.ts'
+import { rareYamux } from './wire/rare-updates.ts'
 
 /** The DHT of the public network, and one that a private network has to itself. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
@@ -50,8 +50,8 @@ export function createHeliaNode(options: {
     nodeInfo: { name: 'holdfast', version: VERSION, userAgent: `holdfast/${VERSION}` },
     addresses: { listen: settings.listen, announce: settings.announce },
     transports: [tcp()],
-    connectionEncrypters: [noise()],
-    streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
+    connectionEncrypters: [leanNoise()],
+    streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
     connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isShutOut(id.toString()) },
     peerDiscovery: settings.bootstrap.length > 0 ? [bootstrap({ list: settings.bootstrap })] : [],
   }

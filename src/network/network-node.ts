@@ -2,6 +2,7 @@ import type { HeliaWithLibp2p } from '@helia/libp2p'
 import type { ServiceMap } from '@libp2p/interface'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
+import { digestOf } from '../domain/block-hash.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -62,6 +63,8 @@ export interface NetworkOptions {
   datastore: Datastore
   clock: Clock
   logger: Logger
+  /** Of large blocks, off the event loop. Default: in libuv's pool. */
+  hash?: typeof digestOf
   /** Default: those of the system. */
   names?: Names
 }
@@ -73,7 +76,7 @@ export interface NetworkOptions {
  * where an address cannot be listened on; `DATA_DIR_UNUSABLE` if its identity cannot be read.
  */
 export async function startNetwork(options: NetworkOptions): Promise<NetworkNode> {
-  const { config, blocks, datastore, clock, logger, names = systemNames } = options
+  const { config, blocks, datastore, clock, logger, hash = digestOf, names = systemNames } = options
   const settings = networkSettings(config)
   const host = new HostBlockStore(datastore)
   await host.open()
@@ -85,7 +88,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   await startHelia(helia, settings)
   const { libp2p } = helia
   const dialler = new Dialler(libp2p, clock, names)
-  const exchange = new BlockExchange({ libp2p, blocks, misconduct, clock, logger })
+  const exchange = new BlockExchange({ libp2p, blocks, hash, misconduct, clock, logger })
   const gateways = new GatewayClient({
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
     allowPrivate: settings.allowPrivateOrigins,

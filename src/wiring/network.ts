@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { pooledHash } from '../content/pooled-hash.ts'
 import { TAKEDOWNS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
 import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
@@ -14,7 +15,7 @@ export type NetworkModule = ReturnType<typeof makeNetwork>
 /** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { datastore, heldRoots }: StorageModule,
+  { datastore, heldRoots, threads }: StorageModule,
   { live }: ClustersModule,
 ) {
   const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger })
@@ -31,7 +32,8 @@ export function makeNetwork(
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
       if (config.network?.enabled !== true) return
-      node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger })
+      const hash = pooledHash(threads)
+      node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
     },
     stop: async (): Promise<void> => node?.stop(),
   }

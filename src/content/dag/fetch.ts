@@ -1,8 +1,11 @@
 import type { CID } from 'multiformats/cid'
 import { checkWalkable, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+
 import { orAborted } from '../../domain/sources.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
+import { forgetLone, freeLone } from '../../network/lone-blocks.ts'
+import { BlockMemory } from '../block-memory.ts'
 import { hasLinks } from './links.ts'
 import { chargeOf, type StagedDag } from './staged-dag.ts'
 import { type Visit, walkDag } from './walk.ts'
@@ -26,26 +29,33 @@ export interface FetchTotals {
 
 /** One block, however many fetches want it, is asked for once at a time. */
 export class SharedBlocks {
-  readonly #coming = new Map<string, Promise<Uint8Array>>()
+  readonly #coming = new Map<string, { block: Promise<Uint8Array>; isShared: boolean }>()
 
   async get(session: FetchSession, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
     const key = cid.toString()
     for (let other = this.#coming.get(key); other !== undefined; other = this.#coming.get(key)) {
       try {
-        return await orAborted(other, signal)
+        other.isShared = true
+        return kept(await orAborted(other.block, signal))
       } catch {
         // Whoever asked first may have been aborted, or have had worse sources.
         signal.throwIfAborted()
       }
     }
-    const coming = session.get(cid, { signal })
+    const coming = { block: session.get(cid, { signal }), isShared: false }
     this.#coming.set(key, coming)
     try {
-      return await coming
+      const block = await coming.block
+      return coming.isShared ? kept(block) : block
     } finally {
       if (this.#coming.get(key) === coming) this.#coming.delete(key)
     }
   }
+}
+
+function kept(block: Uint8Array): Uint8Array {
+  forgetLone(block)
+  return block
 }
 
 /**
@@ -69,6 +79,7 @@ export async function fetchDag(
   const { staged, session, shared, bounds, onProgress } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   let visited = 0
+  const memory = new BlockMemory(parts.signal)
 
   const bring = async (cid: CID, signal: AbortSignal): Promise<{ bytes: Uint8Array | null; size: number }> => {
     checkWalkable(cid)
@@ -76,8 +87,13 @@ export async function fetchDag(
     const here = await takeLocal(staged, cid)
     if (here !== null) return here
     const bytes = await shared.get(session, cid, signal)
-    await staged.put(cid, bytes)
-    return { bytes, size: bytes.length }
+    const settled = await memory.settle(bytes)
+    const { length: size } = bytes
+    const isLeaf = !hasLinks(cid)
+    // From here on its copy is what counts.
+    if (isLeaf && settled !== bytes) freeLone(bytes)
+    await staged.put(cid, settled, () => memory.release(settled))
+    return { bytes: isLeaf ? null : bytes, size }
   }
   const visit: Visit = async (cid, _, signal) => {
     const { bytes, size } = await bring(cid, signal)

@@ -1,5 +1,6 @@
 import type { Connection, Libp2p, PeerId, Stream } from '@libp2p/interface'
 import type { CID } from 'multiformats/cid'
+import type { digestOf } from '../../domain/block-hash.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { FairGate } from '../../domain/concurrency/fair-gate.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -42,6 +43,7 @@ interface Peer {
 export class BlockExchange {
   readonly #libp2p: Libp2p
   readonly #blocks: ServedBlocks
+  readonly #hash: typeof digestOf
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
@@ -57,6 +59,7 @@ export class BlockExchange {
   constructor(options: {
     libp2p: Libp2p
     blocks: ServedBlocks
+    hash: typeof digestOf
     misconduct: Misconduct
     clock: Clock
     logger: Logger
@@ -64,6 +67,7 @@ export class BlockExchange {
     this.#misconduct = options.misconduct
     this.#libp2p = options.libp2p
     this.#blocks = options.blocks
+    this.#hash = options.hash
     this.#clock = options.clock
     this.#logger = options.logger
   }
@@ -117,7 +121,7 @@ export class BlockExchange {
     const peer: Peer = {
       id,
       channel,
-      wants: new PeerWants(channel, this.#clock),
+      wants: new PeerWants(channel, this.#clock, this.#hash),
       serving: new PeerServing({ peer: key, ...parts }),
       frames: new Set(),
       room: { waitingBytes: 0 },

@@ -51,7 +51,10 @@ export class InboundStream {
     this.#gate = options.gate
     this.#handling = options.handling
     this.#room = options.room
-    stream.addEventListener('message', ({ data }) => this.#take(data instanceof Uint8Array ? data : data.subarray()))
+    stream.addEventListener('message', ({ data }) => {
+      // A list is put together where the message is, and nowhere before.
+      for (const piece of data instanceof Uint8Array ? [data] : data) this.#take(piece)
+    })
     stream.addEventListener('close', () => {
       if (this.#over === 'no') this.#over = 'closed'
       this.#run()

@@ -4,6 +4,7 @@ import { digestOf } from '../../domain/block-hash.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { readVarint } from '../../domain/varint.ts'
+import { noteLone } from '../lone-blocks.ts'
 import { keyOfCid, keyOfMultihash } from './keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
@@ -49,6 +50,7 @@ const CANCEL_DELAY_MS = 50
 export class PeerWants {
   readonly #channel: PeerChannel
   readonly #clock: Clock
+  readonly #hash: typeof digestOf
   readonly #entries = new Map<string, Entry>()
   readonly #unsent = new Set<string>()
   /** No longer wanted: a peer that forgets it can be asked for it again. */
@@ -58,9 +60,11 @@ export class PeerWants {
   #gone = false
   #cancelTimer: (() => void) | null = null
 
-  constructor(channel: PeerChannel, clock: Clock) {
+  /** @param hash of large blocks, off the event loop */
+  constructor(channel: PeerChannel, clock: Clock, hash: typeof digestOf = digestOf) {
     this.#channel = channel
     this.#clock = clock
+    this.#hash = hash
   }
 
   /** @param presence asks only whether the peer has it, though it may send a small block at once */
@@ -93,9 +97,9 @@ export class PeerWants {
     for (const block of blocks) {
       if (turnSpent()) await nextTurn()
       if (this.#gone || this.expected === 0) break
-      // Those are hashed in the thread pool, side by side.
-      if (block.data.length > SMALL_BYTES) large.push(this.#take(block))
-      else if (!(await this.#take(block))) return false
+      // Those are hashed in threads, side by side.
+      if (block.data.length > SMALL_BYTES) large.push(this.#take(block, blocks.length === 1))
+      else if (!(await this.#take(block, false))) return false
     }
     const wereWanted = await Promise.all(large)
     // After the blocks: that one is missing may end what the others are for.
@@ -137,12 +141,18 @@ export class PeerWants {
     this.#cancels.delete(key)
   }
 
-  /** Whether the block is, or was, asked for. */
-  async #take(block: SentBlock): Promise<boolean> {
-    const key = await hashedKey(block)
+  /**
+   * Whether the block is, or was, asked for.
+   *
+   * @param isAlone whether it is the only one in its message
+   */
+  async #take(block: SentBlock, isAlone: boolean): Promise<boolean> {
+    const key = await hashedKey(block, block.data.length > SMALL_BYTES ? this.#hash : digestOf)
     const entry = key === null ? undefined : this.#entries.get(key)
     if (key !== null && entry !== undefined) {
-      this.#settle(key, entry, { kind: 'block', bytes: ofItsOwn(block.data) })
+      const bytes = ofItsOwn(block.data)
+      if (isAlone && entry.waiters.size === 1) noteLone(bytes)
+      this.#settle(key, entry, { kind: 'block', bytes })
       return true
     }
     // One that comes late comes once.
@@ -245,11 +255,11 @@ function ofItsOwn(bytes: Uint8Array): Uint8Array {
 }
 
 /** The key of what a block hashes to, or null if its hash cannot be checked here. */
-async function hashedKey({ prefix, data }: SentBlock): Promise<string | null> {
+async function hashedKey({ prefix, data }: SentBlock, hashed: typeof digestOf): Promise<string | null> {
   const version = readVarint(prefix, 0)
   const codec = readVarint(prefix, version?.end ?? 0)
   const hash = readVarint(prefix, codec?.end ?? 0)
   if (hash === null) return null
-  const digest = await digestOf(hash.value, data).catch(() => null)
+  const digest = await hashed(hash.value, data).catch(() => null)
   return digest === null ? null : keyOfMultihash(Digest.create(hash.value, digest).bytes)
 }

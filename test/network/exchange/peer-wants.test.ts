@@ -1,12 +1,13 @@
 import type { Stream } from '@libp2p/interface'
 import { CID } from 'multiformats/cid'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sha256 } from '../../../src/domain/block-hash.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { FrameReader } from '../../../src/network/exchange/frame-reader.ts'
-import { decodeMessage } from '../../../src/network/exchange/message.ts'
+import { decodeMessage, type SentBlock } from '../../../src/network/exchange/message.ts'
 import { PeerChannel } from '../../../src/network/exchange/peer-channel.ts'
-import { PeerWants } from '../../../src/network/exchange/peer-wants.ts'
+import { type PeerAnswer, PeerWants } from '../../../src/network/exchange/peer-wants.ts'
+import { freeLone } from '../../../src/network/lone-blocks.ts'
 
 const LIMITS = { wants: 100, blocks: 0, presences: 0 }
 
@@ -49,4 +50,45 @@ test('wants that come up one after the other in a turn go in one message', async
   await all.promise
   channel.close()
   expect(told).toEqual([[String(cids[0])], cids.slice(1).map(String)])
+})
+
+describe('the memory of a block that has come', () => {
+  const size = 100_000
+
+  /** Asks for blocks, each as often as said, and has them come in one message. Returns the answers. */
+  async function answersTo(...times: readonly number[]): Promise<PeerAnswer[]> {
+    const channel = new PeerChannel(async () => takingStream(() => undefined), systemClock)
+    const wants = new PeerWants(channel, systemClock)
+    const answers: Promise<PeerAnswer>[] = []
+    const blocks: SentBlock[] = []
+    const message = Buffer.alloc(times.length * size)
+    for (const [at, count] of times.entries()) {
+      const data = message.subarray(at * size, (at + 1) * size).fill(at + 1)
+      const cid = CID.createV1(0x55, await sha256(data))
+      for (let time = 0; time < count; time++) answers.push(wants.ask(cid, false).answer)
+      blocks.push({ prefix: cid.bytes.subarray(0, 4), data })
+    }
+    await wants.receive({ presences: [], blocks })
+    wants.lost('the test has ended')
+    channel.close()
+    return Promise.all(answers)
+  }
+
+  function lengthsOnceFreed(answers: PeerAnswer[]): number[] {
+    const blocks = answers.flatMap(answer => (answer.kind === 'block' ? [answer.bytes] : []))
+    for (const block of blocks) freeLone(block)
+    return blocks.map(({ length }) => length)
+  }
+
+  test('can be freed by the only one who has it', async () => {
+    expect(lengthsOnceFreed(await answersTo(1))).toEqual([0])
+  })
+
+  test('cannot where two have asked for it', async () => {
+    expect(lengthsOnceFreed(await answersTo(2))).toEqual([size, size])
+  })
+
+  test('cannot where other blocks came in the same message', async () => {
+    expect(lengthsOnceFreed(await answersTo(1, 1))).toEqual([size, size])
+  })
 })

@@ -1,0 +1,66 @@
+import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
+import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
+import { sentThrough } from './sent-through.ts'
+
+/** Half of what a stream may have on its way from the start. */
+const MOST_HELD_BYTES = 128 * 1024
+const MOST_HELD_UPDATES = 64
+
+const HEADER_BYTES = 12
+const VERSION = 0
+const WINDOW_UPDATE = 1
+
+/**
+ * Yamux that tells a peer seldom how much more it may send. By itself it does so after each message that it has read,
+ * and each is a system call here, and wakes the peer.
+ */
+export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
+  return () => {
+    const factory = yamux(init)()
+    return {
+      protocol: factory.protocol,
+      createStreamMuxer: connection => factory.createStreamMuxer(holdingUpdates(connection)),
+    }
+  }
+}
+
+/**
+ * Holds back what raises the window of a stream, until there is so much that all that is held goes in one message. A
+ * stream begins with twice that, so a peer that is held up by this has been told before it is.
+ *
+ * The muxer sends each frame by itself, so what has the length of a header is one.
+ */
+function holdingUpdates(connection: MessageStream): MessageStream {
+  const held = new Map<number, number>()
+  return sentThrough(connection, data => {
+    const update = data instanceof Uint8Array ? windowUpdate(data) : null
+    if (update === null) return connection.send(data)
+    const bytes = (held.get(update.stream) ?? 0) + update.bytes
+    held.set(update.stream, bytes)
+    if (bytes < MOST_HELD_BYTES && held.size < MOST_HELD_UPDATES) return !connection.writableNeedsDrain
+    const frames = encodeUpdates(held)
+    held.clear()
+    return connection.send(frames)
+  })
+}
+
+/** Null for any other frame, and for one that says something else besides. */
+function windowUpdate(frame: Uint8Array): { stream: number; bytes: number } | null {
+  if (frame.length !== HEADER_BYTES || frame[0] !== VERSION || frame[1] !== WINDOW_UPDATE) return null
+  const view = new DataView(frame.buffer, frame.byteOffset, HEADER_BYTES)
+  return view.getUint16(2) === 0 ? { stream: view.getUint32(4), bytes: view.getUint32(8) } : null
+}
+
+function encodeUpdates(updates: ReadonlyMap<number, number>): Uint8Array {
+  const frames = new Uint8Array(updates.size * HEADER_BYTES)
+  const view = new DataView(frames.buffer)
+  let at = 0
+  for (const [stream, bytes] of updates) {
+    view.setUint8(at, VERSION)
+    view.setUint8(at + 1, WINDOW_UPDATE)
+    view.setUint32(at + 4, stream)
+    view.setUint32(at + 8, bytes)
+    at += HEADER_BYTES
+  }
+  return frames
+}

@@ -1,0 +1,44 @@
+import { CID } from 'multiformats/cid'
+import { expect, test } from 'vitest'
+import { SharedBlocks } from '../../../src/content/dag/fetch.ts'
+import { sha256 } from '../../../src/domain/block-hash.ts'
+import type { FetchSession } from '../../../src/network/block-fetcher.ts'
+import { freeLone, noteLone } from '../../../src/network/lone-blocks.ts'
+
+const block = Buffer.alloc(100_000, 1)
+const cid = CID.createV1(0x55, await sha256(block))
+const { signal } = new AbortController()
+
+/** Each block has memory of its own that nothing else is kept in. */
+function session(): FetchSession & { asked: number } {
+  return {
+    asked: 0,
+    async get() {
+      this.asked++
+      const bytes = Uint8Array.from(block)
+      noteLone(bytes)
+      return bytes
+    },
+    providers: () => [],
+    close: () => undefined,
+  }
+}
+
+test('a block that one fetch wants is its own to free', async () => {
+  const shared = new SharedBlocks()
+  const bytes = await shared.get(session(), cid, signal)
+  freeLone(bytes)
+  expect(bytes.length).toBe(0)
+})
+
+test('a block that several fetches want is asked for once, and none of them can free it', async () => {
+  const shared = new SharedBlocks()
+  const first = session()
+  const got = [first, session(), session()].map(async each => {
+    const bytes = await shared.get(each, cid, signal)
+    freeLone(bytes)
+    return bytes.length
+  })
+  expect(await Promise.all(got)).toEqual([block.length, block.length, block.length])
+  expect(first.asked).toBe(1)
+})

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { MessageStream, Stream, StreamMuxer } from '@libp2p/interface'
+import { multiaddrConnectionPair } from '@libp2p/utils'
+import { yamux } from '@libp2p/yamux'
+import { expect, onTestFinished, test } from 'vitest'
+import { rareYamux } from '../../../src/network/wire/rare-updates.ts'
+
+const KIB = 1024
+/** What a stream of Yamux may have on its way before it is told of more. */
+const FIRST_WINDOW = 256 * KIB
+
+/** A plain Yamux that sends, ours that receives, and how often that has sent something. */
+function muxers(): { sender: StreamMuxer; receiver: StreamMuxer; sends: () => number } {
+  const [outbound, inbound] = multiaddrConnectionPair()
+  let sends = 0
+  outbound.addEventListener('message', () => sends++)
+  const config = { enableKeepAlive: false }
+  const sender = yamux(config)().createStreamMuxer(outbound)
+  const receiver = rareYamux(config)().createStreamMuxer(inbound)
+  onTestFinished(() => {
+    sender.abort(new Error('the test has ended'))
+    receiver.abort(new Error('the test has ended'))
+  })
+  return { sender, receiver, sends: () => sends }
+}
+
+/** Sends as a peer does that waits for room. */
+async function send(stream: MessageStream, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; at += 64 * KIB) {
+    stream.send(bytes.subarray(at, at + 64 * KIB))
+    while (stream.writeBufferLength > 0) await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+function hears(receiver: StreamMuxer, onStream: (stream: Stream) => void): void {
+  receiver.addEventListener('stream', ({ detail }) => onStream(detail))
+}
+
+test('a long stream takes all that comes, and the sender is told of room by the half window', async () => {
+  const { sender, receiver, sends } = muxers()
+  const bytes = randomBytes(4 * 1024 * KIB)
+  const whole = Promise.withResolvers<Buffer>()
+  hears(receiver, stream => {
+    const heard: Uint8Array[] = []
+    let length = 0
+    stream.addEventListener('message', ({ data }) => {
+      heard.push(data.subarray())
+      length += data.byteLength
+      if (length === bytes.length) whole.resolve(Buffer.concat(heard))
+    })
+  })
+  await send(await sender.createStream(), bytes)
+  expect((await whole.promise).equals(bytes)).toBe(true)
+  // One to open it; of 64 KiB each the messages are twice as many as the half windows.
+  expect(sends()).toBeLessThanOrEqual(1 + bytes.length / (FIRST_WINDOW / 2))
+})
+
+test('many streams at once, each longer than its first window, all come to their end', async () => {
+  const { sender, receiver, sends } = muxers()
+  const bytes = randomBytes(FIRST_WINDOW + 96 * KIB)
+  const streams = 80
+  const whole = Promise.withResolvers<void>()
+  let left = streams
+  hears(receiver, stream => {
+    let length = 0
+    stream.addEventListener('message', ({ data }) => {
+      length += data.byteLength
+      if (length === bytes.length) left--
+      if (left === 0) whole.resolve()
+    })
+  })
+  const opened = await Promise.all(Array.from({ length: streams }, () => sender.createStream()))
+  await Promise.all(opened.map(stream => send(stream, bytes)))
+  await whole.promise
+  expect(left).toBe(0)
+  expect(sends()).toBeLessThan((streams * bytes.length) / (64 * KIB))
+})
+
+test('bytes that look like a word about room are bytes', async () => {
+  const { sender, receiver } = muxers()
+  const told = Promise.withResolvers<Buffer>()
+  hears(receiver, stream => {
+    // They travel from the side that holds words back.
+    stream.send(Uint8Array.of(0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9))
+  })
+  const stream = await sender.createStream()
+  stream.addEventListener('message', ({ data }) => told.resolve(Buffer.from(data.subarray())))
+  expect([...(await told.promise)]).toEqual([0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9])
+})

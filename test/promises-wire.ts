@@ -1,0 +1,81 @@
+import type { KeptPromise } from './promises.ts'
+
+const messages = 'test/network/wire/whole-messages.test.ts'
+const updates = 'test/network/wire/rare-updates.test.ts'
+const crypto = 'test/network/wire/noise-crypto.test.ts'
+const wants = 'test/network/exchange/peer-wants.test.ts'
+const shared = 'test/content/dag/shared-blocks.test.ts'
+
+/** Of the bytes of peers, between the socket and the store: nothing that somebody still reads is used again or freed. */
+export const wirePromises: readonly KeptPromise[] = [
+  {
+    promise: 'the memory of what a socket has brought is kept until it has been heard',
+    file: 'src/network/wire/whole-messages.ts',
+    find: 'if (this.#reuses && this.readBufferLength === 0) free(chunk)',
+    replace: 'if (this.#reuses) free(chunk)',
+    test: { file: messages, name: 'what nobody has heard yet is not freed' },
+  },
+  {
+    promise: 'the memory of a handshake is kept',
+    file: 'src/network/wire/whole-messages.ts',
+    find: 'if (this.#reuses && this.readBufferLength === 0) free(chunk)',
+    replace: 'if (this.readBufferLength === 0) free(chunk)',
+    test: { file: messages, name: 'what has come is freed once it has been heard, and not before' },
+  },
+  {
+    promise: 'memory that holds more than what was heard is kept',
+    file: 'src/network/wire/whole-messages.ts',
+    find: 'buffer.byteLength === byteLength && ',
+    replace: '',
+    test: { file: messages, name: 'memory that has more in it is not freed' },
+  },
+  {
+    promise: 'what is decrypted never lies in memory that is used again',
+    file: 'src/network/wire/noise-crypto.ts',
+    find: '    return plaintext\n',
+    replace: '    whole.set(plaintext)\n    return whole.subarray(0, end)\n',
+    test: { file: crypto, name: 'memory of its own' },
+  },
+  {
+    promise: 'a message that was changed on its way is refused',
+    file: 'src/network/wire/noise-crypto.ts',
+    find: '    decipher.final()\n',
+    replace: '',
+    test: { file: crypto, name: 'is refused' },
+  },
+  {
+    promise: 'a peer that has used up half of a window is told of more',
+    file: 'src/network/wire/rare-updates.ts',
+    find: 'bytes < MOST_HELD_BYTES',
+    replace: 'bytes < 4 * MOST_HELD_BYTES',
+    test: { file: updates, name: 'a long stream takes all that comes' },
+  },
+  {
+    promise: 'words about room are few',
+    file: 'src/network/wire/rare-updates.ts',
+    find: 'const MOST_HELD_BYTES = 128 * 1024',
+    replace: 'const MOST_HELD_BYTES = 1',
+    test: { file: updates, name: 'a long stream takes all that comes' },
+  },
+  {
+    promise: 'the memory of a block that two have asked for is kept',
+    file: 'src/network/exchange/peer-wants.ts',
+    find: 'isAlone && entry.waiters.size === 1',
+    replace: 'isAlone',
+    test: { file: wants, name: 'cannot where two have asked for it' },
+  },
+  {
+    promise: 'the memory of a block is kept as long as that of its message',
+    file: 'src/network/exchange/peer-wants.ts',
+    find: 'isAlone && entry.waiters.size === 1',
+    replace: 'entry.waiters.size === 1',
+    test: { file: wants, name: 'cannot where other blocks came' },
+  },
+  {
+    promise: 'the memory of a block that two fetches share is kept',
+    file: 'src/content/dag/fetch.ts',
+    find: '  forgetLone(block)\n',
+    replace: '',
+    test: { file: shared, name: 'none of them can free it' },
+  },
+]
