@@ -55,6 +55,7 @@ export type {
   ClusterDefinition,
   GatewayDefinition,
   HoldfastBackendDefinition,
+  IpfsClusterBackendDefinition,
   KeptHere,
   KuboBackendDefinition,
 } from './domain/cluster.ts'

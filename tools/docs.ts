@@ -38,6 +38,7 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
   'fields of a backend': () => table(FIELD_HEAD, configRows(backendSchemas.holdfast)),
   'fields of a Kubo': () => table(FIELD_HEAD, configRows(backendSchemas.kubo)),
+  'fields of an IPFS Cluster': () => table(FIELD_HEAD, configRows(backendSchemas['ipfs-cluster'])),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {

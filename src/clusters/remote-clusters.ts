@@ -5,6 +5,7 @@ import {
   backendPlace,
   type ClusterDefinition,
   type HoldfastBackendDefinition,
+  type IpfsClusterBackendDefinition,
   type KuboBackendDefinition,
   kuboBase,
 } from '../domain/cluster.ts'
@@ -16,8 +17,11 @@ import { authorizationOf, type Environment, secretOf } from './secrets.ts'
 
 /** What keeps a cluster elsewhere. */
 export interface RemoteCluster {
-  /** @param mark by what this node's records are known there: unique to it, printable */
-  connect(mark: string): ClusterBackend
+  /**
+   * @param mark by what this node's records are known there: unique to it, printable
+   * @param addresses multiaddrs by which peers reach this node, each with its id; none if they do not
+   */
+  connect(mark: string, addresses: () => readonly string[]): ClusterBackend
   /** Every block checked; null if it cannot be read there, so that all of it stays here. */
   reader: BlockSource | null
   /** Bytes of its content that stay on this disk. */
@@ -83,11 +87,17 @@ interface Means {
 
 async function openRemote(id: string, backend: BackendDefinition, means: Means): Promise<RemoteCluster> {
   const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
-  const opened = await (backend.type === 'kubo' ? openKubo(id, backend, means) : openHoldfast(id, backend, means))
+  const opened = await openBackend(id, backend, means)
   return { ...opened, cacheBytes, graceMs: localGraceSeconds * 1_000 }
 }
 
 type Opened = Pick<RemoteCluster, 'connect' | 'reader'>
+
+function openBackend(id: string, backend: BackendDefinition, means: Means): Promise<Opened> {
+  if (backend.type === 'kubo') return openKubo(id, backend, means)
+  if (backend.type === 'ipfs-cluster') return openIpfsCluster(id, backend, means)
+  return openHoldfast(id, backend, means)
+}
 
 async function openHoldfast(id: string, backend: HoldfastBackendDefinition, means: Means): Promise<Opened> {
   const { HoldfastBackend } = await import('./holdfast/holdfast-backend.ts')
@@ -109,6 +119,18 @@ async function openKubo(id: string, backend: KuboBackendDefinition, means: Means
   const { gateways = [], acceptUnsyncedBackend: acceptUnsynced = false } = backend
   const reader = gateways.length > 0 ? means.readerOf(gateways) : new CheckedSource(new RpcReader(rpc))
   return { connect: mark => new KuboBackend({ rpc, mark, reader, clock, acceptUnsynced }), reader }
+}
+
+async function openIpfsCluster(id: string, backend: IpfsClusterBackendDefinition, means: Means): Promise<Opened> {
+  const { IpfsClusterApi } = await import('./ipfs-cluster/api.ts')
+  const { IpfsClusterBackend } = await import('./ipfs-cluster/ipfs-cluster-backend.ts')
+  const { clock, http } = means
+  const { gateways = [], replicationMin: min, replicationMax: max } = backend
+  const authorization = await authorizationOf(id, backend, means.environment)
+  const api = new IpfsClusterApi({ url: withoutTrailingSlashes(backend.api), authorization, http, clock })
+  const reader = gateways.length > 0 ? means.readerOf(gateways) : null
+  const options = { api, replication: min === undefined ? null : { min, max: max ?? min }, reader, clock }
+  return { connect: (mark, addresses) => new IpfsClusterBackend({ ...options, mark, addresses }), reader }
 }
 
 /** A gateway's base, as it is asked. */

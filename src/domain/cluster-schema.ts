@@ -75,8 +75,42 @@ const kuboBackendSchema = Type.Object(
   closed,
 )
 
+/** Of peers; -1 for all. */
+const peers = (description: string, defaultText: string) =>
+  Type.Optional(
+    Type.Union([Type.Literal(-1), Type.Integer({ minimum: 1, maximum: 1_000 })], { description, defaultText }),
+  )
+
+const ipfsClusterBackendSchema = Type.Object(
+  {
+    type: Type.Literal('ipfs-cluster', { description: '`ipfs-cluster`.' }),
+    api: text('The base of the REST API of one of its peers, such as `http://10.0.0.5:9094`.'),
+    authFile: none('A file with what the API asks for: `basic:<user>:<password>` or `bearer:<token>`.'),
+    authEnv: none('The environment variable that has it, in the place of `authFile`.'),
+    gateways: Type.Optional(
+      Type.Array(text(), {
+        maxItems: 16,
+        description:
+          'Bases of trustless gateways by which the content is read, such as those of its peers, in the order in which they are asked.',
+        defaultText: 'none: all of it stays here, too',
+      }),
+    ),
+    replicationMin: peers(
+      'How many of its peers have to have all of a content before it is `pinned`, each in an IPFS of its own; `-1` for all.',
+      'as the cluster is configured',
+    ),
+    replicationMax: peers('How many of its peers are to have it; `-1` for all.', '`replicationMin`'),
+    ...whatStaysHere,
+  },
+  closed,
+)
+
 /** By type. */
-export const backendSchemas = { holdfast: holdfastBackendSchema, kubo: kuboBackendSchema }
+export const backendSchemas = {
+  holdfast: holdfastBackendSchema,
+  kubo: kuboBackendSchema,
+  'ipfs-cluster': ipfsClusterBackendSchema,
+}
 
 /** A cluster in a configuration, of which the rest is filled in. */
 export const clusterSchema = Type.Object(
@@ -108,7 +142,7 @@ export const clusterSchema = Type.Object(
     backend: Type.Optional(
       Type.Union(Object.values(backendSchemas), {
         description:
-          "Has another Holdfast or a Kubo keep the cluster's content; [how](clusters.md). `dataDir` is then where what has still to get there lies, by default `clusters/<id>` in the data directory.",
+          "Has another Holdfast, a Kubo or an IPFS Cluster keep the cluster's content; [how](clusters.md). `dataDir` is then where what has still to get there lies, by default `clusters/<id>` in the data directory.",
         defaultText: 'none',
       }),
     ),

@@ -46,12 +46,30 @@ export interface KuboBackendDefinition extends KeptHere {
   acceptUnsyncedBackend?: boolean
 }
 
+/** A cluster that an IPFS Cluster keeps, over the REST API of one of its peers. */
+export interface IpfsClusterBackendDefinition extends KeptHere {
+  type: 'ipfs-cluster'
+  /** The base of that API, such as `http://10.0.0.5:9094`. */
+  api: string
+  /** A file with what the API asks for: `bearer:<token>` or `basic:<user>:<password>`. */
+  authFile?: string
+  /** The environment variable that has it. */
+  authEnv?: string
+  /** Bases of trustless gateways by which the content is read; without them all of it stays here, too. */
+  gateways?: readonly string[]
+  /** How many peers have to have all of a content before it is `pinned`; -1 for all. Default: as the cluster has it. */
+  replicationMin?: number
+  /** How many peers are to have it; -1 for all. Default: `replicationMin`. */
+  replicationMax?: number
+}
+
 /** Who keeps a cluster's content elsewhere. */
-export type BackendDefinition = HoldfastBackendDefinition | KuboBackendDefinition
+export type BackendDefinition = HoldfastBackendDefinition | KuboBackendDefinition | IpfsClusterBackendDefinition
 
 /** What tells backends apart: clusters whose backends are the same place are kept together there. */
 export function backendPlace(backend: BackendDefinition): string {
   if (backend.type === 'kubo') return `kubo ${kuboBase(backend.api)}`
+  if (backend.type === 'ipfs-cluster') return `ipfs-cluster ${withoutTrailingSlashes(backend.api)}`
   return `${backend.type} ${withoutTrailingSlashes(backend.url)} ${backend.cluster}`
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
-import { backendPlace, DEFAULT_CLUSTER, knownClusters } from './cluster.ts'
+import { backendPlace, DEFAULT_CLUSTER, type IpfsClusterBackendDefinition, knownClusters } from './cluster.ts'
 import { backendSchemas } from './cluster-schema.ts'
 import { configSchema } from './config-schema.ts'
 import { HoldfastError } from './errors.ts'
@@ -102,7 +102,7 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
     if (cluster.backend?.type === 'holdfast') {
       check(`${path}.url`, cluster.backend.url)
       check(`${path}.gateway`, cluster.backend.gateway)
-    } else if (cluster.backend?.type === 'kubo') {
+    } else if (cluster.backend !== undefined) {
       check(`${path}.api`, cluster.backend.api)
       cluster.backend.gateways?.forEach((gateway, j) => {
         check(`${path}.gateways.${j}`, gateway)
@@ -126,9 +126,10 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
     if (backend.type === 'holdfast' && (backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
       fail(path, 'needs either keyFile or keyEnv')
     }
-    if (backend.type === 'kubo' && backend.authFile !== undefined && backend.authEnv !== undefined) {
+    if (backend.type !== 'holdfast' && backend.authFile !== undefined && backend.authEnv !== undefined) {
       fail(path, 'has both authFile and authEnv')
     }
+    if (backend.type === 'ipfs-cluster') checkReplication(backend, path, fail)
     const place = backendPlace(backend)
     const first = config.clusters?.find(other => other.backend && backendPlace(other.backend) === place)
     // They are one: what of it is here is kept in one way.
@@ -148,6 +149,17 @@ function checkNode({ node, clusters = knownClusters, database }: EngineConfig, f
       fail(`clusters.${i}.node`, 'needs node, which says who this is')
     if (node !== undefined && cluster.node === undefined) fail('clusters', `${cluster.id} has to name its node`)
   })
+}
+
+function checkReplication(
+  { replicationMin: min, replicationMax: max }: IpfsClusterBackendDefinition,
+  path: string,
+  fail: Fail,
+): void {
+  if (max === undefined) return
+  if (min === undefined) throw fail(`${path}.replicationMax`, 'belongs to replicationMin')
+  if (max < 0 !== min < 0) fail(`${path}.replicationMax`, 'must be -1 where replicationMin is, and only there')
+  if (max < min) fail(`${path}.replicationMax`, `must not be under replicationMin, ${min}`)
 }
 
 function checkPlans(config: EngineConfig, fail: Fail): void {

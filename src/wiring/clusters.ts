@@ -22,6 +22,7 @@ export function makeClusters(
   { clusters, config, clock }: Setup,
   { ledger, heldRoots, ...storage }: StorageModule,
   { blockStores, leases }: ContentModule,
+  addresses: () => readonly string[],
 ) {
   const embedded = new Map(
     [...blockStores].map(([id, store]) => [id, new EmbeddedBackend(store, ledger, heldRoots, clock)]),
@@ -44,7 +45,7 @@ export function makeClusters(
     registry,
     embeddedOf,
     /** Backends elsewhere, by their number in the ledger. */
-    remote: remoteBackends(storage),
+    remote: remoteBackends(storage, addresses),
     live: new LiveContent(heldRoots, id => registry.readerOf(id), leases, clock),
   }
 }
@@ -54,11 +55,10 @@ function defaultOf(clusters: readonly ClusterDefinition[]): string {
   return clusters[0]?.id ?? DEFAULT_CLUSTER
 }
 
-function remoteBackends({
-  database,
-  remotes,
-  ownBackends,
-}: Pick<StorageModule, 'database' | 'remotes' | 'ownBackends'>): ReadonlyMap<number, ClusterBackend> {
+function remoteBackends(
+  { database, remotes, ownBackends }: Pick<StorageModule, 'database' | 'remotes' | 'ownBackends'>,
+  addresses: () => readonly string[],
+): ReadonlyMap<number, ClusterBackend> {
   const identities = new Map(backendRows(database).map(({ id, identity }) => [id, identity]))
   const made = new Map<number, ClusterBackend>()
   for (const [cluster, { connect }] of remotes) {
@@ -67,7 +67,7 @@ function remoteBackends({
     if (id === undefined || identity === undefined) {
       throw new HoldfastError('INTERNAL_ERROR', `the cluster ${cluster} has no backend`)
     }
-    if (!made.has(id)) made.set(id, connect(`holdfast:${identity}`))
+    if (!made.has(id)) made.set(id, connect(`holdfast:${identity}`, addresses))
   }
   return made
 }

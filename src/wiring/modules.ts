@@ -45,7 +45,9 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.storage, () => makeStorage(setup, stores))
   modules.provide(M.access, m => makeAccess(setup, m.get(M.storage), () => m.get(M.pins).accountRemoval.wake()))
   modules.provide(M.content, m => makeContent(setup, m.get(M.storage)))
-  modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
+  modules.provide(M.clusters, m =>
+    makeClusters(setup, m.get(M.storage), m.get(M.content), () => m.get(M.network).addresses()),
+  )
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.nodes, m =>
     makeNodes(setup, m.get(M.storage), m.get(M.clusters), id => m.get(M.pins).scheduler.subscribersChanged(id)),

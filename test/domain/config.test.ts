@@ -120,8 +120,33 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
-  [withBackend({}), 'clusters.1.backend.type: must be one of holdfast, kubo'],
-  [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo'],
+  [withBackend({}), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
+  [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 0 }),
+    'clusters.1.backend.replicationMin: must be -1 or must be >= 1',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: 1 }),
+    'clusters.1.backend.replicationMax: must not be under replicationMin, 2',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: -1 }),
+    'clusters.1.backend.replicationMax: must be -1 where replicationMin is, and only there',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMax: 2 }),
+    'clusters.1.backend.replicationMax: belongs to replicationMin',
+  ],
+  [
+    withBackend(
+      { type: 'ipfs-cluster', api: 'http://c/' },
+      { type: 'ipfs-cluster', api: 'http://c', replicationMin: 2 },
+    ),
+    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+  ],
   [withBackend({ type: 'kubo' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'kubo', api: 'http://k', cluster: 'x' }), 'clusters.1.backend: unknown key cluster'],
   [withBackend({ type: 'kubo', api: 'k:5001' }), 'clusters.1.backend.api: must be an http or https URL'],

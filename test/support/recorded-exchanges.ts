@@ -72,6 +72,8 @@ export async function recordExchanges(serverOf: (path: string) => string): Promi
     const kept = Object.fromEntries(
       KEPT_HEADERS.flatMap(name => (answer.headers[name] ? [[name, answer.headers[name]]] : [])),
     )
+    // Node lets no trailer be announced of an answer without a body.
+    if (exchange.status === 204) delete kept.trailer
     if (Object.keys(kept).length > 0) exchange.headers = kept as Record<string, string>
     response.writeHead(exchange.status, kept)
     const got: Buffer[] = []

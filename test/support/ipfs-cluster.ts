@@ -1,0 +1,278 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { findKubo } from '../interop/kubo.ts'
+
+const run = promisify(execFile)
+const USER = 'holdfast'
+const PASSWORD = 'a password'
+/** What one has to know to be a peer. */
+const SECRET = '5a'.repeat(32)
+
+/** What `HOLDFAST_TEST_IPFS_CLUSTER` and `HOLDFAST_TEST_IPFS` name; null unless both are there. */
+export function findIpfsCluster(): IpfsClusterPrograms | null {
+  const service = process.env.HOLDFAST_TEST_IPFS_CLUSTER ?? ''
+  const kubo = findKubo()
+  try {
+    accessSync(service, constants.X_OK)
+  } catch {
+    return null
+  }
+  return kubo === null ? null : { service, kubo }
+}
+
+export interface IpfsClusterPrograms {
+  service: string
+  kubo: string
+}
+
+/** A program that says where it listens, killed or stopped and started again. */
+class Daemon {
+  readonly #command: () => { file: string; args: readonly string[]; env: NodeJS.ProcessEnv }
+  readonly #ready: RegExp
+  #child: ChildProcess | null = null
+  #lines: string[] = []
+
+  constructor(command: Daemon['command'], ready: RegExp) {
+    this.#command = command
+    this.#ready = ready
+  }
+
+  get command() {
+    return this.#command
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? -1
+  }
+
+  async start(): Promise<void> {
+    const { file, args, env } = this.#command()
+    const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    this.#lines = []
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface(stream).on('line', line => {
+        if (this.#lines.length < 100) this.#lines.push(line)
+        if (this.#ready.test(line)) resolve()
+      })
+    }
+    child.once('error', reject)
+    child.once('exit', code => reject(new Error(`${file} ended with ${code}: ${this.#lines.join('\n')}`)))
+    await promise
+  }
+
+  /** The first group of the first line that matches. */
+  said(pattern: RegExp): string {
+    for (const line of this.#lines) {
+      const found = pattern.exec(line)?.[1]
+      if (found !== undefined) return found
+    }
+    throw new Error(`nothing like ${pattern} in ${this.#lines.join('\n')}`)
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+}
+
+/** One peer of an IPFS Cluster, with the Kubo below it. */
+class ClusterPeer {
+  readonly #kubo: Daemon
+  readonly #service: Daemon
+  #kuboReady = false
+
+  private constructor(kubo: Daemon, service: Daemon) {
+    this.#kubo = kubo
+    this.#service = service
+  }
+
+  static async make(programs: IpfsClusterPrograms, dir: string, bootstrap: () => string | null): Promise<ClusterPeer> {
+    const kuboEnv = { ...process.env, IPFS_PATH: join(dir, 'kubo'), IPFS_TELEMETRY: 'off' }
+    await mkdir(dir, { recursive: true })
+    await makeRepository(programs.kubo, kuboEnv)
+    const kubo = new Daemon(() => ({ file: programs.kubo, args: ['daemon'], env: kuboEnv }), /^Daemon is ready/)
+    const env = { ...process.env, IPFS_CLUSTER_PATH: join(dir, 'cluster'), CLUSTER_SECRET: SECRET }
+    const service = new Daemon(() => {
+      const known = bootstrap()
+      const args = ['daemon', ...(known === null ? [] : ['--bootstrap', known])]
+      return { file: programs.service, args, env }
+    }, /IPFS Cluster is READY/)
+    await run(programs.service, ['init', '--consensus', 'crdt'], { env })
+    const peer = new ClusterPeer(kubo, service)
+    await peer.startKubo()
+    await configure(join(env.IPFS_CLUSTER_PATH, 'service.json'), kubo.said(/^RPC API server listening on (\S+)$/))
+    return peer
+  }
+
+  /** Of its REST API; another one after each start. */
+  get api(): string {
+    return urlOf(this.#service.said(/RESTAPI \(HTTP[^)]*\): (\S+)/))
+  }
+
+  /** Of its Kubo; another one after each start. */
+  get gateway(): string {
+    return urlOf(this.#kubo.said(/^Gateway server listening on (\S+)$/))
+  }
+
+  get pids(): readonly number[] {
+    return [this.#kubo.pid, this.#service.pid]
+  }
+
+  async start(): Promise<void> {
+    if (!this.#kuboReady) await this.startKubo()
+    await this.#service.start()
+  }
+
+  async startKubo(): Promise<void> {
+    await this.#kubo.start()
+    this.#kuboReady = true
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.#service.end(signal)
+    await this.endKubo(signal)
+  }
+
+  async endKubo(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.#kubo.end(signal)
+    this.#kuboReady = false
+  }
+
+  /** Asks its REST API. */
+  async ask(method: string, path: string): Promise<string> {
+    const answer = await fetch(`${this.api}${path}`, { method, headers: { authorization: AUTHORIZATION } })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return text
+  }
+
+  /** Of its Kubo; another one after each start. */
+  get rpcUrl(): string {
+    return urlOf(this.#kubo.said(/^RPC API server listening on (\S+)$/))
+  }
+
+  /** Asks its Kubo. */
+  async rpc(command: string): Promise<string> {
+    const answer = await fetch(`${this.rpcUrl}/api/v0/${command}`, { method: 'POST' })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${command}: ${answer.status} ${text}`)
+    return text
+  }
+
+  /** Blocks that its Kubo has left once what nothing pins is gone. */
+  async collect(): Promise<number> {
+    await this.rpc('repo/gc?quiet=true')
+    const refs = await this.rpc('refs/local')
+    return refs.split('\n').filter(line => line !== '').length
+  }
+}
+
+/** What its REST API wants to be told. */
+export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
+
+/** An IPFS Cluster on loopback, each peer over a Kubo of its own, none of which looks beyond this machine. */
+export class IpfsCluster {
+  readonly peers: readonly ClusterPeer[]
+
+  private constructor(peers: readonly ClusterPeer[]) {
+    this.peers = peers
+  }
+
+  static async start(programs: IpfsClusterPrograms, dir: string, count: number): Promise<IpfsCluster> {
+    let first: string | null = null
+    const peers = await Promise.all(
+      Array.from({ length: count }, (_, i) => ClusterPeer.make(programs, join(dir, `peer-${i}`), () => first)),
+    )
+    const cluster = new IpfsCluster(peers)
+    try {
+      await cluster.first.start()
+      const { addresses } = JSON.parse(await cluster.first.ask('GET', '/id')) as { addresses: string[] }
+      first = addresses[0] ?? null
+      await Promise.all(peers.slice(1).map(peer => peer.start()))
+      await cluster.#knowsAll()
+      return cluster
+    } catch (error) {
+      await cluster.stop()
+      throw error
+    }
+  }
+
+  get first(): ClusterPeer {
+    const [peer] = this.peers
+    if (peer === undefined) throw new Error('a cluster has peers')
+    return peer
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.peers.map(peer => peer.end()))
+  }
+
+  /** Until then it would say that it has too few to choose from. */
+  async #knowsAll(): Promise<void> {
+    for (let looks = 0; looks < 600; looks++) {
+      const counts = await Promise.all(
+        ['freespace', 'tag:group'].map(async name => {
+          return (JSON.parse(await this.first.ask('GET', `/monitor/metrics/${name}`)) as unknown[]).length
+        }),
+      )
+      if (counts.every(count => count === this.peers.length)) return
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    throw new Error('the peers do not find each other')
+  }
+}
+
+interface ServiceConfig {
+  cluster: Record<string, unknown>
+  api: { restapi: Record<string, unknown>; ipfsproxy?: unknown; pinsvcapi?: unknown }
+  ipfs_connector: { ipfshttp: Record<string, unknown> }
+  informer: Record<'disk' | 'tags' | 'pinqueue', Record<string, unknown>>
+  datastore: { pebble: { pebble_options: Record<string, unknown> } }
+}
+
+/** Everything is on this machine, at ports that the system chooses; peers tell of themselves every second. */
+async function configure(file: string, rpc: string): Promise<void> {
+  const config = JSON.parse(await readFile(file, 'utf8')) as ServiceConfig
+  Object.assign(config.cluster, {
+    ...{ listen_multiaddress: ['/ip4/127.0.0.1/tcp/0'], mdns_interval: '0s', monitor_ping_interval: '1s' },
+    ...{ peer_watch_interval: '1s', enable_relay_hop: false },
+  })
+  const http = { http_listen_multiaddress: '/ip4/127.0.0.1/tcp/0', basic_auth_credentials: { [USER]: PASSWORD } }
+  config.api = { restapi: { ...config.api.restapi, ...http } }
+  config.ipfs_connector.ipfshttp.node_multiaddress = rpc
+  for (const informer of Object.values(config.informer)) informer.metric_ttl = '2s'
+  config.datastore.pebble.pebble_options.cache_size_bytes = 8 * 1024 ** 2
+  await writeFile(file, JSON.stringify(config))
+}
+
+async function makeRepository(kubo: string, env: NodeJS.ProcessEnv & { IPFS_PATH: string }): Promise<void> {
+  await run(kubo, ['init', '--empty-repo', '--profile=unixfs-v1-2025'], { env })
+  const file = join(env.IPFS_PATH, 'config')
+  const config = JSON.parse(await readFile(file, 'utf8')) as Record<string, object>
+  const own = {
+    ...{ Bootstrap: [], Routing: { Type: 'none' }, Provide: { Enabled: false }, DNS: {} },
+    ...{ Discovery: { MDNS: { Enabled: false } }, AutoConf: { Enabled: false }, AutoTLS: { Enabled: false } },
+    ...{ AutoNAT: { ServiceMode: 'disabled' }, Ipns: { DelegatedPublishers: [] }, HTTPRetrieval: { Enabled: false } },
+    Addresses: { Swarm: ['/ip4/127.0.0.1/tcp/0'], API: '/ip4/127.0.0.1/tcp/0', Gateway: '/ip4/127.0.0.1/tcp/0' },
+    Swarm: { DisableNatPortMap: true, RelayClient: { Enabled: false }, RelayService: { Enabled: false } },
+    // It gives what it has, and looks for nothing.
+    Gateway: { NoFetch: true, NoDNSLink: true },
+  }
+  await writeFile(file, JSON.stringify({ ...config, ...own }))
+}
+
+/** Of `/ip4/127.0.0.1/tcp/5001`. */
+function urlOf(multiaddr: string): string {
+  const [, , host, , port] = multiaddr.split('/')
+  return `http://${host}:${port}`
+}
