@@ -4,7 +4,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import { SharedLeases } from '../content/leases.ts'
 import { LiveContent } from '../content/live-content.ts'
 import { StoredBlocks } from '../content/stored-blocks.ts'
-import { identityOf } from '../domain/cid.ts'
+import { type DagIdentity, identityOf } from '../domain/cid.ts'
 import { systemClock as clock } from '../domain/clock.ts'
 import { PortCalls } from '../domain/concurrency/port-calls.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -126,11 +126,15 @@ function askedBlocks(backend: number, calls: PortCalls): BlockSource {
   }
 }
 
-/** Asks how far a fetch is, of what is being fetched at all: what nobody has asked for is a matter of this thread. */
-function arrivalsOf({ backends }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
+/**
+ * Asks how far a fetch is. Where this thread sees what is being fetched, what nobody has asked for is a matter of its own;
+ * otherwise all that is not here is asked for, a few at a time.
+ */
+function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
   const fetches = new FetchTable(database)
+  const isFetched = (dag: DagIdentity): boolean => backends.some(({ id }) => fetches.find(id, dag) !== undefined)
   return async cid => {
-    if (!backends.some(({ id }) => fetches.find(id, identityOf(cid)) !== undefined)) return null
+    if (hasFetches && !isFetched(identityOf(cid))) return null
     return (await calls.ask('arrival', cid.toString())) as Awaited<ReturnType<ArrivalOf>>
   }
 }

@@ -74,6 +74,7 @@ function dataOf(
   const isHere = fileSystem === undefined
   return {
     database: join(dataDir, DATABASE),
+    hasFetches: storage.shared === null,
     backends: [...storage.blockFiles].map(([id, files]) => {
       return { id, dataDir: isHere && !files.isCache ? files.dataDir : null }
     }),

@@ -121,6 +121,7 @@ export class GatewayWorld {
     const channel = new MessageChannel()
     channel.port1.unref()
     const data: ReadingData & { time: BigInt64Array } = {
+      hasFetches: true,
       database: this.database,
       backends: [{ id: 0, dataDir: this.#dataDir }],
       elsewhere: [],

@@ -6,6 +6,8 @@ import type { CompleteConfig } from '../../domain/config.ts'
 export interface ReadingData {
   /** File of the database. */
   readonly database: string
+  /** Whether it says what is being fetched: a catalogue that is elsewhere is not read by threads. */
+  readonly hasFetches: boolean
   /** Where the blocks of each backend are; null for those that are asked for. */
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
   /** Backends that are asked only for what no other has. */

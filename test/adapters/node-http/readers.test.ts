@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { PrometheusMetrics, startReaders } from '../../../adapters/node-http/index.ts'
 import { createEngine, type Engine, type EngineConfig, type Logger } from '../../../src/index.ts'
+import { carOf } from '../../content/car/support/cars.ts'
+import { randomFile } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
 
@@ -117,6 +120,26 @@ describe('threads that read', () => {
         await engine.stop()
       }
     })
+  })
+
+  const tellsOfFetches = (config: EngineConfig): Promise<void> =>
+    served(async ({ engine, account, readers }) => {
+      const file = randomFile(4, 50_000, 'on its way')
+      const car = await carOf([file.root], [...file.blocks.slice(0, 1), ...file.blocks.slice(3)])
+      await engine.pins.importCar(car, { account, allowPartial: true })
+      expect(await statuses(readers, `/ipfs/${file.root}`)).toEqual([503, 503])
+      expect(await statuses(readers, `/ipfs/${randomFile(1, 2_000, 'nobody has it').root}`)).toEqual([404, 404])
+    }, config)
+
+  test('tell of what is on its way', () => tellsOfFetches({}))
+
+  test('tell of what is on its way where the catalogue is in PostgreSQL', needsPostgres, async () => {
+    const server = await startPostgres()
+    try {
+      await tellsOfFetches({ database: await server.fresh() })
+    } finally {
+      await server.stop()
+    }
   })
 
   test('refuse what is taken down from that moment on, in the middle of an answer, too', async () => {
