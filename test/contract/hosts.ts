@@ -8,7 +8,15 @@ import fastify from 'fastify'
 import { frameworkErrors, holdfast } from '../../adapters/fastify/index.ts'
 import { type FetchHandler, toFetch } from '../../adapters/fetch/index.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
-import { type Account, type ApiRequest, type Clock, createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import {
+  type Account,
+  type ApiRequest,
+  type Clock,
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  SCOPES,
+} from '../../src/index.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
 
 /** A way of serving an engine. The contract has to be the same on all of them. */
@@ -83,9 +91,12 @@ function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent
   }
 }
 
-/** Starts an engine of its own behind a host. The caller closes it. */
-export async function openWorld(host: Host): Promise<World & { close(): Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
+/** Starts an engine of its own behind a host. The caller closes it; then its data directory is gone. */
+export async function openWorld(
+  host: Host,
+  options: Partial<EngineOptions> = {},
+): Promise<World & { close(): Promise<void> }> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
   const clock = new ManualClock(Date.UTC(2026, 0, 15, 12))
   const engine = await createEngine({
     dataDir,
@@ -93,6 +104,7 @@ export async function openWorld(host: Host): Promise<World & { close(): Promise<
     plans: auditPlans,
     signup: { enabled: true, plan: 'premium' },
     passwordCost: 1_024,
+    ...options,
   })
   const { client, close } = await host.serve(engine)
   const [importRoot = ''] = engine.importRoots

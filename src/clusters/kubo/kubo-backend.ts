@@ -57,11 +57,11 @@ export class KuboBackend implements ClusterBackend {
     }
   }
 
-  async #pin({ hold, root, source, onProgress }: PinJob, timer: StallTimer): Promise<void> {
+  async #pin({ hold, root, source, again = false, onProgress }: PinJob, timer: StallTimer): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const block = await this.#blockOf(hold, identityOf(root))
     await this.#checkDurable(timer.signal)
-    if (await this.#isPinned(block, timer.signal)) return
+    if ((await this.#isPinned(block, timer.signal)) && !again) return
     let last = { blocks: 0, bytes: 0 }
     const moved = (): void => {
       timer.moved()

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { base32upper } from 'multiformats/bases/base32'
+import type { CID } from 'multiformats/cid'
 import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
 import { RpcReader } from '../../../src/clusters/kubo/rpc-reader.ts'
@@ -13,7 +15,7 @@ import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from 
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type BackendUnderTest, Outside } from '../backend.suite.ts'
 
-const TOKEN = 'a-token-of-the-rpc'
+export const TOKEN = 'a-token-of-the-rpc'
 export const MARK = 'holdfast:0123456789abcdef'
 const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
@@ -32,6 +34,8 @@ export interface Places {
   api: string
   /** The base of its gateway. */
   gateway: string
+  /** Has it lose the file of a block; of one that only answers as before, that is what it has answered then. */
+  lose(cid: CID): void
 }
 
 const synced = (spec: { mounts: Array<{ type: string }> }) => ({
@@ -40,7 +44,7 @@ const synced = (spec: { mounts: Array<{ type: string }> }) => ({
 })
 
 /** A Kubo that syncs, asks for a token and never looks beyond this machine; ended and removed afterwards. */
-function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): Promise<T> {
+export function withRealKubo<T>(use: (places: Places) => Promise<T>): Promise<T> {
   return withTempDir(async dir => {
     const repository = join(dir, 'repository')
     const kubo = await Kubo.make(binary ?? '', repository)
@@ -53,7 +57,11 @@ function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): 
       await kubo.start()
       const port = readFileSync(join(repository, 'api'), 'utf8').trim().split('/').at(-1)
       const gateway = readFileSync(join(repository, 'gateway'), 'utf8').trim()
-      return await use({ kubo, gateway, api: `http://127.0.0.1:${port}` })
+      const lose = (cid: CID): void => {
+        const key = base32upper.encode(cid.multihash.bytes).slice(1)
+        unlinkSync(join(repository, 'blocks', key.slice(-3, -1), `${key}.data`))
+      }
+      return await use({ gateway, lose, api: `http://127.0.0.1:${port}` })
     } finally {
       await kubo.stop()
     }
@@ -62,10 +70,11 @@ function withRealKubo<T>(use: (places: Places & { kubo: Kubo }) => Promise<T>): 
 
 /** Through what notes all that passes, where that is asked for. */
 export async function onReal(test: string, use: (places: Places) => Promise<void>): Promise<void> {
-  await withRealKubo(async ({ api, gateway }) => {
-    if (!isRecording) return use({ api, gateway })
+  await withRealKubo(async places => {
+    if (!isRecording) return use(places)
+    const { api, gateway, lose } = places
     await using recorder = await recordExchanges(path => (path.startsWith('/api/') ? api : gateway))
-    await use({ api: recorder.base, gateway: recorder.base })
+    await use({ api: recorder.base, gateway: recorder.base, lose })
     writeExchanges(FILE, test, recorder.exchanges)
   })
 }
@@ -76,7 +85,7 @@ export async function onReplay(test: string, use: (places: Places) => Promise<vo
   if (exchanges.length === 0) throw new Error(`nothing was recorded of: ${test}`)
   await using replay = await replayExchanges(exchanges)
   try {
-    await use({ api: replay.base, gateway: replay.base })
+    await use({ api: replay.base, gateway: replay.base, lose: () => undefined })
   } catch (error) {
     if (replay.unknown.length === 0) throw error
     throw new Error(`never recorded: ${replay.unknown.join('; ')}`, { cause: error })

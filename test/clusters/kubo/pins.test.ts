@@ -154,6 +154,19 @@ describe('pins of a Kubo', () => {
     },
   )
 
+  both('has all of it again where it has lost some', async (places, backend) => {
+    const { outside, root } = await kept(backend)
+    const last = CID.parse(outside.reads.at(-1) ?? '')
+    places.lose(last)
+    await expect(backend.reader?.read(last)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const job = { hold: 'one', root, source: outside, origins: [], ends: null }
+    await backend.pin(job)
+    await expect(backend.reader?.read(last)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await backend.pin({ ...job, again: true })
+    expect((await dagBytes(backend, root.toString())).blocks.size).toBe(4)
+    expect(Object.keys(await pinsOf(places.api))).toHaveLength(1)
+  })
+
   both('is not believed where it syncs nothing, unless its owner takes the loss', async (places, backend) => {
     const spec = { type: 'mount', mounts: [] as object[] }
     const [{ Value } = { Value: spec }] = (await ask(places.api, 'config?arg=Datastore.Spec')) as Array<{
