@@ -5,6 +5,8 @@ const test = (name: string) => ({ file: 'test/catalogue/postgres/bad-days.test.t
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.ts', name })
 
+const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold that was made void is never used',
@@ -33,6 +35,28 @@ const promises: readonly KeptPromise[] = [
     find: 'ORDER BY id FOR UPDATE',
     replace: 'ORDER BY id',
     test: test('quotas are exact, however many nodes'),
+  },
+  {
+    promise:
+      'content whose record a database has lost, which was set back, is not let go of before somebody has looked',
+    file: 'src/catalogue/postgres/database-past.ts',
+    find: '    if (isBehind) return ',
+    replace: '    if (rows.length < 0) return ',
+    test: past('as it was set back to an earlier point'),
+  },
+  {
+    promise: 'no number of a hold is given twice by a database that was set back',
+    file: 'src/catalogue/postgres/database-past.ts',
+    find: '    if (isBehind) {\n',
+    replace: '    if (rows.length < 0) {\n',
+    test: past('as it was set back to an earlier point'),
+  },
+  {
+    promise: 'a standby that has taken over stops what lets go of content',
+    file: 'src/catalogue/postgres/database-past.ts',
+    find: '    if (past.timeline === known.timeline) return null\n',
+    replace: "    if (past.timeline !== '') return null\n",
+    test: past('as a standby that took over'),
   },
   {
     promise: 'failed logins are counted by all nodes together',

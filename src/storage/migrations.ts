@@ -274,4 +274,14 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_identical ON records (
     account_id, multihash, codec, root_id IS NULL, cluster_id, expires_at, name, original_name, custom_name, meta);
   `,
+  `
+  -- Which past that catalogue had when it was last connected to, and what was other than before, as long as nobody has
+  -- looked: one row at most.
+  CREATE TABLE catalogue_past (
+    system TEXT NOT NULL,
+    timeline TEXT NOT NULL,
+    "database" TEXT NOT NULL,
+    problem TEXT
+  ) STRICT;
+  `,
 ]

@@ -22,6 +22,8 @@ export interface ReconcilerParts {
   clock: Clock
   activity: Activity
   lost: LostBlocks
+  /** What the catalogue's database was before; null where it is this node's own. */
+  past: { readonly problem: string | null; accept(problem: string): void } | null
   /** To be told of fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
   /** What it needs of clusters that are kept elsewhere. */
@@ -56,6 +58,12 @@ export class Reconciler {
     this.#running = true
     try {
       return await this.#parts.activity.run(options.signal, async signal => {
+        const { past } = this.#parts
+        const asks = options.dryRun !== true && options.force !== true
+        const problem = past?.problem ?? null
+        if (asks && problem !== null) {
+          throw new HoldfastError('CONFLICT', `${problem}: look with dryRun, and repeat with force if it is right`)
+        }
         const pass = new Pass(this.#parts, { ...options, signal })
         const survey = await pass.clusters()
         if (options.dryRun !== true && options.force !== true) survey.checkReleases()
@@ -65,7 +73,7 @@ export class Reconciler {
         }
         // First what is to be kept: then nothing is let go of that a record only seems not to hold.
         await pass.records()
-        if (options.dryRun !== true && options.force !== true) {
+        if (asks) {
           const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })
           await looked.holds()
           await looked.roots()
@@ -73,6 +81,8 @@ export class Reconciler {
         }
         await pass.rest()
         if (options.dryRun !== true) await survey.mend()
+        // What was noticed meanwhile nobody has looked at.
+        if (options.dryRun !== true && problem !== null) past?.accept(problem)
         return pass.outcome
       })
     } finally {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
 import type { RemoteCluster } from '../clusters/remote-clusters.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
@@ -52,5 +53,8 @@ export async function openSharedCatalogue(
   const openKey = (expected: string | null): string => openFleetKey(database, dataDir, expected)
   const newSecret = (): Uint8Array => openDataKey(database, dataDir).seal(randomBytes(SECRET_BYTES), FLEET_SECRET)
   const address = config.node ?? null
-  return openShared({ url, clock, onError, address, openKey, newSecret }, { known, make })
+  const past = new CataloguePastTable(database)
+  const onProblem = (problem: string): void =>
+    logger.error({ problem }, 'the catalogue is not as it was: look with reconcile --dry-run')
+  return openShared({ url, clock, onError, address, openKey, newSecret, past, onProblem }, { known, make })
 }

@@ -60,7 +60,8 @@ export function makeUpkeep(setup: Setup, below: Below) {
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
   const statistics = statisticsOf(setup, below)
   const clusters = surveyedClusters(setup, below)
-  const parts = { reconciliation, blocks, audit, lost, stores, homes, clock, activity, fetchesChanged, clusters }
+  const past = below.storage.shared?.past ?? null
+  const parts = { reconciliation, blocks, audit, lost, past, stores, homes, clock, activity, fetchesChanged, clusters }
   const reconciler = new Reconciler(parts)
   const { everyHours } = config.reconcile
   const reconciling =

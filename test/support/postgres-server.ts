@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +31,10 @@ export interface TestPostgres {
   /** Ends it and all it has at once, as `kill -9` does; {@link start} has it recover. Not of one that was given. */
   crash(): Promise<void>
   start(): Promise<void>
+  /** Copies what it has now, while it stands still. Returns how to put that in its place. */
+  snapshot(): Promise<() => Promise<void>>
+  /** Ends it, and has it go on as a standby that takes over does. */
+  takeOver(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -72,6 +76,8 @@ function given(url: string): TestPostgres {
     },
     crash: cannot,
     start: cannot,
+    snapshot: cannot,
+    takeOver: cannot,
     async stop() {
       for (const name of made) await query(url, `DROP SCHEMA ${name} CASCADE`)
     },
@@ -113,6 +119,25 @@ async function startOwn(): Promise<TestPostgres> {
   return {
     start,
     crash: () => end('SIGQUIT'),
+    async snapshot() {
+      await end('SIGINT')
+      const copy = join(directory, `copy${made++}`)
+      await run('cp', ['-a', data, copy])
+      await start()
+      return async () => {
+        await end('SIGQUIT')
+        rmSync(data, { recursive: true })
+        await run('cp', ['-a', copy, data])
+        await start()
+      }
+    },
+    async takeOver() {
+      await end('SIGINT')
+      writeFileSync(join(data, 'standby.signal'), '', { mode: 0o600 })
+      if (other !== null) chownSync(join(data, 'standby.signal'), other.uid, other.gid)
+      await start()
+      await query(urlOf('postgres'), 'SELECT pg_promote()')
+    },
     async fresh() {
       const name = `test${made++}`
       await query(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`)

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { Clock } from '../../domain/clock.ts'
 import { DatabaseHealth } from './database-health.ts'
+import type { DatabasePast } from './database-past.ts'
 import type { Postgres } from './postgres.ts'
 
 /** How often the connection is looked at, and how long it is trusted since; in milliseconds. */
@@ -19,6 +20,7 @@ export class CredentialChanges {
   readonly #clock: Clock
   /** By the same looks. */
   readonly health: DatabaseHealth
+  readonly #past: Pick<DatabasePast, 'check'> | null
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
   #ended = false
@@ -27,10 +29,12 @@ export class CredentialChanges {
   /** When the connection was last known to be there; null while there is none. */
   #seenAt: number | null = null
 
-  constructor(database: Postgres, clock: Clock) {
+  /** @param past checked with each connection */
+  constructor(database: Postgres, clock: Clock, past: Pick<DatabasePast, 'check'> | null = null) {
     this.#database = database
     this.#clock = clock
     this.health = new DatabaseHealth(clock)
+    this.#past = past
   }
 
   /** Another number than before once something may have changed. */
@@ -82,6 +86,7 @@ export class CredentialChanges {
     })
     this.#client = client
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}`)
+    await this.#past?.check(client)
     // Of what has changed before, nobody has told.
     this.#changes++
     this.#onNotice(null)

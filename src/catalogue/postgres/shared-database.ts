@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CredentialChanges } from './credential-changes.ts'
+import { DatabasePast, type KeptPast } from './database-past.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
 import { Nodes } from './nodes.ts'
@@ -17,6 +18,7 @@ export interface SharedDatabase {
   changes: CredentialChanges
   /** Who else shares it; null for a node that is alone. */
   fleet: Fleet | null
+  past: DatabasePast
   close(): Promise<void>
 }
 
@@ -45,6 +47,8 @@ export interface SharedOptions {
   url: string
   clock: Clock
   onError: (error: Error) => void
+  past: KeptPast
+  onProblem: (problem: string) => void
   /** Opens what this node seals with, which has to be the key of that name, and returns its name; see {@link agreeOnKey}. */
   openKey: (expected: string | null) => string
   /** Makes what nodes prove to each other that they are of one fleet by, sealed; called once the key is open. */
@@ -66,14 +70,15 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     await agreeOnKey(database, openKey)
     if (name.known !== null) await takeUp(database, name.known)
     const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret }))
-    const changes = new CredentialChanges(database, clock)
+    const past = new DatabasePast(options.past, options.onProblem)
+    const changes = new CredentialChanges(database, clock, past)
     await changes.start()
     const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
     }
-    return { database, node, changes, fleet, close }
+    return { database, node, changes, past, fleet, close }
   } catch (error) {
     await database.close()
     throw error

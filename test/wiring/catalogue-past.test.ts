@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Engine } from '../../src/index.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+describe('a catalogue in PostgreSQL that is not what it was', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  const upload = ({ engine, account }: { engine: Engine; account: string }, text: string) =>
+    engine.pins.upload([Buffer.from(text)], { account, name: text })
+
+  /** Stops the reconciler until somebody has looked, over a restart too; then it is right. */
+  const asksOnce = async (node: TestEngine, says: RegExp): Promise<void> => {
+    for (const start of [async () => node.engine, () => node.restart()]) {
+      const engine = await start()
+      await expect(engine.reconcile()).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringMatching(says),
+      })
+      expect((await engine.reconcile({ dryRun: true })).dryRun).toBe(true)
+    }
+    await node.engine.reconcile({ force: true })
+    expect((await node.engine.reconcile()).findings).toEqual([])
+    expect((await (await node.restart()).reconcile()).findings).toEqual([])
+  }
+
+  test('as a standby that took over: stops what lets go, and asks', async () => {
+    const database = await server.fresh()
+    await withEngine(
+      async node => {
+        await upload(node, 'before')
+        expect((await node.engine.reconcile()).findings).toEqual([])
+        await server.takeOver()
+        // Noticed without a restart: a new connection is looked at.
+        await expect
+          .poll(
+            () => {
+              node.clock.advance(400)
+              return node.engine.reconcile().then(
+                () => 'runs',
+                ({ message }) => message,
+              )
+            },
+            { timeout: 20_000 },
+          )
+          .toMatch(/timeline/)
+        await asksOnce(node, /from timeline 00000001 to 00000002/)
+        await upload(node, 'after')
+        expect((await node.engine.pins.list({ account: node.account })).total).toBe(2)
+      },
+      { database },
+    )
+  })
+
+  test('as it was set back to an earlier point: keeps what it held, and gives no hold’s number twice', async () => {
+    const database = await server.fresh()
+    await withEngine(
+      async node => {
+        await upload(node, 'kept')
+        const setBack = await server.snapshot()
+        for (let i = 0; i < 5; i++) await upload(node, `lost ${i}`)
+        await node.engine.stop()
+        await setBack()
+        await node.restart()
+        expect((await node.engine.pins.list({ account: node.account })).total).toBe(1)
+        const { roots } = await node.engine.stats()
+        expect(roots.complete.count).toBe(6)
+        for (let i = 0; i < 5; i++) await upload(node, `new ${i}`)
+        expect((await node.engine.stats()).roots.complete.count).toBe(11)
+        expect((await node.engine.reconcile({ dryRun: true })).found['hold-unwanted']).toBe(5)
+        await asksOnce(node, /set back/)
+        expect((await node.engine.stats()).roots.complete.count).toBe(6)
+        expect((await node.engine.pins.list({ account: node.account })).total).toBe(6)
+      },
+      { database },
+    )
+  })
+})
