@@ -3,8 +3,8 @@ import { GatewaysReader } from '../../../src/clusters/gateways-reader.ts'
 import { IpfsClusterApi } from '../../../src/clusters/ipfs-cluster/api.ts'
 import { IpfsClusterBackend } from '../../../src/clusters/ipfs-cluster/ipfs-cluster-backend.ts'
 import { identityOf } from '../../../src/domain/cid.ts'
-import { systemClock } from '../../../src/domain/clock.ts'
-import { openHttpClient, type SendHttp } from '../../../src/network/http-client.ts'
+import { type Clock, systemClock } from '../../../src/domain/clock.ts'
+import { type HttpClient, openHttpClient } from '../../../src/network/http-client.ts'
 import { GatewayClient } from '../../../src/network/providers/gateway-client.ts'
 import { AUTHORIZATION } from '../../support/ipfs-cluster.ts'
 import { type BackendUnderTest, Outside } from '../backend.suite.ts'
@@ -13,17 +13,20 @@ import type { Reached } from './reached.ts'
 
 const MARK = 'holdfast:test'
 
+/** What is answered otherwise than a real one does. */
+export type Lies = (right: HttpClient) => Pick<HttpClient, 'send' | 'stream'>
+
 /** A backend of what is reached, with one of three peers under the eyes of the test. */
 export async function withBackend(
   { api: url, gateway, rpc }: Reached,
-  run: (under: BackendUnderTest & { backend: IpfsClusterBackend; api: IpfsClusterApi }) => Promise<void>,
-  lies: (right: SendHttp) => SendHttp = right => right,
+  run: (under: BackendUnderTest & { backend: IpfsClusterBackend }) => Promise<void>,
+  { lies = right => right, clock = systemClock }: { lies?: Lies; clock?: Clock } = {},
 ): Promise<void> {
   const http = openHttpClient()
   const gateways = new GatewayClient({ trusted: new Set(), allowPrivate: true })
-  const clock = systemClock
-  const { stream } = http
-  const api = new IpfsClusterApi({ url, authorization: AUTHORIZATION, http: { send: lies(http.send), stream }, clock })
+  const there = { url, authorization: AUTHORIZATION, clock }
+  const right = new IpfsClusterApi({ ...there, http })
+  const api = new IpfsClusterApi({ ...there, http: lies(http) })
   const backend = new IpfsClusterBackend({
     ...{ api, mark: MARK, replication: { min: 3, max: 3 }, clock },
     ...{ addresses: () => [], reader: new GatewaysReader([new URL(gateway)], gateways, clock) },
@@ -42,7 +45,7 @@ export async function withBackend(
   try {
     const begun = { pins: await pinned(), blocks: await blocks() }
     await run({
-      ...{ backend, api },
+      backend,
       keep: async content => {
         const source = new Outside()
         const root = await source.add(content)
@@ -54,7 +57,7 @@ export async function withBackend(
         const wished: string[] = []
         await until('its Kubo pins what the cluster does', async () => {
           wished.length = 0
-          for await (const { cid } of api.pins(new AbortController().signal)) wished.push(cid)
+          for await (const { cid } of right.pins(new AbortController().signal)) wished.push(cid)
           return (await pinned()).sort().join() === [...begun.pins, ...wished].sort().join()
         })
         await ask('repo/gc?quiet=true')
@@ -63,6 +66,8 @@ export async function withBackend(
       },
     })
   } finally {
+    const ever = new AbortController().signal
+    for await (const { cid } of right.pins(ever)) await right.unpin(cid, ever)
     await Promise.all([http.close(), gateways.close()])
   }
 }
