@@ -5,6 +5,7 @@ import { clusterPromises } from './promises-clusters.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { kuboPromises } from './promises-kubo.ts'
 import { pagePromises } from './promises-page.ts'
 import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
@@ -292,6 +293,7 @@ export const promises: readonly KeptPromise[] = [
   ...doorPromises,
   ...cataloguePromises,
   ...clusterPromises,
+  ...kuboPromises,
   ...consolePromises,
   ...pagePromises,
   ...gatewayPromises,

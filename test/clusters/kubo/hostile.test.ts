@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { holdBlock } from '../../../src/clusters/kubo/hold-block.ts'
 import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
+import { StallTimer } from '../../../src/clusters/kubo/stall-timer.ts'
 import { CODEC, identityOf } from '../../../src/domain/cid.ts'
 import { openHttpClient } from '../../../src/network/http-client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -190,17 +191,28 @@ describe('a hostile RPC', () => {
           say(progress)
           await until('it goes on', () => moves === 2 + progress)
         }
-        // It repeats itself: that is no progress.
-        clock.advance(60_000)
-        say(4)
-        say(3)
-        clock.advance(60_000)
+        clock.advance(120_000)
         expect(await refusal(done)).toBe('the Kubo of the cluster did not answer in time')
         expect(moves).toBe(6)
         await until('it is left', () => hostile.ended === 1)
       },
       clock,
     )
+  })
+
+  test('that repeats how far it is does not go on', async () => {
+    const root = CID.createV1(CODEC.raw, await sha256.digest(Buffer.from('few')))
+    const lines = [1, 2, 2, 1, 2, 3].map(Progress => ({ Progress }))
+    await withHostile({ 'pin/add': json(...lines, { Pins: [root.toString()] }) }, async ({ rpc }) => {
+      const clock = new ManualClock()
+      const timer = new StallTimer(clock, 1_000, new AbortController().signal)
+      let moves = 0
+      await rpc.pinAdd(root, 'x', timer, () => {
+        moves++
+      })
+      timer.rest()
+      expect(moves).toBe(3)
+    })
   })
 
   test('that does not take what it is sent is sent no more, and given up', async () => {
