@@ -119,7 +119,7 @@ export const doorPromises: readonly KeptPromise[] = [
     promise: 'blocks behind one that nobody asked for are not hashed',
     file: 'src/network/exchange/peer-wants.ts',
     find: '      else if (!(await this.#take(block, false))) return false\n',
-    replace: '      else await this.#take(block)\n',
+    replace: '      else await this.#take(block, false)\n',
     test: { file: hostile, name: 'those behind the first that is none of the wanted' },
   },
   {

@@ -4,6 +4,7 @@ const messages = 'test/network/wire/whole-messages.test.ts'
 const updates = 'test/network/wire/rare-updates.test.ts'
 const crypto = 'test/network/wire/noise-crypto.test.ts'
 const wants = 'test/network/exchange/peer-wants.test.ts'
+const plain = 'test/network/wire/plaintexts.test.ts'
 const shared = 'test/content/dag/shared-blocks.test.ts'
 
 /** Of the bytes of peers, between the socket and the store: nothing that somebody still reads is used again or freed. */
@@ -32,9 +33,37 @@ export const wirePromises: readonly KeptPromise[] = [
   {
     promise: 'what is decrypted never lies in memory that is used again',
     file: 'src/network/wire/noise-crypto.ts',
-    find: '    return plaintext\n',
+    find: '    return notePlaintext(plaintext)\n',
     replace: '    whole.set(plaintext)\n    return whole.subarray(0, end)\n',
     test: { file: crypto, name: 'memory of its own' },
+  },
+  {
+    promise: 'the memory of a decrypted message is kept while another stream has bytes in it',
+    file: 'src/network/wire/plaintexts.ts',
+    find: 'byteOffset <= HEADER_BYTES && ',
+    replace: '',
+    test: { file: plain, name: 'is kept while something else is in it' },
+  },
+  {
+    promise: 'the memory of a decrypted message is kept while its rest has not been read',
+    file: 'src/network/wire/plaintexts.ts',
+    find: ' && byteOffset + byteLength === buffer.byteLength',
+    replace: '',
+    test: { file: plain, name: 'is kept while something else is in it' },
+  },
+  {
+    promise: 'memory that was not made for a decrypted message is kept',
+    file: 'src/network/wire/plaintexts.ts',
+    find: ' && plaintexts.delete(buffer)',
+    replace: '',
+    test: { file: plain, name: 'that nobody has noted' },
+  },
+  {
+    promise: 'the bytes of a message are all in it before the memory that brought them is freed',
+    file: 'src/network/exchange/inbound-stream.ts',
+    find: '      try {\n        for (const frame of this.#frames.push(data)) {',
+    replace: '      try {\n        freePlaintext(data)\n        for (const frame of this.#frames.push(data)) {',
+    test: { file: plain, name: 'messages are whole, and what brought them is freed' },
   },
   {
     promise: 'a message that was changed on its way is refused',

@@ -1,6 +1,7 @@
 import type { Stream } from '@libp2p/interface'
 import type { FairGate, Pass } from '../../domain/concurrency/fair-gate.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 
 /** What all streams of one peer may have waiting to be read: more than anybody sends who was asked for it. */
@@ -96,6 +97,8 @@ export class InboundStream {
         }
       } finally {
         this.#room.waitingBytes -= data.length
+        // All of it is in its message, or will not be read.
+        freePlaintext(data)
       }
     }
   }

@@ -11,6 +11,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import type { ICryptoInterface, KeyPair } from '@libp2p/noise'
+import { notePlaintext } from './plaintexts.ts'
 
 const CIPHER = 'chacha20-poly1305'
 const TAG_BYTES = 16
@@ -69,7 +70,7 @@ export const noiseCrypto: ICryptoInterface = {
     decipher.setAuthTag(whole.subarray(end))
     const plaintext = decipher.update(whole.subarray(0, end))
     decipher.final()
-    return plaintext
+    return notePlaintext(plaintext)
   },
 }
 
