@@ -163,6 +163,20 @@ const promises: readonly KeptPromise[] = [
     replace: 'if (!isFetched',
     test: { file: 'test/adapters/node-http/readers.test.ts', name: 'where the catalogue is in PostgreSQL' },
   },
+  {
+    promise: 'what a node keeps that is not there is unavailable through the others, and not gone',
+    file: 'src/wiring/nodes.ts',
+    find: ' ?? others[0]\n',
+    replace: '\n',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'what a node keeps that is not there' },
+  },
+  {
+    promise: 'a node that stands still is not waited for longer than it is taken to be there',
+    file: 'src/nodes/node-sender.ts',
+    find: '      if (!isGone) return next()\n',
+    replace: '      if (!isGone || isGone) return next()\n',
+    test: { file: 'test/nodes/node-sender.test.ts', name: 'a node that stands still' },
+  },
 ]
 
 /** What a catalogue in PostgreSQL promises, where there is a server to try it on. */

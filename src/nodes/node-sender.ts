@@ -32,6 +32,8 @@ export interface AskedOfNode extends Omit<NodeRequest, 'url'> {
 
 /** Until a node that is gone may be there again. */
 const RETRY_SECONDS = 5
+/** How often it is looked, while an answer is waited for, whether its node is still there. */
+const LOOK_MS = 5_000
 /** By whom a request is that no client has made. */
 export const OF_THE_NODE: Omit<PassedOn, 'node'> = { requestId: '', client: null, scheme: null, host: null }
 
@@ -43,20 +45,60 @@ export class NodeSender {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if the node is not there; what the client throws */
+  /**
+   * @throws HoldfastError `UNAVAILABLE` if the node is not there; `OUTCOME_UNKNOWN` if it is taken for gone before it has
+   * answered; what the client throws
+   */
   async send(node: string, { target, client, ...request }: AskedOfNode): Promise<NodeAnswer> {
     const { self, secret, clock } = this.#parts
-    const known = (await this.#parts.known()).find(({ id }) => id === node)
-    if (known === undefined || !known.isThere) {
+    const known = await this.#there(node)
+    if (known === undefined) {
       const details = { retryAfter: RETRY_SECONDS }
       throw new HoldfastError('UNAVAILABLE', `the node ${node}, which keeps this, is not there now`, { details })
     }
     const asked = { method: request.method, target, now: clock.now() }
     const proof = sealPassedOn(secret, { ...client, node: self }, asked)
-    return this.#parts.client.send({
-      ...request,
-      url: `${known.url}${target}`,
-      headers: { ...request.headers, [PASSED_ON_HEADER]: proof },
-    })
+    const gone = new AbortController()
+    const cancel = this.#watch(node, gone)
+    try {
+      return await this.#parts.client.send({
+        ...request,
+        signal: AbortSignal.any([request.signal, gone.signal]),
+        url: `${known.url}${target}`,
+        headers: { ...request.headers, [PASSED_ON_HEADER]: proof },
+      })
+    } finally {
+      cancel()
+    }
+  }
+
+  async #there(node: string): Promise<KnownNode | undefined> {
+    return (await this.#parts.known()).find(({ id, isThere }) => id === node && isThere)
+  }
+
+  /** A node that stands still takes connections, and answers none: only what it says in the catalogue tells. */
+  #watch(node: string, gone: AbortController): () => void {
+    let cancel: () => void = () => undefined
+    let isOver = false
+    const look = async (): Promise<void> => {
+      // Of a catalogue that cannot be reached nothing is learned.
+      const isGone = await this.#there(node).then(
+        known => known === undefined,
+        () => false,
+      )
+      if (isOver) return
+      if (!isGone) return next()
+      gone.abort(
+        new HoldfastError('OUTCOME_UNKNOWN', `the node ${node}, which keeps this, is gone: it may have done it`),
+      )
+    }
+    const next = (): void => {
+      cancel = this.#parts.clock.after(LOOK_MS, () => void look())
+    }
+    next()
+    return () => {
+      isOver = true
+      cancel()
+    }
   }
 }

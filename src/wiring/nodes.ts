@@ -65,12 +65,13 @@ function amongOthers(
   const find = async (cid: CID): Promise<ContentElsewhere | null> => {
     const found = await places.find(cid.multihash.bytes, clock.now())
     const known = await nodes.all()
-    for (const { node, liveUntil } of found) {
-      const other = known.find(({ number, isThere }) => number === node && isThere)
-      if (other === undefined || other.id === self) continue
-      return { source: nodeReader(sender, other.id, clock), liveUntil }
-    }
-    return null
+    const others = found.flatMap(({ node, liveUntil }) => {
+      const other = known.find(({ number }) => number === node)
+      return other === undefined || other.id === self ? [] : [{ ...other, liveUntil }]
+    })
+    // A node that is not there cannot be read, which is told: what it keeps is not gone.
+    const other = others.find(({ isThere }) => isThere) ?? others[0]
+    return other === undefined ? null : { source: nodeReader(sender, other.id, clock), liveUntil: other.liveUntil }
   }
   const blocks = nodeBlocks(registry)
   return {

@@ -78,4 +78,26 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       }
     })
   })
+
+  test('what a node keeps that is not there is unavailable through the others, and not gone', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+      const body = (): FormData => formOf(bytes(1_500_000, 1), { cl: 'second' })
+      const { json } = await call(a, key, '/files', { method: 'POST', body: body() })
+      await b.stop()
+      const read = async () => {
+        const answer = await fetch(`${a.url}/ipfs/${json.cid}`)
+        await answer.arrayBuffer()
+        return [answer.status, answer.headers.get('retry-after')]
+      }
+      const refused = async () => {
+        const { status, headers, json } = await call(a, key, '/files', { method: 'POST', body: body() })
+        return [status, json.code, headers.get('retry-after')]
+      }
+      await expect.poll(refused).toEqual([503, 'UNAVAILABLE', '5'])
+      // By now it is known to be gone.
+      expect(await read()).toEqual([503, '5'])
+      await b.start()
+      await expect.poll(read).toEqual([200, null])
+    })
+  })
 })
