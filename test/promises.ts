@@ -152,6 +152,33 @@ export const promises: readonly KeptPromise[] = [
     test: { file: queue, name: 'after a sync that the disk has failed nothing is acknowledged' },
   },
   {
+    promise: 'what goes first does not take along what it overtakes',
+    file: 'src/storage/write-queue.ts',
+    find: '        if (overtakes && write.patient) break\n',
+    replace: '',
+    test: { file: queue, name: 'what is patient lets others go first while it is synced, once, and is next itself' },
+  },
+  {
+    promise: 'only patient writes are overtaken while they are synced',
+    file: 'src/storage/write-queue.ts',
+    find: 'attempted.every(({ write }) => write.patient)',
+    replace: 'true',
+    test: {
+      file: queue,
+      name: 'the loop does not wait for a sync: what comes meanwhile does, and is committed together',
+    },
+  },
+  {
+    promise: 'a sync that succeeds acknowledges nothing once another has failed',
+    file: 'src/storage/write-queue.ts',
+    find: '    if (this.#broken !== null) for (const { write } of attempted) write.reject(this.#broken)\n    else settle(attempted)\n',
+    replace: '    settle(attempted)\n',
+    test: {
+      file: queue,
+      name: 'of two syncs at a time one that the disk has failed leaves nothing to be acknowledged',
+    },
+  },
+  {
     promise: 'a durable write waits for the disk',
     file: 'src/storage/write-queue.ts',
     find: 'if (logSync !== undefined && attempted.some(({ write }) => write.durable))',

@@ -1,13 +1,17 @@
 import { close, fdatasync, open } from 'node:fs'
 import { promisify } from 'node:util'
 
+const fdatasyncOf = promisify(fdatasync)
+
 /**
  * Syncs the log of a database in libuv's pool, so that the event loop does not wait for the disk: what has been committed
  * by then survives a power cut. Whoever makes this closes it, before the database.
  */
 export class LogSync {
   readonly #file: string
-  #opened: Promise<number> | null = null
+  readonly #opened: number[] = []
+  /** Two syncs at a time are told of a failure each only by a file opened for each. */
+  readonly #idle: number[] = []
 
   constructor(databaseFile: string) {
     this.#file = `${databaseFile}-wal`
@@ -20,12 +24,18 @@ export class LogSync {
    */
   async run(): Promise<void> {
     // SQLite writes one file from the start again and again, as long as the database is open.
-    this.#opened ??= promisify(open)(this.#file, 'r+')
-    await promisify(fdatasync)(await this.#opened)
+    const fd = this.#idle.pop() ?? (await this.#open())
+    await fdatasyncOf(fd)
+    this.#idle.push(fd)
   }
 
   async close(): Promise<void> {
-    const opened = await this.#opened?.catch(() => null)
-    if (typeof opened === 'number') await promisify(close)(opened)
+    for (const fd of this.#opened.splice(0)) await promisify(close)(fd)
+  }
+
+  async #open(): Promise<number> {
+    const fd = await promisify(open)(this.#file, 'r+')
+    this.#opened.push(fd)
+    return fd
   }
 }

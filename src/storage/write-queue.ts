@@ -5,6 +5,7 @@ import type { Database } from './database.ts'
 interface QueuedWrite {
   work: () => unknown
   durable: boolean
+  patient: boolean
   committed: ((value: unknown) => void) | undefined
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
@@ -36,6 +37,8 @@ export interface WriteQueueOptions {
   checkpoints?: { run(): Promise<void> }
   /** Syncs the log, elsewhere. Without it durable commits do that themselves, while everything waits. */
   logSync?: { run(): Promise<void> }
+  /** What batches are timed by, in milliseconds. Default: the clock of the process that only goes forward. */
+  now?: () => number
 }
 
 /** A batch ends when it has taken this long, so that no transaction holds up the event loop. */
@@ -58,6 +61,8 @@ export class WriteQueue {
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
+  /** All that is waited for is the sync of writes that are patient. */
+  #mayOvertake = false
   #broken: HoldfastError | null = null
 
   constructor(db: Database, options: WriteQueueOptions = {}) {
@@ -77,16 +82,18 @@ export class WriteQueue {
    *
    * @param work called again where what it did was undone with others, so it changes nothing but the database: what else
    * is to follow it returns
-   * @param options `committed` is called with it before anybody can read what was written
+   * @param options `committed` is called with it before anybody can read what was written; `patient` lets others go first:
+   * what is not patient is committed at once while only what is patient is synced, and not with what has come before it
    * @throws HoldfastError `UNAVAILABLE` after the disk has failed a commit
    */
-  run<T>(work: () => T, options: { durable: boolean; committed?: (value: T) => void }): Promise<T> {
+  run<T>(work: () => T, options: { durable: boolean; patient?: boolean; committed?: (value: T) => void }): Promise<T> {
     if (this.#broken !== null) return Promise.reject(this.#broken)
     return new Promise<T>((resolve, reject) => {
       const committed = options.committed as ((value: unknown) => void) | undefined
       const settle = { resolve: resolve as (value: unknown) => void, reject }
-      this.#waiting.push({ work, durable: options.durable, committed, ...settle })
-      this.#schedule()
+      const { durable, patient = false } = options
+      this.#waiting.push({ work, durable, patient, committed, ...settle })
+      if (this.#paused === null || this.#mayOvertake) this.#schedule()
     })
   }
 
@@ -99,30 +106,41 @@ export class WriteQueue {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#paused !== null) return
+    if (this.#scheduled) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
+      if (this.#paused !== null && !this.#letOvertake()) return
       const failed = this.#commitBatch()
       if (failed === null) this.#moveLog()
       else this.#handle(failed)
-      if (this.#waiting.length > 0) this.#schedule()
+      if (this.#waiting.length > 0 && this.#paused === null) this.#schedule()
     })
+  }
+
+  /** Puts first what is not patient. False if nothing is that might be committed by now. */
+  #letOvertake(): boolean {
+    if (!this.#mayOvertake) return false
+    const urgent = this.#waiting.filter(({ patient }) => !patient)
+    this.#waiting = [...urgent, ...this.#waiting.filter(({ patient }) => patient)]
+    return urgent.length > 0
   }
 
   /** Returns what went wrong if the transaction itself failed: then nothing of the batch happened, and it still waits. */
   #commitBatch(): FailedBatch | null {
-    const { logSync } = this.#options
+    const { logSync, now = () => performance.now() } = this.#options
+    const overtakes = this.#mayOvertake
     let attempted: Attempted[] = []
     let taken = 0
     const transact = (attempt: (write: QueuedWrite) => Attempted): void => {
       attempted = []
       taken = 0
-      const until = performance.now() + BATCH_MS
+      const until = now() + BATCH_MS
       for (const write of this.#waiting) {
+        if (overtakes && write.patient) break
         taken++
         attempted.push(attempt(write))
-        if (performance.now() > until) break
+        if (now() > until) break
       }
     }
     try {
@@ -134,9 +152,10 @@ export class WriteQueue {
     }
     this.#waiting.splice(0, taken)
     for (const { write, value, isDone } of attempted) if (isDone) write.committed?.(value)
-    if (logSync !== undefined && attempted.some(({ write }) => write.durable))
+    if (logSync !== undefined && attempted.some(({ write }) => write.durable)) {
       this.#pauseFor(this.#sync(logSync, attempted))
-    else settle(attempted)
+      this.#mayOvertake = attempted.every(({ write }) => write.patient)
+    } else settle(attempted)
     return null
   }
 
@@ -160,7 +179,10 @@ export class WriteQueue {
     }
   }
 
-  /** Nothing is committed meanwhile: it would have to wait for the next sync, and so it shares that one's commit. */
+  /**
+   * Nothing is committed meanwhile, but once what overtakes: it would have to wait for the next sync, and so it shares
+   * that one's commit.
+   */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     try {
       await logSync.run()
@@ -169,7 +191,9 @@ export class WriteQueue {
       this.#break(error)
       return
     }
-    settle(attempted)
+    // Of two at a time the other has failed: what was before this in the log may be lost.
+    if (this.#broken !== null) for (const { write } of attempted) write.reject(this.#broken)
+    else settle(attempted)
   }
 
   /** Has a log that has grown moved into the database while writes go on; they wait where it has grown too long. */
@@ -192,9 +216,11 @@ export class WriteQueue {
 
   /** @param ended does not reject */
   #pauseFor(ended: Promise<void>): void {
+    this.#mayOvertake = false
     const paused = Promise.all([this.#paused, ended]).then(() => {
       if (this.#paused !== paused) return
       this.#paused = null
+      this.#mayOvertake = false
       if (this.#waiting.length > 0) this.#schedule()
     })
     this.#paused = paused

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
@@ -39,13 +39,16 @@ class CountingDatabase extends Database {
   }
 }
 
+/** No batch ends for want of time, however busy the machine is. */
+const still = (): number => 0
+
 async function withQueue(run: (queue: WriteQueue, db: CountingDatabase) => Promise<void>): Promise<void> {
   await withTempDir(async dir => {
     const db = new CountingDatabase(join(dir, 'holdfast.db'))
     try {
       db.transaction(() => db.prepare('CREATE TABLE kept (id INTEGER PRIMARY KEY)').run())
       db.commits = 0
-      await run(new WriteQueue(db), db)
+      await run(new WriteQueue(db, { now: still }), db)
     } finally {
       db.close()
     }
@@ -115,9 +118,8 @@ describe('write queue', () => {
 
   test('what is done again is what the batch took, and what its time leaves out waits', async () => {
     let now = 0
-    vi.spyOn(performance, 'now').mockImplementation(() => now)
-    onTestFinished(() => void vi.restoreAllMocks())
-    await withQueue(async (queue, db) => {
+    await withQueue(async (_, db) => {
+      const queue = new WriteQueue(db, { now: () => now })
       const calls: number[] = []
       const write = (id: number, { isLong = false, fails = false } = {}) => {
         const work = (): number => {
@@ -169,7 +171,7 @@ describe('write queue', () => {
           return asked.push('second') > 0
         },
       ]
-      const queue = new WriteQueue(db, { makeRoom })
+      const queue = new WriteQueue(db, { now: still, makeRoom })
       const writes = [1, 2].map(id => queue.run(() => keep(db, id), { durable: true }))
       const outcomes = await Promise.allSettled(writes)
       expect(asked).toEqual(helping === 1 ? ['first'] : ['first', 'second'])
@@ -193,7 +195,7 @@ describe('write queue', () => {
           return true
         },
       ]
-      const queue: WriteQueue = new WriteQueue(db, { makeRoom })
+      const queue: WriteQueue = new WriteQueue(db, { now: still, makeRoom })
       await queue.run(() => keep(db, 1), { durable: true })
       await Promise.all(later)
       expect(kept(db)).toEqual([1, 2])
@@ -203,7 +205,7 @@ describe('write queue', () => {
   test('after a commit that the disk has failed nothing is written any more, and nothing acknowledged', async () => {
     await withQueue(async (_, db) => {
       const told: unknown[] = []
-      const queue = new WriteQueue(db, { onBroken: error => told.push(error) })
+      const queue = new WriteQueue(db, { now: still, onBroken: error => told.push(error) })
       db.failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
       db.failures = 1
       await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toBe(db.failure)
@@ -230,7 +232,7 @@ describe('write queue', () => {
           return new Promise<void>(resolve => ends.push(resolve))
         },
       }
-      const queue = new WriteQueue(db, { logSync })
+      const queue = new WriteQueue(db, { now: still, logSync })
       const write = async (id: number, durable: boolean): Promise<void> => {
         await queue.run(() => keep(db, id), { durable, committed: () => log.push(`${id} can be read`) })
         log.push(`${id} is answered`)
@@ -264,11 +266,99 @@ describe('write queue', () => {
     })
   })
 
+  /** A queue whose syncs end when they are let, and what happens. */
+  function held(db: CountingDatabase) {
+    const log: string[] = []
+    const syncs: Array<PromiseWithResolvers<void>> = []
+    const run = (): Promise<void> => {
+      log.push(`sync of ${kept(db)}`)
+      syncs.push(Promise.withResolvers())
+      return (syncs.at(-1) as PromiseWithResolvers<void>).promise
+    }
+    const queue = new WriteQueue(db, { now: still, logSync: { run } })
+    const write = async (id: number, patient: boolean, durable = true): Promise<void> => {
+      await queue
+        .run(() => keep(db, id), { durable, patient })
+        .then(
+          () => log.push(`${id} is answered`),
+          () => log.push(`${id} is refused`),
+        )
+    }
+    return { log, syncs, queue, write }
+  }
+
+  test('what is patient lets others go first while it is synced, once, and is next itself', async () => {
+    await withQueue(async (_, db) => {
+      const { log, syncs, queue, write } = held(db)
+      const writes = [write(1, true)]
+      await turns(2)
+      writes.push(write(2, true), write(3, false), write(4, true))
+      await turns(2)
+      expect(log).toEqual(['sync of 1', 'sync of 1,3'])
+      writes.push(write(5, false))
+      await turns(2)
+      syncs[1]?.resolve()
+      await turns(2)
+      // A second one would go first as well, but waits: two syncs at a time are enough.
+      expect(log.slice(2)).toEqual(['3 is answered'])
+      syncs[0]?.resolve()
+      await turns(2)
+      expect(log.slice(3)).toEqual(['1 is answered', 'sync of 1,2,3,4,5'])
+      writes.push(write(6, false))
+      await turns(2)
+      // This sync has others than patient ones.
+      expect(log.length).toBe(5)
+      syncs[2]?.resolve()
+      await turns(2)
+      syncs[3]?.resolve()
+      await Promise.all([...writes, queue.settled()])
+      expect(log.slice(5)).toEqual([
+        '2 is answered',
+        '4 is answered',
+        '5 is answered',
+        'sync of 1,2,3,4,5,6',
+        '6 is answered',
+      ])
+    })
+  })
+
+  test('what asks for no sync goes first as often as it comes', async () => {
+    await withQueue(async (_, db) => {
+      const { log, syncs, write } = held(db)
+      const writes = [write(1, true)]
+      await turns(2)
+      for (const id of [2, 3]) await write(id, false, false)
+      expect(log).toEqual(['sync of 1', '2 is answered', '3 is answered'])
+      syncs[0]?.resolve()
+      await Promise.all(writes)
+    })
+  })
+
+  test('of two syncs at a time one that the disk has failed leaves nothing to be acknowledged', async () => {
+    await withQueue(async (_, db) => {
+      const { log, syncs, queue, write } = held(db)
+      const writes = [write(1, true)]
+      await turns(2)
+      writes.push(write(2, false), write(3, true))
+      await turns(2)
+      syncs[0]?.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }))
+      await turns(2)
+      syncs[1]?.resolve()
+      await Promise.all([...writes, queue.settled()])
+      expect(log.slice(2).sort()).toEqual(['1 is refused', '2 is refused', '3 is refused'])
+      expect(queue.isBroken).toBe(true)
+    })
+  })
+
   test('after a sync that the disk has failed nothing is acknowledged, and nothing more written', async () => {
     await withQueue(async (_, db) => {
       const failure = Object.assign(new Error('i/o error'), { code: 'EIO' })
       const told: unknown[] = []
-      const queue = new WriteQueue(db, { logSync: { run: () => Promise.reject(failure) }, onBroken: e => told.push(e) })
+      const queue = new WriteQueue(db, {
+        now: still,
+        logSync: { run: () => Promise.reject(failure) },
+        onBroken: e => told.push(e),
+      })
       const outcomes = Promise.allSettled([1, 2].map(id => queue.run(() => keep(db, id), { durable: id === 2 })))
       await turns(1)
       const later = await Promise.allSettled([queue.run(() => keep(db, 3), { durable: false })])
@@ -287,7 +377,7 @@ describe('write queue', () => {
       const logSync = new LogSync(join(dir, 'holdfast.db'))
       try {
         await logSync.run()
-        await logSync.run()
+        await Promise.all([logSync.run(), logSync.run()])
       } finally {
         await logSync.close()
         db.close()
@@ -368,7 +458,7 @@ describe('write queue', () => {
     await withTempDir(async dir => {
       const db = new Database(join(dir, 'holdfast.db'))
       const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
-      const queue = new WriteQueue(db, { checkpoints: { run: () => Promise.reject(failure) } })
+      const queue = new WriteQueue(db, { now: still, checkpoints: { run: () => Promise.reject(failure) } })
       try {
         db.prepare('CREATE TABLE large (bytes BLOB)').run()
         await queue.run(() => db.prepare('INSERT INTO large VALUES (zeroblob(8000000))').run(), { durable: false })

@@ -41,7 +41,8 @@ export class SearchIndex {
     if (this.#noted < STEP) return
     this.#noted = 0
     // What this cannot bring in, the next search does, and tells why it could not.
-    this.#queue.run(() => this.#step(0, Number.MAX_SAFE_INTEGER), { durable: false }).catch(() => undefined)
+    const step = (): void => this.#step(0, Number.MAX_SAFE_INTEGER)
+    this.#queue.run(step, { durable: false, patient: true }).catch(() => undefined)
   }
 
   /** Resolves once all of an account's records are in the index as they are. */

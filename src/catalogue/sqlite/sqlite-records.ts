@@ -186,6 +186,6 @@ export class SqliteRecords implements Records {
     const committed = (result: T): void => {
       for (const row of removed(result)) this.#pages.removed(row)
     }
-    return this.#queue.run(work, { durable: true, committed })
+    return this.#queue.run(work, { durable: true, patient: true, committed })
   }
 }
