@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** A request that another node is to answer. */
@@ -57,13 +56,19 @@ const UNREACHED = new Set([
 ])
 
 export function openNodeClient(): NodeClient {
-  const dispatcher = new Agent({
-    connections: CONNECTIONS,
-    headersTimeout: ANSWER_TIMEOUT_MS,
-    bodyTimeout: ANSWER_TIMEOUT_MS,
-    keepAliveTimeout: 4_000,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-  })
+  // Loaded with the first request: most engines are the only node.
+  const load = async () => {
+    const { Agent, request } = await import('undici')
+    const dispatcher = new Agent({
+      connections: CONNECTIONS,
+      headersTimeout: ANSWER_TIMEOUT_MS,
+      bodyTimeout: ANSWER_TIMEOUT_MS,
+      keepAliveTimeout: 4_000,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+    })
+    return { dispatcher, request }
+  }
+  let loaded: ReturnType<typeof load> | null = null
   const send = async ({ url, body, ...rest }: NodeRequest): Promise<NodeAnswer> => {
     let failure: { error: unknown } | null = null
     const source =
@@ -73,6 +78,8 @@ export function openNodeClient(): NodeClient {
             failure = { error }
           })
     try {
+      loaded ??= load()
+      const { dispatcher, request } = await loaded
       const answer = await request(url, { ...rest, body: source, dispatcher } as Parameters<typeof request>[1])
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
         value === undefined || OF_THE_CONNECTION.has(name) ? [] : [[name, [value].flat().join(', ')]],
@@ -89,7 +96,10 @@ export function openNodeClient(): NodeClient {
       })
     }
   }
-  return { send, close: () => dispatcher.destroy() }
+  const close = async (): Promise<void> => {
+    await (await loaded)?.dispatcher.destroy()
+  }
+  return { send, close }
 }
 
 /** A piece is good until the next one is asked for, but may be sent later. */
