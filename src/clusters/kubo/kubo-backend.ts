@@ -159,6 +159,8 @@ export class KuboBackend implements ClusterBackend {
   /** @throws HoldfastError `UNAVAILABLE` if somebody else has pinned the hold's block */
   async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
     const name = await this.#rpc.pinName(block.cid, signal)
+    if (name === '')
+      throw failure(`its pin of ${block.cid} has no name: it is older than 0.38, or somebody else has pinned it`)
     if (name !== null && name !== block.name) throw failure(`somebody else has pinned ${block.cid}, which is ours`)
     return name !== null
   }

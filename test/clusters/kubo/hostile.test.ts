@@ -265,6 +265,17 @@ describe('a hostile RPC', () => {
     }
   })
 
+  test('that tells of no names is called too old', async () => {
+    const root = await new Outside().add(Buffer.from('few'))
+    const { cid } = await holdBlock(MARK, 'one', identityOf(root))
+    await withHostile(
+      { 'pin/ls': json({ Keys: { [cid.toString()]: { Type: 'recursive' } } }) },
+      async ({ backend }) => {
+        expect(await refusal((await pinned(backend)).done)).toContain('it is older than 0.38')
+      },
+    )
+  })
+
   test('is not asked to let go once the signal is aborted', async () => {
     const root = await new Outside().add(Buffer.from('few'))
     const block = await holdBlock(MARK, 'one', identityOf(root))
