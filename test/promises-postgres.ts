@@ -37,6 +37,20 @@ const promises: readonly KeptPromise[] = [
     test: test('quotas are exact, however many nodes'),
   },
   {
+    promise: 'a node that stands still in a transaction keeps nothing from others',
+    file: 'src/catalogue/postgres/postgres.ts',
+    find: '      idle_in_transaction_session_timeout: silentMs,\n',
+    replace: '',
+    test: test('a node that stands still in the middle'),
+  },
+  {
+    promise: 'what a node has begun when it ended is given up, whether its ledger had it or not',
+    file: 'src/catalogue/postgres/reconciliation.ts',
+    find: '      await holds.voidLate()\n',
+    replace: '',
+    test: test('what a node has begun and its ledger never had'),
+  },
+  {
     promise:
       'content whose record a database has lost, which was set back, is not let go of before somebody has looked',
     file: 'src/catalogue/postgres/database-past.ts',

@@ -6,19 +6,29 @@ export interface Answered {
   body: Buffer
 }
 
+/** What a node answers while another one, or the database, is away. */
+export const UNAVAILABLE: readonly number[] = [502, 503, 504]
+
 const AGENT = new Agent({ keepAlive: true })
 /** A server that does not answer within this has failed the test. */
 const PATIENCE_MS = 60_000
 
-/** A connection that was closed before an answer was whole. */
+/** A connection that was closed before an answer was whole, or is not to be had. */
 export class BrokenOff extends Error {}
+
+/** An answer that says that it cannot be told now. */
+export class NotNow extends Error {}
 
 /** Asks a server as the owner of the key. Fails if the connection breaks before the answer is whole. */
 export class Client {
   readonly #url: string
   readonly #key: string
 
-  constructor(url: string, key: string) {
+  readonly #headers: Record<string, string>
+
+  /** @param headers of each request */
+  constructor(url: string, key: string, headers: Record<string, string> = {}) {
+    this.#headers = headers
     this.#url = url
     this.#key = key
   }
@@ -26,12 +36,17 @@ export class Client {
   ask(method: string, path: string, headers: Record<string, string> = {}, body?: Uint8Array): Promise<Answered> {
     return new Promise((resolve, reject) => {
       const fail = (cause: NodeJS.ErrnoException): void => {
-        const isBroken = cause.code === 'ECONNRESET'
+        const isBroken = cause.code === 'ECONNRESET' || cause.code === 'EPIPE' || cause.code === 'ECONNREFUSED'
         reject(isBroken ? new BrokenOff(`the answer to ${method} ${path} broke off`, { cause }) : cause)
       }
       const sent = request(
         `${this.#url}${path}`,
-        { method, agent: AGENT, timeout: PATIENCE_MS, headers: { 'x-api-key': this.#key, ...headers } },
+        {
+          method,
+          agent: AGENT,
+          timeout: PATIENCE_MS,
+          headers: { 'x-api-key': this.#key, ...this.#headers, ...headers },
+        },
         response => {
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -73,6 +88,7 @@ export class Client {
     const target = path === '' ? cid : `${cid}/${path.split('/').map(encodeURIComponent).join('/')}`
     const { status, body } = await this.ask('GET', `/ipfs/${target}`)
     if (status === 404) return null
+    if (UNAVAILABLE.includes(status)) throw new NotNow(`the gateway answers ${status} for ${target}`)
     if (status !== 200) throw new Error(`the gateway answers ${status} for ${target}: ${body}`)
     return sha256Hex(body)
   }

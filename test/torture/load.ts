@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { carOf } from '../content/car/support/cars.ts'
 import { type Dag, fileOf, leaf } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
 import { type AccountLog, type Content, now } from './account-log.ts'
-import type { Answered, Client } from './client.ts'
+import { type Answered, BrokenOff, type Client, NotNow, UNAVAILABLE } from './client.ts'
 
 /** Requests under way at a time. */
 export const WORKERS = 4
+/** Between two tries of a server that is away. */
+const PAUSE_MS = 20
 /** Answers that a failing disk may give; anything else but success fails the test. */
 const FAULTY = [500, 503, 507]
 
@@ -26,15 +29,20 @@ export class Load {
   readonly #client: Client
   readonly #log: AccountLog
   readonly #mayFail: boolean
+  readonly #hasOutages: boolean
   #ended = false
   #answers = 0
   #awaited: { answers: number; resolve: () => void } | null = null
 
-  /** @param mayFail whether the server's disk fails now and then */
-  constructor(client: Client, log: AccountLog, mayFail = false) {
+  /**
+   * @param mayFail whether the server's disk fails now and then
+   * @param hasOutages whether the server, or what it needs, is away now and then
+   */
+  constructor(client: Client, log: AccountLog, mayFail = false, hasOutages = false) {
     this.#client = client
     this.#log = log
     this.#mayFail = mayFail
+    this.#hasOutages = hasOutages
   }
 
   /** Tells that the server is being killed: broken connections are expected from now on. */
@@ -60,7 +68,8 @@ export class Load {
       try {
         await this.#step(draws, `${label} ${step}`, mine)
       } catch (error) {
-        if (!this.#ended) throw error
+        if (this.#hasOutages && (error instanceof BrokenOff || error instanceof NotNow)) await sleep(PAUSE_MS)
+        else if (!this.#ended) throw error
       }
     }
   }
@@ -178,6 +187,7 @@ export class Load {
     if (this.#awaited !== null && this.#answers >= this.#awaited.answers) this.#awaited.resolve()
     if (statuses.includes(answer.status)) return answer
     if (this.#mayFail && FAULTY.includes(answer.status)) return null
+    if (this.#hasOutages && UNAVAILABLE.includes(answer.status)) return null
     if (answer.status === 400 && isOver()) return null
     throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer).slice(0, 500)}`)
   }

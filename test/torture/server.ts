@@ -1,27 +1,30 @@
 /**
  * A real server in a process of its own, whose disk fails now and then if it is told to. Arguments: data directory,
- * seed of the faults or `none`. Prints `listening on URL` once it does, and ends at SIGTERM.
+ * seed of the faults or `none`; `TORTURE_OPTIONS` has more options of the engine, and `TORTURE_PORT` where it listens.
+ * Prints `listening on URL` once it does, and ends at SIGTERM.
  */
 
 import { createServer } from '../../adapters/node-http/index.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
-import { createEngine } from '../../src/index.ts'
+import { createEngine, type EngineConfig } from '../../src/index.ts'
 import { failingFiles } from './failing-files.ts'
 
 const [dataDir = '', faults = 'none'] = process.argv.slice(2)
 const files = faults === 'none' ? null : failingFiles(Number(faults))
 const error = (fields: object, message: string): void => console.error(message, fields)
+const given = JSON.parse(process.env.TORTURE_OPTIONS ?? '{}') as EngineConfig
 const engine = await createEngine({
+  ...given,
   dataDir,
-  // On a disk that works, whatever goes wrong is worth a word.
-  logger: files === null ? { ...silentLogger, error } : silentLogger,
+  // On a disk that works, whatever goes wrong is worth a word, unless what it needs is away now and then.
+  logger: files === null && given.database === undefined ? { ...silentLogger, error } : silentLogger,
   gc: { intervalSeconds: 1, graceSeconds: 0 },
   ...(files === null ? {} : { fileSystem: files.fileSystem }),
 })
 const { account } = await engine.accounts.ensureOwner()
 await engine.keys.adopt(account.id, 'torture', process.env.TORTURE_KEY ?? '')
 const server = createServer(engine)
-server.listen(0, '127.0.0.1', () => {
+server.listen(Number(process.env.TORTURE_PORT ?? 0), '127.0.0.1', () => {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   files?.begin()

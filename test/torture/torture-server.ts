@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { EngineConfig } from '../../src/index.ts'
 import { Client } from './client.ts'
 
 const MAIN = join(import.meta.dirname, 'server.ts')
@@ -12,22 +13,34 @@ export interface StartOptions {
   faults?: number | null
   /** What runs the process, `strace` and its options say; nothing by default. */
   under?: readonly string[]
+  /** More options of the engine. */
+  options?: EngineConfig
+  /** Where it listens; anywhere by default. */
+  port?: number
 }
 
 /** A real server on a data directory, in a process that can be killed. */
 export class TortureServer {
   readonly #child: ChildProcess
   readonly #exited: Promise<unknown>
+  readonly #url: string
   readonly client: Client
 
   private constructor(child: ChildProcess, exited: Promise<unknown>, url: string) {
     this.#child = child
     this.#exited = exited
+    this.#url = url
     this.client = new Client(url, KEY)
   }
 
+  /** Of content that is to be kept by this cluster. */
+  clientOf(cluster: string): Client {
+    return new Client(this.#url, KEY, { 'x-cluster': cluster })
+  }
+
   /** Resolves when it listens. */
-  static async start(dataDir: string, { faults = null, under = [] }: StartOptions = {}): Promise<TortureServer> {
+  static async start(dataDir: string, options: StartOptions = {}): Promise<TortureServer> {
+    const { faults = null, under = [], port = 0 } = options
     const [command = '', ...args] = [...under, process.execPath, MAIN, dataDir, faults === null ? 'none' : `${faults}`]
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -36,6 +49,8 @@ export class TortureServer {
         // What the kernel does on its own behalf no recorder sees.
         UV_USE_IO_URING: '0',
         TORTURE_KEY: KEY,
+        TORTURE_PORT: String(port),
+        TORTURE_OPTIONS: JSON.stringify(options.options ?? {}),
         NODE_COMPILE_CACHE: join(MAIN, '../../../node_modules/.cache/compiled'),
       },
       // A group of its own, so that what runs it and what is run are killed at one stroke.
@@ -55,6 +70,11 @@ export class TortureServer {
     const { pid, exitCode, signalCode } = this.#child
     if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
     await this.#exited
+  }
+
+  /** Has it stand still, or go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal)
   }
 
   /** Resolves when it has ended in order. */

@@ -3,9 +3,9 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 /** SQLSTATE: serialization_failure and deadlock_detected, of which nothing has happened. */
 const TO_REPEAT = new Set(['40001', '40P01'])
 /** Classes and codes of SQLSTATE that say nothing of what was asked, only that it cannot be done now. */
-const NOT_NOW = /^(08|53|57|58)|^(25006|55P03)$/
+const NOT_NOW = /^(08|53|57|58)|^(25006|25P03|55P03)$/
 /** SQLSTATE with which a server ends a connection, so that what it was doing may be done or not. */
-const ENDS_CONNECTION = /^(08|57P)/
+const ENDS_CONNECTION = /^(08|57P|25P03)/
 
 function sqlStateOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error) || !('severity' in error)) return null

@@ -9,6 +9,11 @@ const MOST_CONNECTIONS = 16
 /** How long a connection is waited for, and an answer; in milliseconds. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
+/**
+ * After how much silence, in milliseconds, the database ends a transaction: a node that stands still in the middle of one
+ * must not keep what it has locked from all others.
+ */
+const SILENT_MS = 5_000
 /** BIGINT: times, sizes and counters, none of them past what a number holds exactly. */
 const INT8 = 20
 
@@ -19,6 +24,8 @@ export interface PostgresOptions {
   connections?: number
   /** How long an answer is waited for, in milliseconds. Default 30,000. */
   answerMs?: number
+  /** How long a transaction may be silent, in milliseconds. Default 5,000. */
+  silentMs?: number
   /** Told of errors of connections that nobody is waiting for. */
   onError?: (error: Error) => void
 }
@@ -41,7 +48,13 @@ export class Postgres {
   /** Nothing is connected yet. @throws HoldfastError `CONFIG_INVALID` if the package `pg` is not installed */
   static async open(options: PostgresOptions): Promise<Postgres> {
     const { default: pg } = await loadPg()
-    const { url, connections = MOST_CONNECTIONS, answerMs = ANSWER_MS, onError = () => undefined } = options
+    const {
+      url,
+      connections = MOST_CONNECTIONS,
+      answerMs = ANSWER_MS,
+      silentMs = SILENT_MS,
+      onError = () => undefined,
+    } = options
     const config: PoolConfig = {
       connectionString: url,
       application_name: 'holdfast',
@@ -51,6 +64,7 @@ export class Postgres {
       allowExitOnIdle: true,
       keepAlive: true,
       statement_timeout: answerMs,
+      idle_in_transaction_session_timeout: silentMs,
       // Later than the server's own, so that it is the server that gives up, and says so.
       query_timeout: answerMs + CONNECT_MS,
       types: {

@@ -41,10 +41,15 @@ export class PostgresReconciliation implements Reconciliation {
 
   /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
   async holds({ after, limit, mend }: { after: string; limit: number; mend: boolean }) {
-    const { ledger } = this.#parts
+    const { ledger, holds } = this.#parts
     const found = ledger.holdsAfter(after, limit)
     const unwanted = await this.#unwanted(found)
     if (mend && unwanted.length > 0) await this.#voidAll(unwanted)
+    if (mend && found.length === 0) {
+      // The ledger may never have had them.
+      await holds.voidLate()
+      await holds.letGo()
+    }
     return { unwanted, seen: found.length, last: found.at(-1) ?? null }
   }
 

@@ -146,6 +146,22 @@ export class SharedHolds {
     }
   }
 
+  /** Gives up what this node has begun and no commit has used in time: it may have ended before the ledger had it. */
+  async voidLate(): Promise<void> {
+    for (let found = STEP; found === STEP; ) {
+      found = await this.#database.transaction(async sql => {
+        const late = await sql.all<{ id: string }>(
+          `SELECT id FROM holds WHERE node = $1 AND state = 'placing' AND placed_at < clock_timestamp() - ${PLACING}
+           ORDER BY placed_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
+          [this.node, STEP],
+        )
+        const ids = late.map(({ id }) => id)
+        await this.void(sql, ids)
+        return ids.length
+      })
+    }
+  }
+
   /** Has the ledger let go of all that is void, in steps. Returns how many there were. */
   async letGo(): Promise<number> {
     let count = 0

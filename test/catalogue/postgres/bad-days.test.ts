@@ -99,6 +99,21 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
+  test('what a node has begun and its ledger never had is given up as well', async () => {
+    await withNode(database, 'here', async node => {
+      const holds = new SharedHolds(database, node.ledger, 'here', id => id)
+      const [hold] = await holds.place([
+        { backendId: 0, stagedRootId: await node.stage(0), dag: { ...DAG, ...SIZES }, ends: null },
+      ])
+      node.db.prepare('DELETE FROM holds WHERE id = ?').run(hold?.id ?? '')
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect([await holdStates(), await countOf('roots')]).toEqual([['placing'], 1])
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect([await holdStates(), await countOf('roots')]).toEqual([[], 0])
+    })
+  })
+
   test('of holds of other nodes, and their records, nothing is said', async () => {
     await withNode(database, 'there', async there => {
       await commit(there, [record('r1')])
@@ -131,6 +146,30 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       })
     } finally {
       await other.close()
+    }
+  })
+
+  test('a node that stands still in the middle of a transaction keeps nothing from others', async () => {
+    const still = await Postgres.open({ url, silentMs: 100 })
+    const touch = 'UPDATE accounts SET pins = pins + 1 WHERE id = $1'
+    try {
+      const met: Array<(value?: unknown) => void> = []
+      const locked = new Promise(resolve => met.push(resolve))
+      const goesOn = new Promise(resolve => met.push(resolve))
+      const standing = still.transaction(async sql => {
+        await sql.run(touch, ['one'])
+        met[0]?.()
+        await goesOn
+        await sql.run(touch, ['two'])
+      })
+      await locked
+      expect(await database.command(touch, ['one'])).toBe(1)
+      met[1]?.()
+      await expect(standing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect(await database.reading.all('SELECT pins FROM accounts ORDER BY id')).toEqual([{ pins: 1 }, { pins: 0 }])
+      expect(await still.command(touch, ['two'])).toBe(1)
+    } finally {
+      await still.close()
     }
   })
 
