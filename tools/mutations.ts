@@ -1,5 +1,6 @@
 // Breaks each promise of test/promises.ts in a copy of the tree and runs its test, which has to fail; before that, all of
-// the tests have to pass as they are. Takes a few seconds for each. `--only TEXT` takes the promises with that in them.
+// the tests have to pass as they are. Takes a few seconds for each. `--only TEXT` takes the promises with that in them or in
+// the path of their file.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +56,7 @@ try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
   let survived = 0
-  for (const kept of promises.filter(({ promise }) => promise.includes(only))) {
+  for (const kept of promises.filter(({ promise, file }) => promise.includes(only) || file.includes(only))) {
     const problem = problemOf(tree, kept)
     console.log(problem === null ? `noticed   ${kept.promise}` : `SURVIVED  ${kept.promise}: ${problem}`)
     if (problem !== null) survived++
