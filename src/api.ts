@@ -18,6 +18,7 @@ import type { Content } from './gateway/reader/content.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
 import type { ApiHandler } from './http/types.ts'
 import type { Events } from './pins/events.ts'
+import type { PinProgress, StatusRequest } from './pins/pin-progress.ts'
 import type { EngineStats } from './pins/statistics.ts'
 import type {
   ByteSource,
@@ -36,6 +37,7 @@ import type {
   PinTarget,
   RecordRequest,
   RenameRequest,
+  StatusRequest,
   UploadOptions,
   Usage,
   WholeListQuery,
@@ -107,7 +109,7 @@ export interface PinService {
    *
    * @throws HoldfastError `PIN_NOT_FOUND`
    */
-  status(request: CidRequest): Promise<PinProgress[]>
+  status(request: StatusRequest): Promise<PinProgress[]>
   /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
   dag(request: CidRequest): Promise<DirectoryOutcome>
   /** Gives a record another name, or other meta. Returns it as it is now. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */

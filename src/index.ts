@@ -43,6 +43,7 @@ export type {
   PinJob,
 } from './clusters/cluster-backend.ts'
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
+export type { ClusterHealth } from './clusters/cluster-watch.ts'
 export type { BlockSource } from './content/block-source.ts'
 export type { Car, CarBlock } from './content/car/reader.ts'
 export { readCar } from './content/car/reader.ts'
@@ -89,6 +90,7 @@ export type { SharedReading } from './gateway/source/shared-reading.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/types.ts'
 export type { Events } from './pins/events.ts'
+export type { PinProgress, StatusRequest } from './pins/pin-progress.ts'
 export type { EngineStats, StoredAmount } from './pins/statistics.ts'
 export { Timelock } from './pins/timelock.ts'
 export type {
@@ -115,6 +117,7 @@ export type {
   PinType,
   RecordRequest,
   RenameRequest,
+  StatusRequest,
   UploadOptions,
   UploadToken,
   Usage,

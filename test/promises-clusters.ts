@@ -119,4 +119,25 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: "if (hold === '') continue",
     test: { file: survey, name: 'a pin that nobody needs is let go of if it is one of many' },
   },
+  {
+    promise: 'a cluster elsewhere that does not answer holds nobody up who asks how far a pin is',
+    file: 'src/clusters/cluster-watch.ts',
+    find: 'this.#within(STATUS_MS, signal',
+    replace: 'this.#within(STATUS_MS + 1, signal',
+    test: {
+      file: 'test/clusters/cluster-watch.test.ts',
+      name: 'is not known where nobody answers within three seconds',
+    },
+  },
+  {
+    promise: 'peers of a cluster elsewhere that have a pin are told of, and those that have not',
+    file: 'src/contract/status.ts',
+    find: 'return [...progress.map(presentAllocation), ...peers]',
+    replace:
+      'return peers.length > 9 ? [...progress.map(presentAllocation), ...peers] : progress.map(presentAllocation)',
+    test: {
+      file: 'test/clusters/cluster-watch.test.ts',
+      name: 'a pin in a cluster elsewhere is told of with the peers',
+    },
+  },
 ]

@@ -26,6 +26,19 @@ export interface NodeStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** Places that keep clusters elsewhere; missing in nodes that do not tell. */
+  clusters?: {
+    clusters: string[]
+    peers: { peer: string; freeBytes: number | null; error: string | null }[]
+    /** Why it could not be asked; null if it could, or was not yet. */
+    error: string | null
+    lookedAt: number | null
+    /** DAGs that have still to get there, and that it has to let go of. */
+    pins: number
+    unpins: number
+    /** Since when the oldest waits. */
+    since: number | null
+  }[]
   /** Milliseconds by which the node's clock is ahead of that of its PostgreSQL database; null without one. */
   clockSkewMs: number | null
 }

@@ -29,9 +29,40 @@ export function writeStats(out: Families, stats: EngineStats): void {
   const ended = 'When the last round of verification ended, or the first start was.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
   out.gauge('holdfast_peers', 'Peers connected.', single(stats.peers))
+  if (stats.clusters.length > 0) writeClusters(out, stats)
   if (stats.clockSkewMs === null) return
   const skew = 'By how much the clock is ahead of that of the PostgreSQL database.'
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
+}
+
+/** Places that keep clusters elsewhere, each by the first of its clusters. */
+function writeClusters(out: Families, { clusters }: EngineStats): void {
+  type Health = EngineStats['clusters'][number]
+  const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })
+  const each = (valueOf: (health: Health) => number | null, labels: object = {}): Sample[] =>
+    clusters.flatMap(health => {
+      const value = valueOf(health)
+      return value === null ? [] : { labels: { ...of(health), ...labels }, value }
+    })
+  const eachPeer = (valueOf: (peer: Health['peers'][number]) => number | null): Sample[] =>
+    clusters.flatMap(health =>
+      health.peers.flatMap(peer => {
+        const value = valueOf(peer)
+        return value === null ? [] : { labels: { ...of(health), peer: peer.peer }, value }
+      }),
+    )
+  const up = each(({ lookedAt, error }) => (lookedAt === null ? null : Number(error === null)))
+  out.gauge('holdfast_cluster_up', 'Whether a cluster elsewhere could be asked when it was last looked at.', up)
+  const peers = eachPeer(({ error }) => Number(error === null))
+  out.gauge('holdfast_cluster_peer_up', 'Whether a peer of a cluster elsewhere is of use.', peers)
+  const room = eachPeer(({ freeBytes }) => freeBytes)
+  out.gauge('holdfast_cluster_free_bytes', 'Room at a peer of a cluster elsewhere.', room)
+  const waiting = [...each(({ pins }) => pins, { what: 'pin' }), ...each(({ unpins }) => unpins, { what: 'unpin' })]
+  const told = 'DAGs that a cluster elsewhere has still to get or to let go of, each counted up to 10,000.'
+  out.gauge('holdfast_cluster_waiting', told, waiting)
+  const since = 'Since when the oldest DAG waits to get to a cluster elsewhere; 0 if none does.'
+  const oldest = each(health => (health.since ?? 0) / 1_000)
+  out.gauge('holdfast_cluster_oldest_waiting_timestamp_seconds', since, oldest)
 }
 
 function writeDisks(out: Families, { disks, databaseBytes }: EngineStats): void {

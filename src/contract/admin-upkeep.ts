@@ -26,7 +26,8 @@ const stats = route({
   summary: 'How much the node holds',
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
-    'clockSkewMs}`: ' +
+    'clockSkewMs, clusters}`: `clusters` are the [places that keep clusters elsewhere](clusters.md), with their peers as ' +
+    'they were in the last minute, and how much they have still to be told; ' +
     '`verification` is the round of [verification](configuration.md) under way or the last, `pins` by status, `roots` ' +
     'and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },

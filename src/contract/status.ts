@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { PinProgress } from '../pins/types.ts'
+import type { PinProgress } from '../pins/pin-progress.ts'
 import { bytes, CLUSTER, cid, clusterId, count, instant, iso, orNull, text } from './answer-fields.ts'
 import { nameOf, pinFields, presentPin, shownName, state } from './record-view.ts'
 import { RequestTarget } from './request-target.ts'
@@ -9,7 +9,7 @@ import { type ContractRoute, route, type Shown } from './route.ts'
 import type { Services } from './services.ts'
 
 const Allocation = Type.Object({
-  peer: Type.String({ description: 'the cluster that holds it' }),
+  peer: Type.String({ description: 'the cluster that holds it, or a peer of one that is kept elsewhere' }),
   status: state,
   timestamp: instant,
   error: orNull(text),
@@ -91,7 +91,7 @@ type Progress = readonly [PinProgress, ...PinProgress[]]
 async function progressOf(context: AuthenticatedContext, { pins }: Services): Promise<Progress> {
   const cluster = new RequestTarget(context).cluster()
   const cid = context.param('cid').trim()
-  const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster })
+  const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster, peers: true })
   if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
   return [newest, ...others]
 }
@@ -99,6 +99,7 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
 /** How far a content is: its newest record in full, and every record as an allocation. */
 function presentStatus(progress: Progress): Shown<typeof Status> {
   const [newest] = progress
+  const allocations = allocationsOf(progress)
   return {
     ...presentPin(newest.record),
     statusAt: iso(newest.statusAt),
@@ -109,25 +110,47 @@ function presentStatus(progress: Progress): Shown<typeof Status> {
     nextAttemptAt: iso(newest.nextAttemptAt),
     lastError: newest.lastError,
     lastAnnounced: iso(newest.announcedAt),
-    peers: [...new Set(progress.map(({ record }) => record.clusterId))],
-    allocations: progress.map(presentAllocation),
+    peers: [...new Set(allocations.map(({ peer }) => peer))],
+    allocations,
   }
 }
 
 function presentAllocations(progress: Progress): Shown<typeof Allocations> {
   const [{ record, statusAt }] = progress
-  const clusters = new Set(
-    progress.filter(({ record: { status } }) => status === 'pinned').map(p => p.record.clusterId),
-  )
+  const allocations = allocationsOf(progress)
   return {
     cid: record.cid,
     clusterId: record.clusterId,
     name: nameOf(record),
     timestamp: iso(statusAt),
-    replication_factor: clusters.size,
-    nodes: progress.map(presentAllocation),
-    allocations: progress.map(presentAllocation),
+    replication_factor: replicasOf(progress),
+    nodes: allocations,
+    allocations,
   }
+}
+
+/** One for each record, and behind them one for each peer of a cluster that is kept elsewhere. */
+function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
+  const peers = [...newestOf(progress).values()].flatMap(({ peers, statusAt }) =>
+    (peers ?? []).map(({ peer, state, error }) => {
+      return { peer, status: state === 'unpinned' ? ('queued' as const) : state, timestamp: iso(statusAt), error }
+    }),
+  )
+  return [...progress.map(presentAllocation), ...peers]
+}
+
+/** Of each cluster the newest record, all of them having the same peers. */
+function newestOf(progress: readonly PinProgress[]): Map<string, PinProgress> {
+  return new Map(progress.toReversed().map(one => [one.record.clusterId, one]))
+}
+
+/** How many peers have it, each cluster that tells of none being one. */
+function replicasOf(progress: Progress): number {
+  const pinned = newestOf(progress.filter(({ record: { status } }) => status === 'pinned'))
+  const counts = [...pinned.values()].map(({ peers }) => {
+    return Math.max(1, peers?.filter(({ state }) => state === 'pinned').length ?? 0)
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 function presentAllocation({ record, statusAt, lastError }: PinProgress): Shown<typeof Allocation> {

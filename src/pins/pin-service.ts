@@ -12,6 +12,7 @@ import type { PinChanges } from './pin-changes.ts'
 import type { PinList } from './pin-list.ts'
 import { storedMeta } from './pin-meta.ts'
 import { checkedName } from './pin-names.ts'
+import type { PinProgress, StatusRequest } from './pin-progress.ts'
 import type { PinStatusView } from './pin-status.ts'
 import type { PinTargets } from './pin-targets.ts'
 import type { Pinner } from './pinner.ts'
@@ -107,8 +108,9 @@ export class PinService {
     yield* this.#parts.lists.all(await this.#owned(query))
   }
 
-  async status(request: types.CidRequest): Promise<types.PinProgress[]> {
-    return this.#parts.statuses.status(await this.#accountOf(request), request.cid, request.cluster?.trim() || null)
+  async status(request: StatusRequest): Promise<PinProgress[]> {
+    const { cid, cluster, peers = false } = request
+    return this.#parts.statuses.status(await this.#accountOf(request), { cid, cluster: cluster?.trim() || null, peers })
   }
 
   async dag(request: types.CidRequest): Promise<types.DirectoryOutcome> {

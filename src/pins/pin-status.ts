@@ -2,14 +2,18 @@ import type { Fetches, FetchRow } from '../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../catalogue/files.ts'
 import type { Placements } from '../catalogue/placements.ts'
 import type { RecordRow, Records } from '../catalogue/records.ts'
-import { cidOf, identityOf, parseCid } from '../domain/cid.ts'
+import { cidOf, type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
+import type { PinProgress } from './pin-progress.ts'
 import { presentRecord } from './record-view.ts'
-import { type DagFile, type DirectoryOutcome, LISTED_FILES, type PinProgress } from './types.ts'
+import { type DagFile, type DirectoryOutcome, LISTED_FILES } from './types.ts'
 
 /** Records of one content that one answer tells of. */
 const LISTED_RECORDS = 1_000
+
+/** Where a content lies in a backend elsewhere, as it tells; null for another one, and if it does not tell. */
+type PeersOf = (backendId: number, dag: DagIdentity) => Promise<PinProgress['peers']>
 
 /** Looks at single records: how far each is, and what is in it. */
 export class PinStatusView {
@@ -20,6 +24,7 @@ export class PinStatusView {
   readonly #now: () => number
   readonly #placements: Placements
   readonly #backendOf: (clusterId: string) => number | null
+  readonly #peersOf: PeersOf
 
   constructor(
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
@@ -27,7 +32,9 @@ export class PinStatusView {
     now: () => number,
     /** Null for one of another node. */
     backendOf: (clusterId: string) => number | null,
+    peersOf: PeersOf,
   ) {
+    this.#peersOf = peersOf
     this.#placements = catalogue.placements
     this.#backendOf = backendOf
     this.#records = catalogue.records
@@ -42,10 +49,13 @@ export class PinStatusView {
    *
    * @throws HoldfastError `PIN_NOT_FOUND` if there is none.
    */
-  async status(accountId: string, cid: string, clusterId: string | null): Promise<PinProgress[]> {
-    const records = await this.#find(accountId, cid, clusterId, LISTED_RECORDS)
+  async status(
+    accountId: string,
+    { cid, cluster, peers }: { cid: string; cluster: string | null; peers: boolean },
+  ): Promise<PinProgress[]> {
+    const records = await this.#find(accountId, cid, cluster, LISTED_RECORDS)
     if (records.length === 0) throw noPin()
-    return Promise.all(records.map(record => this.#progress(record)))
+    return Promise.all(records.map(record => this.#progress(record, peers)))
   }
 
   /** The newest record of a content and the first of its files. @throws HoldfastError `PIN_NOT_FOUND` */
@@ -59,11 +69,12 @@ export class PinStatusView {
     return { record: presentRecord(record), created: false, files: files.map(presentFile), totalFiles }
   }
 
-  async #progress(record: RecordRow): Promise<PinProgress> {
+  async #progress(record: RecordRow, withPeers: boolean): Promise<PinProgress> {
     const content = record.rootId === null ? undefined : await this.#files.content(record.rootId)
     const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
     const { blocks, bytes } = this.#soFar(content, fetch)
     const job = fetch ?? (await this.#placementOf(record))
+    const backendId = withPeers && record.rootId !== null ? this.#backendOf(record.clusterId) : null
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
@@ -74,6 +85,7 @@ export class PinStatusView {
       nextAttemptAt: job?.nextAttemptAt ?? null,
       lastError: job?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
       announcedAt: content?.announcedAt ?? null,
+      peers: backendId === null ? null : await this.#peersOf(backendId, record),
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Census } from '../catalogue/census.ts'
+import type { ClusterHealth } from '../clusters/cluster-watch.ts'
 import type { Activity } from '../domain/activity.ts'
 
 /** How many there are of something, and their bytes together. */
@@ -30,6 +31,8 @@ export interface EngineStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** The places that keep clusters elsewhere. */
+  clusters: readonly ClusterHealth[]
   /** Milliseconds by which this node's clock is ahead of that of the PostgreSQL database; null without one. */
   clockSkewMs: number | null
 }
@@ -39,6 +42,7 @@ export interface StatisticsSources {
   peerCount: () => number
   disks: () => Promise<EngineStats['disks']>
   verification: () => EngineStats['verification']
+  clusters: () => Promise<readonly ClusterHealth[]>
   clockSkewMs: () => number | null
 }
 
@@ -84,6 +88,7 @@ export class Statistics {
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),
       peers: this.#sources.peerCount(),
+      clusters: await this.#sources.clusters(),
       clockSkewMs: this.#sources.clockSkewMs(),
     }
   }

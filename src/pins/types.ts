@@ -180,23 +180,6 @@ export interface DecidedPin {
   home: StagingBackend
 }
 
-/** How far a record is. Times are milliseconds since the epoch, null for never. */
-export interface PinProgress {
-  record: PinRecord
-  /** When the record came into its state, and why if there is a reason. */
-  statusAt: number
-  reason: string | null
-  /** Distinct blocks and their bytes that are here. */
-  blocks: number
-  bytes: number
-  /** How often it has been tried to get the rest, when it is tried again, and why it last did not come. */
-  attempts: number
-  nextAttemptAt: number | null
-  lastError: string | null
-  /** When the network was last told who has it. */
-  announcedAt: number | null
-}
-
 /** Which records of an account are wanted: those of which all is so that is given. */
 export interface ListQuery {
   /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */

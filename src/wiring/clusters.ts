@@ -1,8 +1,10 @@
 import type { ClusterRegistry as PublicRegistry } from '../api.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { ClusterWatch } from '../clusters/cluster-watch.ts'
 import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
 import { LiveContent } from '../content/live-content.ts'
+import type { Clock } from '../domain/clock.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { backends as backendRows } from '../ledger/backend-table.ts'
@@ -41,13 +43,28 @@ export function makeClusters(
     node: config.node?.id,
     gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,
   })
+  const remote = remoteBackends(storage, addresses)
+  const watch = watchOf(remote, storage, clock)
   return {
     registry,
     embeddedOf,
     /** Backends elsewhere, by their number in the ledger. */
-    remote: remoteBackends(storage, addresses),
+    remote,
+    watch,
+    start: async (): Promise<void> => watch.start(),
+    stop: async (): Promise<void> => watch.stop(),
     live: new LiveContent(heldRoots, id => registry.readerOf(id), leases, clock),
   }
+}
+
+function watchOf(
+  remote: ReadonlyMap<number, ClusterBackend>,
+  { catalogue, ownBackends }: Pick<StorageModule, 'catalogue' | 'ownBackends'>,
+  clock: Clock,
+): ClusterWatch {
+  const clustersOf = (id: number): string[] => [...ownBackends].flatMap(([cluster, own]) => (own === id ? cluster : []))
+  const backends = new Map([...remote].map(([id, backend]) => [id, { backend, clusters: clustersOf(id) }]))
+  return new ClusterWatch({ backends, placements: catalogue.placements, clock })
 }
 
 function defaultOf(clusters: readonly ClusterDefinition[]): string {

@@ -32,7 +32,18 @@ export const M = {
 }
 
 /** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
-const ORDER = [M.storage, M.access, M.content, M.network, M.pins, M.webhooks, M.upkeep, M.sharedReading, M.nodes]
+const ORDER = [
+  M.storage,
+  M.access,
+  M.content,
+  M.clusters,
+  M.network,
+  M.pins,
+  M.webhooks,
+  M.upkeep,
+  M.sharedReading,
+  M.nodes,
+]
 
 /**
  * Opens the stores and starts everything on them; on failure all of it is stopped again.

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
+import type { DagIdentity } from '../domain/cid.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
 import { Announcer } from '../pins/announcer.ts'
 import { CarImporter } from '../pins/car-importer.ts'
@@ -113,6 +114,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const { records, fetches } = catalogue
   const { registry } = clusters
   const now = (): number => clock.now()
+  const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
   const { accounts, plans } = access
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock: new Timelock(), clock })
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.subscribersChanged(fetchId)
@@ -130,7 +132,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
     carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
     pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now, others: nodes.find }),
     lists: new PinList({ targets, catalogue, now }),
-    statuses: new PinStatusView(catalogue, scheduler, now, backendOf),
+    statuses: new PinStatusView(catalogue, scheduler, now, backendOf, peersOf),
   }
 }
 

@@ -114,9 +114,10 @@ function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, conte
   return new Backups(source, activity, config.backupRoots)
 }
 
-function statisticsOf({ activity }: Setup, { storage, network }: Below): Statistics {
+function statisticsOf({ activity }: Setup, { storage, network, clusters }: Below): Statistics {
   return new Statistics(storage.census, activity, {
     peerCount: () => network.peerCount(),
+    clusters: () => clusters.watch.health(),
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),
     clockSkewMs: () => storage.shared?.changes.health.skewMs ?? null,

@@ -1,6 +1,7 @@
 import * as dagPb from '@ipld/dag-pb'
 import type { CID } from 'multiformats/cid'
 import {
+  type BackendPeer,
   type BackendStatus,
   type BlockSource,
   type ClusterBackend,
@@ -65,6 +66,14 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
   async status(root: DagIdentity): Promise<BackendStatus> {
     const isHeld = [...this.held.values()].some(({ dag }) => keyOf(dag.multihash) === keyOf(root.multihash))
     return { state: isHeld ? 'pinned' : 'unpinned', allocations: [] }
+  }
+
+  /** What is told of the peers of the cluster; null for a failure. */
+  told: readonly BackendPeer[] | null = [{ peer: 'memory', freeBytes: 7, error: null }]
+
+  async peers(): Promise<readonly BackendPeer[]> {
+    if (this.told === null) throw new HoldfastError('UNAVAILABLE', 'nobody answers')
+    return this.told
   }
 
   async *pins(): AsyncGenerator<readonly MarkedPin[], void, undefined> {

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import Type from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { SendHttp } from '../../network/http-client.ts'
 import { carBytes } from '../car-bytes.ts'
 import {
+  type BackendPeer,
   type BackendStatus,
   type ClusterBackend,
   type MarkedPin,
@@ -41,6 +42,10 @@ const uploadsSchema = Type.Object({
   pagination: Type.Object({ totalPages: Type.Number() }),
 })
 type Listed = Type.Static<typeof uploadsSchema>['uploads'][number]
+const accountSchema = Type.Object({
+  planDetails: Type.Object({ maxStorageBytes: Type.Union([Type.Number(), Type.Null()]) }),
+  usage: Type.Object({ storedBytes: Type.Number() }),
+})
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
@@ -162,6 +167,15 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
+  /** The node is one, with the room that the account's plan has left. */
+  async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
+    const own = signal ?? new AbortController().signal
+    const { planDetails, usage } = this.#parse(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
+    const { maxStorageBytes: most } = planDetails
+    const freeBytes = most === null ? null : Math.max(0, most - usage.storedBytes)
+    return [{ peer: this.#options.cluster, freeBytes, error: null }]
+  }
+
   #markedPin({ cid, clusterId, status, customName }: Listed): MarkedPin | null {
     const hold = holdIn(this.#options.mark, customName)
     if (hold === null || hold === RELEASED || clusterId !== this.#options.cluster) return null
@@ -207,7 +221,7 @@ export class HoldfastBackend implements ClusterBackend {
     throw refusal(answer)
   }
 
-  #parse<T extends typeof uploadsSchema>(schema: T, text: string): Type.Static<T> {
+  #parse<T extends TSchema>(schema: T, text: string): Type.Static<T> {
     try {
       return Value.Parse(schema, JSON.parse(text))
     } catch (cause) {

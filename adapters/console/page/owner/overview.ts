@@ -53,6 +53,15 @@ function Figures({ stats }: { stats: NodeStats }) {
           ${isFull ? 'This disk is full' : 'on the disk of a cluster'}
         </${Figure}>`,
     )}
+    ${(stats.clusters ?? []).map(({ clusters: [name = ''], peers, error, pins, unpins }) => {
+      const away = error === null ? peers.filter(peer => peer.error !== null).length : 0
+      const free = Math.min(...peers.flatMap(({ freeBytes }) => freeBytes ?? []))
+      const value = error === null ? `${formatCount(pins + unpins)} to be told` : 'not reached'
+      return html`<${Figure} key=${name} name=${`Cluster ${name}, elsewhere`} value=${value} isBad=${error !== null || away > 0}>
+        ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${formatCount(away)} of no use` : ''}`}
+        ${Number.isFinite(free) ? `, ${formatBytes(free)} free at the fullest` : ''}
+      </${Figure}>`
+    })}
   </dl>`
 }
 
