@@ -39,15 +39,15 @@ export function writeStats(out: Families, stats: EngineStats): void {
 function writeClusters(out: Families, { clusters }: EngineStats): void {
   type Health = EngineStats['clusters'][number]
   const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })
-  const each = (valueOf: (health: Health) => number | null, labels: object = {}): Sample[] =>
+  const each = (amountOf: (health: Health) => number | null, labels: object = {}): Sample[] =>
     clusters.flatMap(health => {
-      const value = valueOf(health)
+      const value = amountOf(health)
       return value === null ? [] : { labels: { ...of(health), ...labels }, value }
     })
-  const eachPeer = (valueOf: (peer: Health['peers'][number]) => number | null): Sample[] =>
+  const eachPeer = (amountOf: (peer: Health['peers'][number]) => number | null): Sample[] =>
     clusters.flatMap(health =>
       health.peers.flatMap(peer => {
-        const value = valueOf(peer)
+        const value = amountOf(peer)
         return value === null ? [] : { labels: { ...of(health), peer: peer.peer }, value }
       }),
     )
