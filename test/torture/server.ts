@@ -16,6 +16,7 @@ const given = JSON.parse(process.env.TORTURE_OPTIONS ?? '{}') as EngineConfig
 const engine = await createEngine({
   ...given,
   dataDir,
+  environment: process.env,
   // On a disk that works, whatever goes wrong is worth a word, unless what it needs is away now and then.
   logger: files === null && given.database === undefined ? { ...silentLogger, error } : silentLogger,
   gc: { intervalSeconds: 1, graceSeconds: 0 },

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EngineConfig } from '../../src/index.ts'
+import { Draws } from '../support/draws.ts'
+import { fixedPort } from '../support/fixed-port.ts'
+import { EMPTY, storeSizes } from '../support/store-inspection.ts'
+import { AccountLog, now } from './account-log.ts'
+import { inspect } from './inspection.ts'
+import { Load } from './load.ts'
+import type { Tortured, TortureOptions } from './torture.ts'
+import { TortureServer } from './torture-server.ts'
+
+/** A server is killed after so many answers at most, and what keeps its cluster so long after. */
+const MOST_ANSWERS = 40
+const LATER_MS = 400
+/** An unpin of which the end is unknown is waited out for a minute. */
+const PATIENCE_MS = 240_000
+const LOOK_MS = 200
+
+/** A node, and another one that keeps its only cluster. */
+interface Places {
+  hereDir: string
+  thereDir: string
+  port: number
+  options: EngineConfig
+}
+
+/**
+ * Loads a server whose cluster another one keeps, kills either at random moments, and starts both again: in the end the
+ * other has all that was acknowledged, and once everything is removed, nothing.
+ *
+ * @throws AssertionError for the first promise that is found broken
+ */
+export async function tortureElsewhere(given: TortureOptions): Promise<Tortured> {
+  const { rounds, seed, minutes, progress = () => {} } = given
+  const home = await mkdtemp(join(tmpdir(), 'holdfast-elsewhere-'))
+  const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
+  const draws = new Draws(seed)
+  const port = await fixedPort()
+  const backend = {
+    type: 'holdfast' as const,
+    url: `http://127.0.0.1:${port}/api/v3`,
+    cluster: 'cl1-eu',
+    keyEnv: 'TORTURE_KEY',
+  }
+  const cluster = { id: 'far', label: '', region: '', country: null, gateways: [], backend }
+  const options = { clusters: [cluster], defaultCluster: 'far' }
+  const places: Places = { hereDir: join(home, 'here'), thereDir: join(home, 'there'), port, options }
+  const done: Tortured = { rounds: 0, acknowledged: 0 }
+  const log = new AccountLog()
+  try {
+    for (let round = 0; round < rounds && now() < latest; round++) {
+      const before = log.acknowledged
+      const at = await killedRound(places, log, draws.fork(), round)
+      done.acknowledged += log.acknowledged - before
+      done.rounds++
+      await lookedAt(places, log, at, round + 1 === rounds || now() >= latest)
+      progress(`round ${round + 1} of ${rounds}: ${done.acknowledged} acknowledged`)
+    }
+    return done
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+function startHere({ hereDir, options }: Places): Promise<TortureServer> {
+  return TortureServer.start(hereDir, { options })
+}
+
+function startThere({ thereDir, port }: Places): Promise<TortureServer> {
+  return TortureServer.start(thereDir, { port })
+}
+
+/** Resolves with the moment at which the server was killed. What keeps its cluster goes and comes meanwhile. */
+async function killedRound(places: Places, log: AccountLog, draws: Draws, round: number): Promise<number> {
+  let there = await startThere(places)
+  const here = await startHere(places)
+  const load = new Load(here.client, log)
+  let isOver = false
+  const outages = draws.fork()
+  const comeAndGo = async (): Promise<void> => {
+    while (!isOver) {
+      await sleep(outages.below(LATER_MS))
+      await there.kill()
+      await sleep(outages.below(LATER_MS))
+      there = await startThere(places)
+    }
+  }
+  const coming = comeAndGo()
+  try {
+    const killed = load.answered(1 + draws.below(MOST_ANSWERS)).then(() => sleep(draws.below(LATER_MS)))
+    const running = load.run(draws, `round ${round} ${draws.below(2 ** 31)}`)
+    await Promise.race([killed, running])
+    load.end()
+    await here.kill()
+    await running
+    // Later than anything that was acknowledged.
+    return now() + 2
+  } finally {
+    load.end()
+    isOver = true
+    await here.kill()
+    await coming
+    await there.kill()
+  }
+}
+
+async function lookedAt(places: Places, log: AccountLog, at: number, isLast: boolean): Promise<void> {
+  const there = await startThere(places)
+  const here = await startHere(places)
+  try {
+    const listed = await inspect(here, log, at)
+    log.settle(listed)
+    if (!isLast) return
+    await nothingWaits(here)
+    await agreed(here, log, there)
+    for (const cid of new Set(await here.client.list())) await here.client.ask('DELETE', `/api/v3/files/remove/${cid}`)
+    await nothingWaits(here)
+    assert.deepEqual(await there.client.list(), [], 'pins are left where the cluster is kept')
+    await emptied(here, places.hereDir)
+    await emptied(there, places.thereDir)
+  } finally {
+    await here.kill()
+    await there.kill()
+  }
+}
+
+/** All that is acknowledged is there as well, and a reconciliation finds nothing to do. */
+async function agreed({ client }: TortureServer, log: AccountLog, there: TortureServer): Promise<void> {
+  const listed = new Set(await client.list())
+  for (const { cid, hashes, expiresAt } of log.contents) {
+    if (expiresAt !== null || !listed.has(cid)) continue
+    for (const [path, hash] of Object.entries(hashes)) {
+      assert.equal(await there.client.hashOf(cid, path), hash, `${cid}/${path} is not where its cluster is kept`)
+    }
+  }
+  const { status, json } = await client.json<{ found: object }>('POST', '/admin/v1/reconcile', {})
+  assert.deepEqual([status, json.found], [200, {}], 'records and what the cluster keeps do not fit together')
+}
+
+/** Until the cluster has been told of all there is to tell. */
+async function nothingWaits({ client }: TortureServer): Promise<void> {
+  for (const latest = now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
+    const { json } = await client.json<{ clusters: Array<{ pins: number; unpins: number }> }>('GET', '/admin/v1/stats')
+    const waiting = json.clusters.reduce((sum, { pins, unpins }) => sum + pins + unpins, 0)
+    if (waiting === 0) return
+    assert.ok(now() < latest, `a cluster has still to be told of ${waiting} contents`)
+  }
+}
+
+async function emptied(server: TortureServer, dataDir: string): Promise<void> {
+  assert.equal((await server.client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
+  await server.stop()
+  assert.deepEqual(await storeSizes(dataDir), EMPTY, 'something is left after everything was removed')
+}
