@@ -10,7 +10,7 @@ import { listAudits } from '../contract/audits-lists.ts'
 import { pinAudits } from '../contract/audits-pins.ts'
 import { statusAudits } from '../contract/audits-status.ts'
 import { uploadAudits } from '../contract/audits-uploads.ts'
-import { type Host, hosts, openWorld } from '../contract/hosts.ts'
+import { type AuditClock, type Host, hosts, openWorld } from '../contract/hosts.ts'
 import { type Answer, type Audit, type AuditClient, BASE, type World } from '../contract/world.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 
@@ -31,6 +31,7 @@ export const contentAudits: readonly Audit[] = [
 export async function openSettledWorld(
   backend: BackendDefinition,
   options: Partial<EngineOptions>,
+  clock?: AuditClock,
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
   const [{ serve }] = hosts as readonly [Host]
@@ -43,7 +44,7 @@ export async function openSettledWorld(
   }
   const kept = { ...backend, cacheBytes: 0, localGraceSeconds: 0 }
   const clusters = knownClusters.map(cluster => ({ ...cluster, backend: kept }))
-  return openWorld(host, { ...options, dataDir, clusters })
+  return openWorld(host, { ...options, dataDir, clusters }, clock)
 }
 
 function settled(client: AuditClient, dataDir: string): AuditClient {

@@ -92,12 +92,14 @@ function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent
 }
 
 /** Starts an engine of its own behind a host. The caller closes it; then its data directory is gone. */
+export const AUDITS_BEGIN = Date.UTC(2026, 0, 15, 12)
+
 export async function openWorld(
   host: Host,
   options: Partial<EngineOptions> = {},
+  clock = new AuditClock(AUDITS_BEGIN),
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
-  const clock = new ManualClock(Date.UTC(2026, 0, 15, 12))
   const engine = await createEngine({
     dataDir,
     clock,
@@ -146,7 +148,7 @@ function actorOf(engine: Engine, client: AuditClient, { id, email }: Account, se
 }
 
 /** Stands still until it is moved, and then fires what is due. */
-class ManualClock implements Clock {
+export class AuditClock implements Clock {
   #now: number
   #timers = new Set<{ at: number; callback: () => void }>()
 

@@ -9,7 +9,7 @@ import { findKubo } from '../interop/kubo.ts'
 
 const run = promisify(execFile)
 const USER = 'holdfast'
-const PASSWORD = 'a password'
+const PASSWORD = 'a-password-of-peers'
 /** What one has to know to be a peer. */
 const SECRET = '5a'.repeat(32)
 
@@ -29,6 +29,9 @@ export interface IpfsClusterPrograms {
   service: string
   kubo: string
 }
+
+const RPC_LISTENS = /^RPC API server listening on (\S+)$/
+const GATEWAY_LISTENS = /^Gateway server listening on (\S+)$/
 
 /** A program that says where it listens, killed or stopped and started again. */
 class Daemon {
@@ -55,6 +58,10 @@ class Daemon {
     const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     this.#lines = []
+    // Whatever becomes of the test, nothing of it stays.
+    const kill = (): boolean => child.kill('SIGKILL')
+    process.once('exit', kill)
+    child.once('exit', () => process.off('exit', kill))
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     for (const stream of [child.stdout, child.stderr]) {
       createInterface(stream).on('line', line => {
@@ -81,7 +88,9 @@ class Daemon {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')
     child.kill(signal)
+    const forced = setTimeout(() => child.kill('SIGKILL'), 10_000)
     await exited
+    clearTimeout(forced)
   }
 }
 
@@ -89,10 +98,12 @@ class Daemon {
 class ClusterPeer {
   readonly #kubo: Daemon
   readonly #service: Daemon
+  readonly #repository: string
   #kuboReady = false
 
-  private constructor(kubo: Daemon, service: Daemon) {
+  private constructor(kubo: Daemon, service: Daemon, repository: string) {
     this.#kubo = kubo
+    this.#repository = repository
     this.#service = service
   }
 
@@ -108,9 +119,9 @@ class ClusterPeer {
       return { file: programs.service, args, env }
     }, /IPFS Cluster is READY/)
     await run(programs.service, ['init', '--consensus', 'crdt'], { env })
-    const peer = new ClusterPeer(kubo, service)
+    const peer = new ClusterPeer(kubo, service, kuboEnv.IPFS_PATH)
     await peer.startKubo()
-    await configure(join(env.IPFS_CLUSTER_PATH, 'service.json'), kubo.said(/^RPC API server listening on (\S+)$/))
+    await configure(join(env.IPFS_CLUSTER_PATH, 'service.json'), kubo.said(RPC_LISTENS))
     return peer
   }
 
@@ -119,9 +130,8 @@ class ClusterPeer {
     return urlOf(this.#service.said(/RESTAPI \(HTTP[^)]*\): (\S+)/))
   }
 
-  /** Of its Kubo; another one after each start. */
   get gateway(): string {
-    return urlOf(this.#kubo.said(/^Gateway server listening on (\S+)$/))
+    return urlOf(this.#kubo.said(GATEWAY_LISTENS))
   }
 
   get pids(): readonly number[] {
@@ -136,6 +146,9 @@ class ClusterPeer {
   async startKubo(): Promise<void> {
     await this.#kubo.start()
     this.#kuboReady = true
+    // Its peer looks for it there.
+    const addresses = { API: this.#kubo.said(RPC_LISTENS), Gateway: this.#kubo.said(GATEWAY_LISTENS) }
+    await change(join(this.#repository, 'config'), ({ Addresses }) => Object.assign(Addresses ?? {}, addresses))
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -156,9 +169,8 @@ class ClusterPeer {
     return text
   }
 
-  /** Of its Kubo; another one after each start. */
   get rpcUrl(): string {
-    return urlOf(this.#kubo.said(/^RPC API server listening on (\S+)$/))
+    return urlOf(this.#kubo.said(RPC_LISTENS))
   }
 
   /** Asks its Kubo. */
@@ -169,15 +181,18 @@ class ClusterPeer {
     return text
   }
 
-  /** Blocks that its Kubo has left once what nothing pins is gone. */
-  async collect(): Promise<number> {
-    await this.rpc('repo/gc?quiet=true')
-    const refs = await this.rpc('refs/local')
-    return refs.split('\n').filter(line => line !== '').length
+  /** Puts a block into its Kubo. */
+  async put(bytes: Uint8Array, codec: string): Promise<void> {
+    const body = new FormData()
+    body.set('data', new Blob([Buffer.from(bytes)]))
+    const answer = await fetch(`${this.rpcUrl}/api/v0/block/put?cid-codec=${codec}`, { method: 'POST', body })
+    if (!answer.ok) throw new Error(await answer.text())
   }
 }
 
-/** What its REST API wants to be told. */
+/** What its REST API wants to be told, as a backend's configuration has it. */
+export const AUTH = `basic:${USER}:${PASSWORD}`
+/** The same as a header. */
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
 
 /** An IPFS Cluster on loopback, each peer over a Kubo of its own, none of which looks beyond this machine. */
@@ -244,13 +259,13 @@ interface ServiceConfig {
 async function configure(file: string, rpc: string): Promise<void> {
   const config = JSON.parse(await readFile(file, 'utf8')) as ServiceConfig
   Object.assign(config.cluster, {
-    ...{ listen_multiaddress: ['/ip4/127.0.0.1/tcp/0'], mdns_interval: '0s', monitor_ping_interval: '1s' },
+    ...{ listen_multiaddress: ['/ip4/127.0.0.1/tcp/0'], mdns_interval: '0s', monitor_ping_interval: '2s' },
     ...{ peer_watch_interval: '1s', enable_relay_hop: false },
   })
   const http = { http_listen_multiaddress: '/ip4/127.0.0.1/tcp/0', basic_auth_credentials: { [USER]: PASSWORD } }
   config.api = { restapi: { ...config.api.restapi, ...http } }
   config.ipfs_connector.ipfshttp.node_multiaddress = rpc
-  for (const informer of Object.values(config.informer)) informer.metric_ttl = '2s'
+  for (const informer of Object.values(config.informer)) informer.metric_ttl = '6s'
   config.datastore.pebble.pebble_options.cache_size_bytes = 8 * 1024 ** 2
   await writeFile(file, JSON.stringify(config))
 }
@@ -258,7 +273,6 @@ async function configure(file: string, rpc: string): Promise<void> {
 async function makeRepository(kubo: string, env: NodeJS.ProcessEnv & { IPFS_PATH: string }): Promise<void> {
   await run(kubo, ['init', '--empty-repo', '--profile=unixfs-v1-2025'], { env })
   const file = join(env.IPFS_PATH, 'config')
-  const config = JSON.parse(await readFile(file, 'utf8')) as Record<string, object>
   const own = {
     ...{ Bootstrap: [], Routing: { Type: 'none' }, Provide: { Enabled: false }, DNS: {} },
     ...{ Discovery: { MDNS: { Enabled: false } }, AutoConf: { Enabled: false }, AutoTLS: { Enabled: false } },
@@ -268,7 +282,13 @@ async function makeRepository(kubo: string, env: NodeJS.ProcessEnv & { IPFS_PATH
     // It gives what it has, and looks for nothing.
     Gateway: { NoFetch: true, NoDNSLink: true },
   }
-  await writeFile(file, JSON.stringify({ ...config, ...own }))
+  await change(file, config => Object.assign(config, own))
+}
+
+async function change(file: string, by: (config: Record<string, object>) => void): Promise<void> {
+  const config = JSON.parse(await readFile(file, 'utf8')) as Record<string, object>
+  by(config)
+  await writeFile(file, JSON.stringify(config))
 }
 
 /** Of `/ip4/127.0.0.1/tcp/5001`. */

@@ -37,6 +37,16 @@ export interface PinWish {
   peers?: readonly string[]
 }
 
+/** Blocks that are handed over. */
+export interface Upload {
+  root: string
+  form: { type: string; body: AsyncIterable<Uint8Array> }
+  replication: Replication | null
+  /** Ids of the peers that are to take them first of all. */
+  peers: readonly string[]
+  signal: AbortSignal
+}
+
 export interface Replication {
   min: number
   max: number
@@ -103,21 +113,17 @@ export class IpfsClusterApi {
   /**
    * Hands blocks over, without pinning anything.
    *
-   * @param form a CAR with one root, as the only file of a form
+   * @param upload.form a CAR with one root, as the only file of a form
    * @returns the peers that were to take them
    */
-  async add(
-    root: string,
-    form: { type: string; body: AsyncIterable<Uint8Array> },
-    replication: Replication | null,
-    signal: AbortSignal,
-  ): Promise<readonly string[]> {
+  async add({ root, form, replication, peers, signal }: Upload): Promise<readonly string[]> {
     const query = new URLSearchParams({
       // As a stream, it would answer 200 first, and errors after everything else.
       'stream-channels': 'false',
       'no-pin': 'true',
       format: 'car',
       ...replicationQuery(replication),
+      ...(peers.length > 0 && { 'user-allocations': peers.join(',') }),
     })
     const request = this.#request('POST', `/add?${query}`, signal)
     const headers = { ...request.headers, 'content-type': form.type }

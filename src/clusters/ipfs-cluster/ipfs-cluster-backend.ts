@@ -81,8 +81,11 @@ export class IpfsClusterBackend implements ClusterBackend {
     const holds = pin === null ? [] : (holdsOf(pin, mark) ?? [])
     const isKept = pin !== null && peers.isKept(this.#neededOf(pin))
     const isAsked = pin !== null && holds.includes(job.hold) && isReplicatedAs(pin, replication)
-    if (!isAsked || (!isKept && peers.hasFailed)) {
-      const handed = isKept ? {} : await this.#handOver(block, job, signal)
+    const { again = false } = job
+    if (!isAsked || again || (!isKept && peers.hasFailed)) {
+      // Those that are to have it already are those that lack it.
+      const first = peers.allocations.map(({ peer }) => peer)
+      const handed = isKept && !again ? {} : await this.#handOver(block, job, pin === null ? [] : first, signal)
       await this.#changes.run(block.cid.toString(), async () => {
         signal.throwIfAborted()
         const now = await this.#pinOf(block.cid, signal)
@@ -139,9 +142,9 @@ export class IpfsClusterBackend implements ClusterBackend {
   }
 
   /** Has its peers take the blocks, or the first one, and tells them where the others are. */
-  async #handOver(block: MarkBlock, job: PinJob, signal: AbortSignal): Promise<Handed> {
+  async #handOver(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Handed> {
     const { source, origins } = job
-    if (source === null) return this.#fetched(block, origins, signal)
+    if (source === null) return this.#fetched(block, origins, first, signal)
     const failed: { error?: unknown } = {}
     const { onProgress } = job
     const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
@@ -153,32 +156,42 @@ export class IpfsClusterBackend implements ClusterBackend {
       }
     }
     try {
-      return { peers: await this.#add(block, car(), signal) }
+      return { peers: await this.#add(block, car(), first, signal) }
     } catch (error) {
       // Why the body ended is more than that it did.
       const reason = failed.error ?? error
       if (!(reason instanceof NotSendable)) throw reason
       const places = [...this.#options.addresses(), ...origins].filter(isPeerAddress)
-      if (places.length > 0) return this.#fetched(block, places, signal)
+      if (places.length > 0) return this.#fetched(block, places, first, signal)
       const problem = `${job.root} ${reason.message}, which an IPFS Cluster fetches itself, and no peer of it can reach this node`
       throw new HoldfastError('UNAVAILABLE', problem)
     }
   }
 
   /** Its peers get the block, and everything below it for themselves. */
-  async #fetched(block: MarkBlock, origins: readonly string[], signal: AbortSignal): Promise<Handed> {
+  async #fetched(
+    block: MarkBlock,
+    origins: readonly string[],
+    first: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Handed> {
     const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
       yield carHeader([block.cid])
       yield carBlockHead(block.cid, block.bytes.length)
       yield block.bytes
     }
-    const peers = await this.#add(block, car(), signal)
+    const peers = await this.#add(block, car(), first, signal)
     return { peers, origins: [...new Set(origins.filter(isPeerAddress))].slice(0, MOST_ORIGINS) }
   }
 
-  #add({ cid }: MarkBlock, car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<readonly string[]> {
-    const { api, replication } = this.#options
-    return api.add(cid.toString(), carForm(car), replication, signal)
+  #add(
+    { cid }: MarkBlock,
+    car: AsyncIterable<Uint8Array>,
+    peers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { replication } = this.#options
+    return this.#options.api.add({ root: cid.toString(), form: carForm(car), replication, peers, signal })
   }
 
   async #untilKept(cid: CID, { hold, onProgress }: PinJob, signal: AbortSignal): Promise<void> {

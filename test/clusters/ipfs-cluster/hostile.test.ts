@@ -169,6 +169,19 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
+  test('has lost some of what it has pinned is handed all of it again, the peers that lack it first', async () => {
+    await withScripted(async ({ api, backend }) => {
+      const job = await jobOf()
+      await backend.pin(job)
+      await backend.pin(job)
+      expect(api.count('POST /add')).toBe(1)
+      api.says = peer => ({ status: peer.endsWith('one') ? 'remote' : 'pinned' })
+      await backend.pin({ ...job, again: true })
+      const [, again] = api.requests.filter(({ url }) => url.pathname === '/add')
+      expect(again?.url.searchParams.get('user-allocations')).toBe('12D3KooWtwo,12D3KooWthree')
+    })
+  })
+
   test('is asked what peers say of many pins at a time is asked by few requests', async () => {
     await withScripted(async ({ api, backend }) => {
       const jobs = await Promise.all(Array.from({ length: 60 }, (_, i) => jobOf(Buffer.from(`content ${i}`))))

@@ -8,7 +8,7 @@ import type { Clock } from '../../../src/domain/clock.ts'
 import { openHttpClient } from '../../../src/network/http-client.ts'
 import { collect } from '../../support/bytes.ts'
 
-export const SECRET = 'Bearer never-to-be-told'
+const SECRET = 'Bearer never-to-be-told'
 export const MARK = 'holdfast:0123456789abcdef'
 const PEERS = ['12D3KooWone', '12D3KooWtwo', '12D3KooWthree']
 
