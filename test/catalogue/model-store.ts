@@ -32,59 +32,132 @@ export interface ModelDag {
 }
 
 /** Lets so many writes through and then fails all, as if the process had been killed between two of them. */
-class CutQueue extends WriteQueue {
+export class Cuts {
   left = Number.POSITIVE_INFINITY
 
-  override run<T>(work: () => T, options: { durable: boolean; committed?: (value: T) => void }): Promise<T> {
-    if (this.left-- <= 0) return Promise.reject(new Crash('the process was killed'))
+  /** @throws Crash once there are none left */
+  pass(): void {
+    if (this.left-- <= 0) throw new Crash('the process was killed')
+  }
+}
+
+class CutQueue extends WriteQueue {
+  readonly #cuts: Cuts
+
+  constructor(db: Database, cuts: Cuts) {
+    super(db)
+    this.#cuts = cuts
+  }
+
+  override async run<T>(work: () => T, options: { durable: boolean; committed?: (value: T) => void }): Promise<T> {
+    this.#cuts.pass()
     return super.run(work, options)
   }
 }
 
-/** Ledger and catalogue on one database, with a set in place of the files of blocks; it outlives every crash. */
+/** What a model's ledger is made of. */
+export interface LedgerParts {
+  db: Database
+  queue: WriteQueue
+  ledger: Ledger
+  blocks: BlockTable
+  roots: RootTable
+  holds: Holds
+  claims: Claims
+}
+
+export function openLedger(file: string, cuts: Cuts): LedgerParts {
+  const db = new RepeatingDatabase(file)
+  const queue = new CutQueue(db, cuts)
+  const blocks = new BlockTable(db)
+  const roots = new RootTable(db)
+  const holds = new Holds(db, roots)
+  const claims = new Claims(db, blocks, queue)
+  return { db, queue, ledger: new Ledger({ claims, blocks, roots, holds, queue }), blocks, roots, holds, claims }
+}
+
+/** Where the records of a model's store are. */
+export interface ModelCatalogue {
+  records: Catalogue['records']
+  /** Begins with nothing but accounts. */
+  begin(accounts: readonly string[]): Promise<void>
+  /** Lets go of what a process that was killed has left held for nobody, however short ago that was. */
+  reconcile(): Promise<void>
+  /** Rows of tables that are empty once there is nothing. */
+  left(): Promise<Record<string, number>>
+}
+
+/** A catalogue on a ledger, for each time that this is opened. */
+export type MakeCatalogue = (ledger: LedgerParts, cuts: Cuts) => Promise<ModelCatalogue>
+
+/** Ledger and catalogue in the ledger's database. */
+export const inSqlite: MakeCatalogue = async parts => {
+  const { db } = parts
+  const add = "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'x', 'user', 0)"
+  return {
+    records: sqliteContent(db, parts.queue, parts).records,
+    begin: async accounts => {
+      for (const id of accounts) db.prepare<[string, string]>(add).run(id, id)
+    },
+    reconcile: async () => undefined,
+    left: async () => ({}),
+  }
+}
+
+/** Ledger and catalogue, with a set in place of the files of blocks; it outlives every crash. */
 export class ModelStore {
   readonly #file: string
+  readonly #make: MakeCatalogue
   readonly files: Set<string>
   readonly db: Database
-  readonly #queue: CutQueue
+  readonly #cuts: Cuts
+  readonly #queue: WriteQueue
   readonly ledger: Ledger
   readonly blocks: BlockTable
   readonly roots: RootTable
-  readonly records: Catalogue['records']
+  readonly catalogue: ModelCatalogue
 
-  private constructor(file: string, files: Set<string>) {
+  private constructor(
+    { file, files, cuts, make }: { file: string; files: Set<string>; cuts: Cuts; make: MakeCatalogue },
+    parts: LedgerParts,
+    catalogue: ModelCatalogue,
+  ) {
     this.#file = file
+    this.#make = make
     this.files = files
-    this.db = new RepeatingDatabase(file)
-    this.#queue = new CutQueue(this.db)
-    this.blocks = new BlockTable(this.db)
-    this.roots = new RootTable(this.db)
-    const holds = new Holds(this.db, this.roots)
-    const claims = new Claims(this.db, this.blocks, this.#queue)
-    this.ledger = new Ledger({ claims, blocks: this.blocks, roots: this.roots, holds, queue: this.#queue })
-    this.records = sqliteContent(this.db, this.#queue, {
-      roots: this.roots,
-      holds,
-      blocks: this.blocks,
-      claims,
-    }).records
+    this.#cuts = cuts
+    this.db = parts.db
+    this.#queue = parts.queue
+    this.ledger = parts.ledger
+    this.blocks = parts.blocks
+    this.roots = parts.roots
+    this.catalogue = catalogue
   }
 
-  static open(dir: string): ModelStore {
-    return new ModelStore(join(dir, 'holdfast.db'), new Set())
+  static async open(dir: string, make: MakeCatalogue): Promise<ModelStore> {
+    return ModelStore.#on(join(dir, 'holdfast.db'), new Set(), make)
+  }
+
+  static async #on(file: string, files: Set<string>, make: MakeCatalogue): Promise<ModelStore> {
+    const cuts = new Cuts()
+    const parts = openLedger(file, cuts)
+    return new ModelStore({ file, files, cuts, make }, parts, await make(parts, cuts))
+  }
+
+  get records(): Catalogue['records'] {
+    return this.catalogue.records
   }
 
   /** After so many writes more the process is killed. */
   killAfter(writes: number): void {
-    this.#queue.left = writes
+    this.#cuts.left = writes
   }
 
   /** Ends this one and opens the next on what is there, as a start does. */
   async reopened(): Promise<ModelStore> {
     this.killAfter(Number.POSITIVE_INFINITY)
-    await this.#queue.settled()
-    this.db.close()
-    const next = new ModelStore(this.#file, this.files)
+    await this.close()
+    const next = await ModelStore.#on(this.#file, this.files, this.#make)
     await next.#unlink(await next.ledger.recover())
     await next.records.finishRemovals()
     return next
