@@ -248,7 +248,7 @@ const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31)
 /** Plays plans at random. Returns how many steps there were, and how many of them were cut short. */
 export async function playModel(
   make: MakeCatalogue,
-  { runs, maxLength }: { runs: number; maxLength: number },
+  { runs, maxLength, shrinks }: { runs: number; maxLength: number; shrinks: boolean },
 ): Promise<{ played: number; cuts: number }> {
   let played = 0
   let cuts = 0
@@ -258,7 +258,7 @@ export async function playModel(
       cuts += await play(plan, make)
       played += plan.length
     }),
-    { numRuns: runs, seed: SEED, endOnFailure: true },
+    { numRuns: runs, seed: SEED, endOnFailure: !shrinks },
   )
   return { played, cuts }
 }
