@@ -32,6 +32,7 @@ export function moveIn(
   return database.transaction(async sql => {
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
     await empty(sql, node)
+    const indexed = await dropIndexes(sql)
     const of = MOVED_TABLES.reduce((sum, table) => sum + source.count(table), 0)
     let rows = 0
     for (const table of MOVED_TABLES) {
@@ -46,6 +47,7 @@ export function moveIn(
         onProgress({ step: 'copying', rows, of })
       }
     }
+    for (const definition of indexed) await sql.run(definition)
     await numberOn(sql)
     await sql.run('ANALYZE')
     const counted = await compare(sql, source)
@@ -85,6 +87,22 @@ async function empty(sql: Sql, node: string): Promise<void> {
     if ((await sql.first(`SELECT 1 FROM ${name} LIMIT 1`)) === undefined) continue
     throw new HoldfastError('CONFLICT', `the database has a catalogue already: there are rows in ${name}`)
   }
+}
+
+/**
+ * Takes the indexes of what is copied away, but for those that keep rules: made at once from all rows they take a
+ * fraction of the time. Returns how each is made again.
+ */
+async function dropIndexes(sql: Sql): Promise<string[]> {
+  await sql.run("SET LOCAL maintenance_work_mem = '256MB'")
+  const indexes = await sql.all<{ name: string; definition: string }>(
+    `SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+     WHERE t.relname = ANY($1) AND t.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND NOT i.indisunique`,
+    [[...MOVED_TABLES, 'holds']],
+  )
+  for (const { name } of indexes) await sql.run(`DROP INDEX ${name}`)
+  return indexes.map(({ definition }) => definition)
 }
 
 /** What the ledger holds for what was copied, by the ids under which it does. */
