@@ -10,6 +10,7 @@ import { dag } from './dag.ts'
 import { deletes } from './delete.ts'
 import { benchEnvironment, environmentLine, programLines } from './environment.ts'
 import { fetch } from './fetch.ts'
+import { fleet } from './fleet.ts'
 import { gateway } from './gateway.ts'
 import { list } from './list/list.ts'
 import { loop } from './loop.ts'
@@ -39,6 +40,7 @@ const BENCHES: readonly Bench[] = [
   memory,
   scale,
   cores,
+  fleet,
   clientsBench,
 ]
 /** What runs the others for the table of all. */

@@ -16,6 +16,7 @@ import { cores } from '../../bench/cores.ts'
 import { dag } from '../../bench/dag.ts'
 import { deletes } from '../../bench/delete.ts'
 import { fetch } from '../../bench/fetch.ts'
+import { fleet } from '../../bench/fleet.ts'
 import { gateway } from '../../bench/gateway.ts'
 import { writeHashed } from '../../bench/hashed-file.ts'
 import { list } from '../../bench/list/list.ts'
@@ -33,6 +34,7 @@ import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
 import { upload } from '../../bench/upload.ts'
+import { hasPostgres } from '../support/postgres-server.ts'
 
 let dir: string
 
@@ -55,7 +57,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
 
 const LIGHT = [upload, dag, small, fetch, gateway, list, status, deletes, collect, start, memory]
 
-test.each(isHeavy ? [...LIGHT, loop, scale] : LIGHT)(
+test.each(isHeavy ? [...LIGHT, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
   '$name runs every subject of its targets, and they agree about the CID',
   async bench => {
     const measurements = await bench.run(tinyRun())

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { fixedPort } from '../test/support/fixed-port.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
+import { ChildServer } from './child-server.ts'
+import { type Clients, clientsFor } from './clients/clients.ts'
+import { builtServer } from './services/built-server.ts'
+import { cidOf } from './services/holdfast.ts'
+import { type Call, call } from './services/service.ts'
+
+const CONNECTIONS = 16
+const PAGE = 20
+const FILE_BYTES = 4 * 1024
+const SECONDS: Readonly<Record<Scale, number>> = { full: 3, quick: 2, tiny: 1 }
+const COUNT: Readonly<Record<Scale, number>> = { full: 4_000, quick: 2_000, tiny: 20 }
+const RECORDS: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 200 }
+/** A page is listed, and a record looked up, of as many as these before all are there. */
+const FIRST = 100
+
+const cluster = { label: '', region: '', country: null, gateways: [] }
+
+/** A node that runs, and the cluster that it keeps. */
+interface Node {
+  server: ChildServer
+  headers: Readonly<Record<string, string>>
+  cid: string
+}
+
+interface Subject {
+  name: string
+  nodes: Node[]
+}
+
+/** @param database null for a node with a catalogue of its own */
+async function startNodes(dir: string, database: string | null, ids: readonly string[]): Promise<Node[]> {
+  const key = randomBytes(32).toString('hex')
+  const nodes: Node[] = []
+  for (const id of ids) {
+    const port = await fixedPort(1)
+    const dataDir = join(dir, id)
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const [first] = ids
+    if (first !== undefined && id !== first) await copyFile(join(dir, first, 'data.key'), join(dataDir, 'data.key'))
+    const clusters = ids.map(node => ({ ...cluster, id: `of-${node}`, ...(ids.length === 1 ? {} : { node }) }))
+    const own = { node: { id, url: `http://127.0.0.1:${port}` } }
+    const shared = database === null ? {} : { database, ...(ids.length === 1 ? {} : own) }
+    const config = join(dir, `${id}.json`)
+    await writeFile(
+      config,
+      JSON.stringify({ network: { enabled: false }, clusters, defaultCluster: 'of-a', ...shared }),
+    )
+    const env = { PATH: process.env.PATH, HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: 'error' }
+    const args = ['serve', '--port', String(port), '--data-dir', dataDir, '--config', config]
+    const server = await ChildServer.start(await builtServer(), args, env)
+    nodes.push({ server, headers: { authorization: `Bearer ${key}`, 'x-cluster': `of-${id}` }, cid: '' })
+  }
+  return nodes
+}
+
+function uploadOf({ server, headers }: Node): Call {
+  return { method: 'POST', url: `${server.url}/api/v3/files`, headers }
+}
+
+function listOf({ server, headers }: Node): Call {
+  return { method: 'GET', url: `${server.url}/api/v3/users/me/uploads?limit=${PAGE}`, headers }
+}
+
+function lookUpOf({ server, headers, cid }: Node): Call {
+  return { method: 'GET', url: `${server.url}/api/v3/status/${cid}`, headers }
+}
+
+/** All nodes at once, each by its share of the connections. Returns what they did together in a second. */
+async function rate(
+  clients: Clients,
+  { nodes }: Subject,
+  scale: Scale,
+  callOf: (node: Node) => Call,
+  formBytes?: number,
+) {
+  const loads = await Promise.all(
+    nodes.map(node =>
+      clients.hammer({
+        calls: [callOf(node)],
+        connections: CONNECTIONS / nodes.length,
+        seconds: SECONDS[scale],
+        count: COUNT[scale],
+        ...(formBytes === undefined ? {} : { formBytes }),
+      }),
+    ),
+  )
+  return loads.reduce((sum, { done, seconds }) => sum + done / seconds, 0)
+}
+
+/** Some records, one of which is looked up. */
+async function prepare({ nodes }: Subject): Promise<void> {
+  for (const node of nodes) {
+    for (let i = 0; i < FIRST / nodes.length; i++) {
+      const form = new FormData()
+      form.append('file', new Blob([randomBytes(FILE_BYTES)]), 'file')
+      const response = await fetch(uploadOf(node).url, { method: 'POST', headers: node.headers, body: form })
+      if (response.status !== 201) throw new Error(`an upload was answered ${response.status}`)
+      node.cid = cidOf(await response.json())
+    }
+  }
+}
+
+/** Gives the owner so many records more, as uploads do, but for their content: written straight into the database. */
+async function fill(database: string, records: number): Promise<void> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  try {
+    await client.query('ALTER TABLE records DISABLE TRIGGER USER')
+    await client.query(
+      `INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name,
+         size, dag_size, charge, created_at, identity, folded_name, words)
+       SELECT 'made' || n, a.id, r.cluster_id, r.cid, r.codec, '\\x1220'::bytea || sha256(n::text::bytea), 1000000000 + n,
+         'file', 'pinned', n, 'file ' || n, 1000, 1000, 1000, n, sha256(('i' || n)::bytea), 'file ' || n,
+         ARRAY[a.seq || 'nfile', a.seq || 'n' || n]
+       FROM generate_series(1, $1::integer) n, accounts a, (SELECT * FROM records ORDER BY seq LIMIT 1) r
+       WHERE a.role = 'owner'`,
+      [records],
+    )
+    await client.query('ALTER TABLE records ENABLE TRIGGER USER')
+    await client.query(`UPDATE accounts SET pins = pins + $1 WHERE role = 'owner'`, [records])
+    await client.query('ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
+async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: RunOptions): Promise<Measurement[]> {
+  const clients = clientsFor(scale)
+  const postgres = await startPostgres()
+  const running: Subject[] = []
+  const values = new Map<string, number[]>()
+  const note = (subject: string, metric: string, value: number): void => {
+    const key = `${subject}\n${metric}`
+    values.set(key, [...(values.get(key) ?? []), value])
+  }
+  const databases = new Map<string, string>()
+  try {
+    for (const [name, ids] of [
+      ['sqlite', ['a']],
+      ['postgres-1', ['a']],
+      ['postgres-2', ['a', 'b']],
+    ] as const) {
+      if (wanted !== undefined && !wanted.includes(name)) continue
+      const database = name === 'sqlite' ? null : await postgres.fresh()
+      if (database !== null) databases.set(name, database)
+      progress(`starting ${name}`)
+      const subject = { name, nodes: await startNodes(join(dir, name), database, ids) }
+      running.push(subject)
+      await prepare(subject)
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (const subject of running) {
+        signal.throwIfAborted()
+        progress(`round ${round + 1}: ${subject.name}`)
+        note(subject.name, 'uploads', await rate(clients, subject, scale, uploadOf, FILE_BYTES))
+        note(subject.name, 'lists', await rate(clients, subject, scale, listOf))
+        note(subject.name, 'look-ups', await rate(clients, subject, scale, lookUpOf))
+      }
+    }
+    for (const subject of running) {
+      const database = databases.get(subject.name)
+      if (database === undefined) continue
+      progress(`${subject.name} with ${RECORDS[scale].toLocaleString('en')} records more`)
+      await fill(database, RECORDS[scale])
+      for (const node of subject.nodes) await call(listOf(node))
+      for (let round = 0; round < rounds; round++) {
+        note(subject.name, 'lists-of-many', await rate(clients, subject, scale, listOf))
+      }
+    }
+    return [...values].map(([key, all]) => {
+      const [subject = '', metric = ''] = key.split('\n')
+      return { subject, metric, unit: '/s', better: 'higher', values: all }
+    })
+  } finally {
+    for (const { nodes } of running) for (const { server } of nodes) await server.stop()
+    await postgres.stop()
+  }
+}
+
+/** One node with SQLite, one and two nodes with PostgreSQL. */
+export const fleet: Bench = {
+  name: 'fleet',
+  minutes: 6,
+  describe: scale =>
+    `uploads of ${FILE_BYTES / 1024} KiB, pages of ${PAGE} and look-ups over ${CONNECTIONS} connections, on one node with SQLite, one ` +
+    `and two with PostgreSQL, each for its own cluster; pages with ${RECORDS[scale].toLocaleString('en')} records more`,
+  targets: [],
+  run,
+}
