@@ -5,6 +5,7 @@ import { clusterPromises } from './promises-clusters.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { ipfsClusterPromises } from './promises-ipfs-cluster.ts'
 import { kuboPromises } from './promises-kubo.ts'
 import { pagePromises } from './promises-page.ts'
 import { postgresPromises } from './promises-postgres.ts'
@@ -321,6 +322,7 @@ export const promises: readonly KeptPromise[] = [
   ...cataloguePromises,
   ...clusterPromises,
   ...kuboPromises,
+  ...ipfsClusterPromises,
   ...consolePromises,
   ...pagePromises,
   ...gatewayPromises,

@@ -122,7 +122,7 @@ describe('an IPFS Cluster that', () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       await backend.pin(job)
-      for (const pin of api.pins.values()) pin.metadata = {}
+      for (const pin of api.pins.values()) pin.metadata = { 'hold one': '1', holdfast: 'holdfast:another' }
       expect(await backend.status(identityOf(job.root))).toEqual({ state: 'unpinned', allocations: [] })
       await backend.unpin('one', identityOf(job.root))
       for await (const pins of backend.pins()) expect(pins).toEqual([])
