@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresAccess } from '../../../src/catalogue/postgres/access-catalogue.ts'
+import { PostgresCensus } from '../../../src/catalogue/postgres/census.ts'
 import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
 import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { agreeOnKey } from '../../../src/catalogue/postgres/sealing-key.ts'
 import { postgresSignIn } from '../../../src/catalogue/postgres/sign-in.ts'
 import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
+import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { accessRules } from '../access-rules.ts'
@@ -81,6 +83,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/FROM signing_keys|^DELETE FROM signing_keys/, 'there are three at most'],
   [/FROM sealing_key/, 'it has one row'],
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the owner is told how many accounts there are'],
+  [/^SELECT 'accounts' AS kind/, 'the owner is told of all accounts together'],
 ]
 
 describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
@@ -108,6 +111,11 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
       await withAccounts(database)
       await withNode(database, 'here', run)
     }
+    await withNode(database, 'here', async ({ db }) => {
+      const census = new PostgresCensus(database, new CensusTable(db))
+      await census.counters()
+      await census.oldestFetchAt()
+    })
     await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
     await agreeOnKey(database, () => 'key')
     const statements = database.statements.filter(text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text))
