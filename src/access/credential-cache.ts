@@ -20,14 +20,19 @@ export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })
   readonly #clock: Clock
   readonly #readVersion: () => number
+  readonly #checkMs: number
   #version: number
   #epoch = 0
   #checkedAt: number
 
-  /** `readVersion` returns another number once another process has committed. */
-  constructor(clock: Clock, readVersion: () => number) {
+  /**
+   * `readVersion` returns another number once another process has committed; it is asked once in `checkMs` milliseconds
+   * at most, 0 for whenever a credential is looked for.
+   */
+  constructor(clock: Clock, readVersion: () => number, checkMs = CHECK_MS) {
     this.#clock = clock
     this.#readVersion = readVersion
+    this.#checkMs = checkMs
     this.#version = readVersion()
     this.#checkedAt = clock.now()
   }
@@ -56,7 +61,7 @@ export class CredentialCache {
   #forgetIfChanged(): void {
     // Either way: a clock that was set back must not keep old credentials.
     const now = this.#clock.now()
-    if (Math.abs(now - this.#checkedAt) < CHECK_MS) return
+    if (Math.abs(now - this.#checkedAt) < this.#checkMs) return
     this.#checkedAt = now
     const version = this.#readVersion()
     if (version === this.#version) return

@@ -99,7 +99,7 @@ export class UploadStaging {
   /**
    * Decides where the content goes, once it has been read to its end.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
+   * @throws HoldfastError `VALIDATION` for a cluster of another node; `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
    */
   async decide(
     requester: Requester,
@@ -107,7 +107,11 @@ export class UploadStaging {
   ): Promise<{ settings: UploadOptions; target: DecidedTarget }> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
     const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
-    return { settings, target: this.#targets.decide(requester, settings) }
+    const target = this.#targets.decide(requester, settings)
+    const node = this.#clusters.nodeOf(target.clusterId)
+    if (node === null) return { settings, target }
+    const remedy = 'name it in X-Cluster, in the query, or in the first 64 KiB'
+    throw new HoldfastError('VALIDATION', `cl: the node ${node} keeps the cluster ${target.clusterId}: ${remedy}`)
   }
 }
 

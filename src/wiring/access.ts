@@ -48,7 +48,11 @@ export function makeAccounts(
 ) {
   const { accounts: store, keys, sessions, secondFactors } = catalogue
   const plans = new PlanCatalogue(config.plans)
-  const cache = new CredentialCache(clock, credentialsVersion)
+  const cache =
+    signIn === null
+      ? new CredentialCache(clock, credentialsVersion)
+      : // Of what other nodes change it is told, so that to ask costs nothing.
+        new CredentialCache(clock, credentialsVersion, 0)
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
   const attempts = (kind: string) => signIn?.attempts(kind) ?? new MemoryAttempts(clock)

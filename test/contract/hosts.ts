@@ -80,7 +80,8 @@ export const hosts: readonly Host[] = [
   },
 ]
 
-function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent } {
+/** Requests over a connection that is kept. */
+export function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent } {
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   const agent = new http.Agent({ keepAlive: true })
@@ -91,24 +92,37 @@ function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent
   }
 }
 
-/** Starts an engine of its own behind a host. The caller closes it; then its data directory is gone. */
+/** What the engine of an audit is configured with. */
+export const auditConfig = {
+  plans: auditPlans,
+  signup: { enabled: true, plan: 'premium' },
+  passwordCost: 1_024,
+}
+
+/** When the clocks of audits begin. */
 export const AUDITS_BEGIN = Date.UTC(2026, 0, 15, 12)
 
+/** Starts an engine of its own behind a host. The caller closes it; then its data directory is gone. */
 export async function openWorld(
   host: Host,
   options: Partial<EngineOptions> = {},
   clock = new AuditClock(AUDITS_BEGIN),
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
-  const engine = await createEngine({
-    dataDir,
-    clock,
-    plans: auditPlans,
-    signup: { enabled: true, plan: 'premium' },
-    passwordCost: 1_024,
-    ...options,
-  })
+  const engine = await createEngine({ dataDir, clock, ...auditConfig, ...options })
   const { client, close } = await host.serve(engine)
+  return {
+    ...worldOf(engine, client, clock),
+    close: async () => {
+      await close()
+      await engine.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A world that is reached by a client; accounts are made by the engine. */
+export function worldOf(engine: Engine, client: AuditClient, clock: AuditClock): World {
   const [importRoot = ''] = engine.importRoots
   let actors = 0
   return {
@@ -125,11 +139,6 @@ export async function openWorld(
       const account = await engine.accounts.create({ email: `actor-${actors}@example.org`, plan })
       const { secret } = await engine.keys.create(account.id, { name: 'main', scopes: SCOPES })
       return actorOf(engine, client, account, secret)
-    },
-    close: async () => {
-      await close()
-      await engine.stop()
-      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }

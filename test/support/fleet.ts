@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
-import { createServer as createHttpServer } from 'node:http'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createHandler, type NodeHandler } from '../../adapters/node-http/index.ts'
+import { createServer } from '../../adapters/node-http/index.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/index.ts'
-import { withTempDir } from './temp-dir.ts'
 
 /** One of several nodes on one catalogue, behind a server. */
 export interface FleetNode {
@@ -15,6 +15,7 @@ export interface FleetNode {
   readonly dataDir: string
   /** `http://127.0.0.1:<port>`, whether it is there or not. */
   readonly url: string
+  readonly server: Server
   readonly engine: Engine
   stop(): Promise<void>
   start(): Promise<void>
@@ -34,42 +35,60 @@ export interface Fleet {
 }
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
-const FLEET_CLUSTERS = [
-  { ...cluster, id: 'first', node: 'a' },
-  { ...cluster, id: 'second', node: 'b' },
-]
+const TWO_CLUSTERS = {
+  clusters: [
+    { ...cluster, id: 'first', node: 'a' },
+    { ...cluster, id: 'second', node: 'b' },
+  ],
+  defaultCluster: 'first',
+}
+
+type NodeConfig = EngineConfig & { clock: Clock }
 
 /** Runs with two nodes that share a database that is empty. */
-export function withFleet(
+export async function withFleet(
   database: string,
   run: (fleet: Fleet) => Promise<void>,
   { clock = systemClock, ...config }: EngineConfig & { clock?: Clock } = {},
 ): Promise<void> {
-  return withTempDir(async firstDir => {
-    await withTempDir(async secondDir => {
-      const all = { database, clusters: FLEET_CLUSTERS, defaultCluster: 'first', clock, ...config }
-      const a = await fleetNode('a', firstDir, all)
-      // What one seals in the database, the other opens.
-      copyFileSync(join(firstDir, 'data.key'), join(secondDir, 'data.key'))
-      const b = await fleetNode('b', secondDir, all)
-      try {
-        const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
-        const { secret: key } = await a.engine.keys.create(account, { name: 'all', scopes: SCOPES })
-        await run({ a, b, account, key, database })
-      } finally {
-        await Promise.all([a.close(), b.close()])
-      }
-    })
-  })
+  const { a, b, close } = await openFleet({ database, clock, ...TWO_CLUSTERS, ...config })
+  try {
+    const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
+    const { secret: key } = await a.engine.keys.create(account, { name: 'all', scopes: SCOPES })
+    await run({ a, b, account, key, database })
+  } finally {
+    await close()
+  }
 }
 
-async function fleetNode(id: string, dataDir: string, config: EngineConfig & { clock: Clock }): Promise<FleetNode> {
+/** Starts the nodes `a` and `b` in directories of their own. The caller closes them. */
+export async function openFleet(config: NodeConfig): Promise<{ a: FleetNode; b: FleetNode; close(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
+  const [firstDir, secondDir] = [join(directory, 'a'), join(directory, 'b')]
+  const a = await fleetNode('a', firstDir, config)
+  // What one seals in the database, the other opens.
+  await mkdir(secondDir, { mode: 0o700 })
+  await copyFile(join(firstDir, 'data.key'), join(secondDir, 'data.key'))
+  const b = await fleetNode('b', secondDir, config)
+  const close = async (): Promise<void> => {
+    await Promise.all([a.close(), b.close()])
+    await rm(directory, { recursive: true })
+  }
+  return { a, b, close }
+}
+
+async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {
   let engine: Engine | null = null
-  let handler: NodeHandler | null = null
+  const running = (): Engine => {
+    assert.ok(engine !== null, `the node ${id} is not there`)
+    return engine
+  }
   // The port stays its own while the node is away, so that nobody else is met there.
-  const server = createHttpServer((incoming, outgoing) => {
-    if (handler === null) incoming.socket.destroy()
-    else handler(incoming, outgoing)
+  const server = createServer({
+    api: async request => running().api(request),
+    gateway: async request => running().gateway(request),
+    trustedProxies: 0,
+    stats: async () => running().stats(),
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -80,24 +99,23 @@ async function fleetNode(id: string, dataDir: string, config: EngineConfig & { c
     id,
     dataDir,
     url,
+    server,
     get engine() {
-      assert.ok(engine !== null, `the node ${id} is not there`)
-      return engine
+      return running()
     },
     start: async () => {
       engine = await createEngine({ ...config, dataDir, node: { id, url } })
       await engine.setPublicUrl(url)
-      handler = createHandler(engine)
     },
     stop: async () => {
       await engine?.stop()
       engine = null
-      handler = null
     },
     close: async () => {
       await node.stop()
       server.closeAllConnections()
       server.close()
+      await once(server, 'close')
     },
   }
   await node.start()

@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { knownClusters } from '../../src/domain/cluster.ts'
+import { audits } from '../contract/audits.ts'
+import { AuditClock, auditConfig, clientOf, worldOf } from '../contract/hosts.ts'
+import type { AuditClient, World } from '../contract/world.ts'
+import { withStandingClock } from '../support/database-clock.ts'
+import { type FleetNode, openFleet } from '../support/fleet.ts'
+import { needsPostgres, startPostgres } from '../support/postgres-server.ts'
+
+/** Each node keeps every second cluster. */
+const clusters = knownClusters.map((cluster, i) => ({ ...cluster, node: i % 2 === 0 ? 'a' : 'b' }))
+
+/** Requests until a change has to be known: some seconds. */
+const MOST_TRIES = 2_000
+const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+/** What is told to the other nodes: credentials, and whose they are. */
+const OF_CREDENTIALS = /^\/(api\/v3|admin\/v1)\/(tokens|auth|sessions|users\/me\b(?!\/uploads)|accounts)/
+
+/** Two nodes on one catalogue, of which each request goes to the other than the one before. */
+async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
+  const server = await startPostgres()
+  const shared = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
+  const importRoots = [join(shared, 'import')]
+  await mkdir(join(shared, 'import'))
+  const clock = new AuditClock()
+  const database = await withStandingClock(await server.fresh(), clock.now())
+  const { a, b, close } = await openFleet({ ...auditConfig, database: database.url, clusters, clock, importRoots })
+  const [first, second] = [clientOf(a.server), clientOf(b.server)]
+  const told = await watchedChanges(a)
+  let turn = 0
+  const client: AuditClient = {
+    request: async (method, path, options) => {
+      const isFirst = turn++ % 2 === 0
+      const answer = await (isFirst ? first : second).client.request(method, path, options)
+      if (CHANGING.has(method) && OF_CREDENTIALS.test(path)) await (isFirst ? told(a, b) : told(b, a))
+      return answer
+    },
+  }
+  const world = worldOf(a.engine, client, clock)
+  return {
+    ...world,
+    advance: async ms => {
+      await database.advance(ms)
+      await clock.advance(ms)
+    },
+    disable: async actor => {
+      await world.disable(actor)
+      await told(a, b)
+    },
+    setPassword: async (actor, password) => {
+      await world.setPassword(actor, password)
+      await told(a, b)
+    },
+    close: async () => {
+      for (const { agent } of [first, second]) agent.destroy()
+      await close()
+      await server.stop()
+      await rm(shared, { recursive: true })
+    },
+  }
+}
+
+/**
+ * What one node changes of credentials, another sees a moment later, all of it in order. So that a request which comes
+ * next at the other is not too early for an audit, one more change of an account that nobody else has is made, and waited for.
+ */
+async function watchedChanges(node: FleetNode): Promise<(from: FleetNode, to: FleetNode) => Promise<void>> {
+  const { accounts, keys } = node.engine
+  const { id } = await accounts.create({ email: 'watched@example.org', plan: 'unlimited' })
+  const { secret } = await keys.create(id, { name: 'watched', scopes: ['files:read'] })
+  let isDisabled = false
+  const one = async (from: FleetNode, to: FleetNode): Promise<void> => {
+    isDisabled = !isDisabled
+    await from.engine.accounts.setDisabled(id, isDisabled)
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const answer = await fetch(`${to.url}/api/v3/users/me`, { headers: { 'x-api-key': secret } })
+      await answer.arrayBuffer()
+      if (answer.status === (isDisabled ? 403 : 200)) return
+    }
+    throw new Error('a change of credentials was never told')
+  }
+  let last: Promise<void> = Promise.resolve()
+  return (from, to) => {
+    last = last.then(() => one(from, to))
+    return last
+  }
+}
+
+describe('the contract, two nodes in turn', needsPostgres, () => {
+  let world: Awaited<ReturnType<typeof openFleetWorld>>
+
+  beforeAll(async () => {
+    world = await openFleetWorld()
+  })
+  afterAll(() => world?.close())
+
+  for (const audit of audits) test(`${audit.id}: ${audit.name}`, () => audit.run(world))
+})
