@@ -191,6 +191,34 @@ const promises: readonly KeptPromise[] = [
     replace: '      if (!isGone || isGone) return next()\n',
     test: { file: 'test/nodes/node-sender.test.ts', name: 'a node that stands still' },
   },
+  {
+    promise: 'only a node of the fleet is believed what it says of a request that it passes on',
+    file: 'src/http/passed-on.ts',
+    find: '  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null\n',
+    replace: '  if (given.length !== expected.length) return null\n',
+    test: { file: 'test/http/passed-on.test.ts', name: 'is believed, and of nobody else' },
+  },
+  {
+    promise: 'what a node says of a request that it passes on is good for a minute',
+    file: 'src/http/passed-on.ts',
+    find: 'Math.abs(request.now - at) <= GOOD_FOR_MS ? passed : null',
+    replace: 'at > 0 ? passed : null',
+    test: { file: 'test/http/passed-on.test.ts', name: 'it is good for that request alone' },
+  },
+  {
+    promise: 'content of two nodes is told apart, whatever number each gives its backend',
+    file: 'src/catalogue/postgres/backends.ts',
+    find: 'node * BACKENDS + backendId',
+    replace: 'node * 0 + backendId',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'each takes an upload for either' },
+  },
+  {
+    promise: 'a request goes to the node of the cluster that its form names',
+    file: 'src/nodes/other-nodes.ts',
+    find: 'fixed ?? meant.cluster ?? principal',
+    replace: 'fixed ?? principal',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'each takes an upload for either' },
+  },
 ]
 
 /** What a catalogue in PostgreSQL promises, where there is a server to try it on. */

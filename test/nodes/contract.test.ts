@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { knownClusters } from '../../src/domain/cluster.ts'
 import { audits } from '../contract/audits.ts'
-import { AuditClock, auditConfig, clientOf, worldOf } from '../contract/hosts.ts'
+import { AUDITS_BEGIN, AuditClock, auditConfig, clientOf, worldOf } from '../contract/hosts.ts'
 import type { AuditClient, World } from '../contract/world.ts'
 import { withStandingClock } from '../support/database-clock.ts'
 import { type FleetNode, openFleet } from '../support/fleet.ts'
+import { needs } from '../support/needs.ts'
 import { needsPostgres, startPostgres } from '../support/postgres-server.ts'
 
 /** Each node keeps every second cluster. */
@@ -25,7 +26,7 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
   const shared = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
   const importRoots = [join(shared, 'import')]
   await mkdir(join(shared, 'import'))
-  const clock = new AuditClock()
+  const clock = new AuditClock(AUDITS_BEGIN)
   const database = await withStandingClock(await server.fresh(), clock.now())
   const { a, b, close } = await openFleet({ ...auditConfig, database: database.url, clusters, clock, importRoots })
   const [first, second] = [clientOf(a.server), clientOf(b.server)]
@@ -45,6 +46,11 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
     advance: async ms => {
       await database.advance(ms)
       await clock.advance(ms)
+      // They look whether they are still told of changes: until they have, what they know is as old as before.
+      await told(a, b)
+      await told(b, a)
+      // What has expired is removed a moment later, by whichever node is first.
+      await database.untilNone(`SELECT 1 FROM records WHERE expires_at <= ${clock.now()}`)
     },
     disable: async actor => {
       await world.disable(actor)
@@ -57,6 +63,7 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
     close: async () => {
       for (const { agent } of [first, second]) agent.destroy()
       await close()
+      await database.close()
       await server.stop()
       await rm(shared, { recursive: true })
     },
@@ -89,7 +96,10 @@ async function watchedChanges(node: FleetNode): Promise<(from: FleetNode, to: Fl
   }
 }
 
-describe('the contract, two nodes in turn', needsPostgres, () => {
+const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
+const options = isHeavy ? needsPostgres : needs(false, 'two nodes are audited with HOLDFAST_TEST_HEAVY=1 only')
+
+describe('the contract, two nodes in turn', options, () => {
   let world: Awaited<ReturnType<typeof openFleetWorld>>
 
   beforeAll(async () => {

@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type FleetNode, withFleet } from '../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 
+/** What follows on another node follows a moment later, or much later where much else is done. */
+const PATIENCE = { timeout: 20_000 }
+
 interface Answer {
   cid: string
   status: string
@@ -36,6 +39,38 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     const { roots, blocks } = await node.engine.stats()
     return [roots.complete.count, blocks.durable.count]
   }
+
+  const collected = async (node: FleetNode) => {
+    await node.engine.collect({ graceSeconds: 0 })
+    return counts(node)
+  }
+
+  test('what is removed while its node is away goes once that is back, and nothing else', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+      const upload = async (through: FleetNode, seed: number): Promise<string> => {
+        const body = formOf(bytes(1_500_000, seed), { cl: 'second' })
+        return (await call(through, key, '/files', { method: 'POST', body })).json.cid
+      }
+      const [removed, kept] = [await upload(a, 1), await upload(b, 2)]
+      expect(await counts(b)).toEqual([2, 6])
+      await b.stop()
+      expect((await call(a, key, `/files/remove/${removed}`, { method: 'DELETE' })).status).toBe(200)
+      expect((await fetch(`${a.url}/ipfs/${removed}`)).status).toBe(404)
+      await b.start()
+      await expect.poll(() => collected(b), PATIENCE).toEqual([1, 3])
+      expect((await b.engine.reconcile()).findings).toEqual([])
+      expect(await upload(b, 2)).toBe(kept)
+    })
+  })
+
+  test('a form that names the cluster of another node behind a large file is told where to name it', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+      const body = formOf(bytes(1_500_000, 1), { cl: 'second' }, true)
+      const { status, json } = await call(a, key, '/files', { method: 'POST', body })
+      expect([status, json.code]).toEqual([400, 'VALIDATION'])
+      for (const node of [a, b]) expect(await collected(node)).toEqual([0, 0])
+    })
+  })
 
   test('each takes an upload for either, and lists, tells of, reads and removes what the other has', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
@@ -74,7 +109,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         expect((await fetch(`${other.url}/ipfs/${cid}`)).status).toBe(404)
       }
       for (const node of [a, b]) {
-        await expect.poll(() => node.engine.collect({ graceSeconds: 0 }).then(() => counts(node))).toEqual([0, 0])
+        await expect.poll(() => collected(node), PATIENCE).toEqual([0, 0])
       }
     })
   })
@@ -93,11 +128,11 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         const { status, headers, json } = await call(a, key, '/files', { method: 'POST', body: body() })
         return [status, json.code, headers.get('retry-after')]
       }
-      await expect.poll(refused).toEqual([503, 'UNAVAILABLE', '5'])
+      await expect.poll(refused, PATIENCE).toEqual([503, 'UNAVAILABLE', '5'])
       // By now it is known to be gone.
       expect(await read()).toEqual([503, '5'])
       await b.start()
-      await expect.poll(read).toEqual([200, null])
+      await expect.poll(read, PATIENCE).toEqual([200, null])
     })
   })
 })
