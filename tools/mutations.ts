@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { type KeptPromise, promises } from '../test/promises.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -50,7 +51,14 @@ function problemOf(tree: string, kept: KeptPromise): string | null {
   }
 }
 
-const only = process.argv[2] === '--only' ? (process.argv[3] ?? '') : ''
+const { values } = parseArgs({ options: { only: { type: 'string', default: '' }, help: { type: 'boolean' } } })
+if (values.help === true) {
+  console.log(
+    'npm run --silent mutations [-- --only TEXT]: breaks each promise, or those with TEXT in them or in their file',
+  )
+  process.exit()
+}
+const { only } = values
 const tree = mkdtempSync(join(tmpdir(), 'holdfast-mutations-'))
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true })

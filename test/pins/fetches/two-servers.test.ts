@@ -11,7 +11,7 @@ import { deadPort, unknownCid } from './support/net.ts'
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const FILES = isHeavy ? 2_000 : 200
 const LARGE_BYTES = (isHeavy ? 200 : 12) * 1024 ** 2
-const LONGEST_MS = isHeavy ? 180_000 : 20_000
+const LONGEST_MS = isHeavy ? 180_000 : 80_000
 
 type Json = Record<string, unknown>
 
@@ -61,7 +61,7 @@ function withServers(use: (a: Client, b: Client) => Promise<void>): Promise<void
   return withTempDir(async dir => {
     try {
       const a = await Client.start(join(dir, 'a'), {})
-      const pin = { findTimeoutSeconds: 10, waitSeconds: isHeavy ? 120 : 15 }
+      const pin = { findTimeoutSeconds: 10, waitSeconds: isHeavy ? 120 : 60 }
       const b = await Client.start(join(dir, 'b'), { pin, network: { peers: [await a.peerAddress()] } })
       await use(a, b)
     } finally {
