@@ -117,6 +117,8 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
         code: 'CONFLICT',
       })
       await withTempDir(async other => {
+        // With the same key it is another directory's all the same.
+        await cp(join(dataDir, 'data.key'), join(other, 'data.key'))
         await expect(createEngine({ dataDir: other, database })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
         const own = await fillDirectory({ dataDir: other })
         expect(own.accounts).toHaveLength(3)
