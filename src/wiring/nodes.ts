@@ -86,7 +86,7 @@ function amongOthers(
       shared.changes.notices(name => {
         if (name === null || name === shared.node.name) follow()
       })
-      nodes.start(follow)
+      await nodes.start(follow)
     },
     stop: async () => {
       await nodes.stop()

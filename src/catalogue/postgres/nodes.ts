@@ -35,15 +35,15 @@ export class Nodes {
     this.#name = name
   }
 
-  /** Begins to say that this node is there, and calls `look` as often. What cannot be said now is said later. */
-  start(look: () => void = () => undefined): void {
+  /** Says that this node is there, goes on saying it, and calls `look` as often. What cannot be said now is said later. */
+  async start(look: () => void = () => undefined): Promise<void> {
     const say = async (): Promise<void> => {
       await this.#say('clock_timestamp()').catch(() => undefined)
       if (this.#ended) return
       this.#cancel = this.#clock.after(SAY_MS, () => void say())
       look()
     }
-    void say()
+    await say()
   }
 
   /** Says that this node is gone. */
