@@ -170,8 +170,7 @@ export class ClusterSurvey {
       for (;;) {
         const page = await this.#ask(id, () => iterator.next(), ended)
         // What was listed until then nobody needs, whatever else there is.
-        if (page === null)
-          this.#options.found('cluster-unreachable', known?.cluster ?? '', 'its list of pins broke off')
+        if (page === null) this.#isAway(id, 'its list of pins broke off')
         if (page === null || page.done === true) break
         for (const { hold, state: _, ...dag } of page.value) {
           if (hold !== HOLD) continue
@@ -261,15 +260,20 @@ export class ClusterSurvey {
     } catch (error) {
       this.#options.signal.throwIfAborted()
       failures.inARow++
-      if (failures.inARow >= MOST_FAILURES && !failures.isAway) {
-        failures.isAway = true
-        const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
-        this.#options.found('cluster-unreachable', this.#parts.backends.get(id)?.cluster ?? '', reason)
-      }
+      const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
+      if (failures.inARow >= MOST_FAILURES) this.#isAway(id, reason)
       return null
     } finally {
       cancel()
     }
+  }
+
+  /** It is told of once, and not asked any more. */
+  #isAway(id: number, reason: string): void {
+    const failures = this.#of(id)
+    if (failures.isAway) return
+    failures.isAway = true
+    this.#options.found('cluster-unreachable', this.#parts.backends.get(id)?.cluster ?? '', reason)
   }
 
   #of(id: number): Failures {
