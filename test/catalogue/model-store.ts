@@ -66,7 +66,7 @@ export interface LedgerParts {
   claims: Claims
 }
 
-export function openLedger(file: string, cuts: Cuts): LedgerParts {
+function openLedger(file: string, cuts: Cuts): LedgerParts {
   const db = new RepeatingDatabase(file)
   const queue = new CutQueue(db, cuts)
   const blocks = new BlockTable(db)
