@@ -219,6 +219,13 @@ const promises: readonly KeptPromise[] = [
     replace: 'fixed ?? principal',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'each takes an upload for either' },
   },
+  {
+    promise: 'what another node lets go of is told at once to a cluster that is kept elsewhere',
+    file: 'src/wiring/nodes.ts',
+    find: '    here.placements()\n',
+    replace: '',
+    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
+  },
 ]
 
 /** What a catalogue in PostgreSQL promises, where there is a server to try it on. */

@@ -61,7 +61,10 @@ export async function startModules(setup: Setup): Promise<Modules> {
   )
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.nodes, m =>
-    makeNodes(setup, m.get(M.storage), m.get(M.clusters), id => m.get(M.pins).scheduler.subscribersChanged(id)),
+    makeNodes(setup, m.get(M.storage), m.get(M.clusters), {
+      fetch: id => m.get(M.pins).scheduler.subscribersChanged(id),
+      placements: () => m.get(M.pins).wakePlacements(),
+    }),
   )
   modules.provide(M.pins, m => makePins(setup, below(m)))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))

@@ -97,9 +97,6 @@ async function move(parts: Move): Promise<MovedCatalogue> {
 
 async function copy({ database, postgres, directory, onProgress }: Move): Promise<CopiedCatalogue> {
   const source = new SqliteMovedCatalogue(database)
-  if (source.count('placements') > 0) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: clusters that other nodes keep need the catalogue beside them')
-  }
   const sealing = openDataKey(database, directory)
   await sealAll(database, sealing)
   const node = nameOf(database)

@@ -22,14 +22,22 @@ export function makeNodes(
   setup: Setup,
   { shared, work, sealing }: StorageModule,
   clusters: ClustersModule,
-  fetchLeft: (fetchId: number) => Promise<void>,
+  here: LeftHere,
 ) {
   const { fleet = null } = shared ?? {}
   const { node } = setup.config
   if (shared === null || work === null || fleet === null || node === undefined) return alone
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
-  const follow = following(setup, work, fetchLeft)
+  const follow = following(setup, work, here)
   return amongOthers(setup, clusters, { shared, nodes: fleet.nodes, secret, self: node.id, follow })
+}
+
+/** Does here what other nodes have left to be done. */
+interface LeftHere {
+  /** Looks who still waits for what is being fetched. */
+  fetch: (fetchId: number) => Promise<void>
+  /** Looks what the clusters that are kept elsewhere, for this node, are to be told. */
+  placements: () => void
 }
 
 type Lifecycle = () => Promise<void>
@@ -96,13 +104,14 @@ function amongOthers(
 }
 
 /** Does what is left to be done, and once more if it is called meanwhile. What fails is done at the next call. */
-function following({ logger }: Setup, work: NodeWork, fetchLeft: (fetchId: number) => Promise<void>): () => void {
+function following({ logger }: Setup, work: NodeWork, here: LeftHere): () => void {
   let isUnderWay = false
   let isWanted = false
   const once = async (): Promise<void> => {
+    here.placements()
     await work.letGo()
     for (const fetch of await work.leftFetches()) {
-      await fetchLeft(fetch.id)
+      await here.fetch(fetch.id)
       await work.lookedAt(fetch)
     }
   }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
-import type { RemoteCluster } from '../clusters/remote-clusters.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
@@ -24,7 +23,6 @@ export function catalogueNode(database: Database): string | null {
 export async function openSharedCatalogue(
   { dataDir, config, clock, logger }: Setup,
   database: Database,
-  remotes: ReadonlyMap<string, RemoteCluster>,
 ): Promise<SharedDatabase | null> {
   const known = catalogueNode(database)
   const { database: url } = config
@@ -40,9 +38,6 @@ export async function openSharedCatalogue(
       'CONFIG_INVALID',
       'database: the data directory has accounts of its own, which would be lost',
     )
-  }
-  if (remotes.size > 0) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: clusters that other nodes keep need the catalogue beside them')
   }
   const make = (): string => {
     const isNew = catalogueNode(database) === null

@@ -82,7 +82,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
     const database = new Database(join(dataDir, DATABASE))
     closers.push(() => database.close())
-    const shared = await openSharedCatalogue(setup, database, remotes)
+    const shared = await openSharedCatalogue(setup, database)
     if (shared !== null) closers.push(() => shared.close())
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
     closers.push(() => checkpoints.stop())

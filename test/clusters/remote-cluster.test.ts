@@ -1,11 +1,16 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { moveCatalogue } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { type Fleet, withFleet } from '../support/fleet.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withDatabase } from '../support/store-inspection.ts'
-import { statusOf, type TwoNodes, until, withTwoNodes } from './remote-support.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { OtherNode } from './other-node.ts'
+import { statusOf, type TwoNodes, type TwoNodesOptions, until, withTwoNodes } from './remote-support.ts'
 
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 1_000, 'remote')
 
@@ -34,9 +39,10 @@ async function recordsThere({ there }: TwoNodes): Promise<number> {
   return (await there.engine.pins.list({ account: there.account })).total
 }
 
-describe('a cluster that another node keeps', () => {
+/** What has to hold wherever the catalogue of the node is. */
+function remoteClusterTests(withNodes: typeof withTwoNodes): void {
   test('has an upload once the other has it, reads it from there, and lets go of it with the record', async () => {
-    await withTwoNodes(async nodes => {
+    await withNodes(async nodes => {
       const cid = await upload(nodes)
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
       expect(await recordsThere(nodes)).toBe(1)
@@ -79,11 +85,11 @@ describe('a cluster that another node keeps', () => {
       })
       expect((await viaGateway(nodes.here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
     }
-    await withTwoNodes(run, { localGraceSeconds: 86_400, options: { clock } })
+    await withNodes(run, { localGraceSeconds: 86_400, options: { clock } })
   })
 
   test('what two clusters of one place have is one there, and goes with the last record of either', async () => {
-    await withTwoNodes(async nodes => {
+    await withNodes(async nodes => {
       const { here, account } = nodes
       const cid = await upload(nodes)
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
@@ -99,6 +105,70 @@ describe('a cluster that another node keeps', () => {
       expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
       await here.pins.remove({ account, cid })
       await until('the other has let go', async () => (await recordsThere(nodes)) === 1)
+    })
+  })
+}
+
+describe('a cluster that another node keeps', () => {
+  remoteClusterTests(withTwoNodes)
+})
+
+describe('a cluster that another node keeps, of a catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  remoteClusterTests(async (run, given: TwoNodesOptions = {}) => {
+    const database = await server.fresh()
+    await withTwoNodes(run, { ...given, options: { ...given.options, database } })
+  })
+
+  test('has what it was told before the catalogue moved there, and is told what comes after', async () => {
+    await withTwoNodes(async nodes => {
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      await nodes.here.stop()
+      const database = await server.fresh()
+      await moveCatalogue({ dataDir: join(nodes.dir, 'here'), to: database })
+      const here = await nodes.restart({ database })
+      expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      await here.pins.remove({ account: nodes.account, cid })
+      await until('the other has let go', async () => (await recordsThere(nodes)) === 0)
+    })
+  })
+
+  test('is told by the node of a fleet that it is for, whichever is asked', async () => {
+    await withTempDir(async dir => {
+      await using there = await new OtherNode(join(dir, 'there')).start()
+      const keyFile = join(dir, 'key')
+      await writeFile(keyFile, there.key, { mode: 0o600 })
+      const far = { type: 'holdfast' as const, url: there.url, cluster: 'cl1-eu', keyFile }
+      const backend = { ...far, cacheBytes: 0, localGraceSeconds: 0 }
+      const cluster = { label: '', region: '', country: null, gateways: [] }
+      const clusters = [
+        { ...cluster, id: 'first', node: 'a' },
+        { ...cluster, id: 'second', node: 'b', backend },
+      ]
+      const kept = async () => (await there.engine.pins.list({ account: there.account })).total
+      const run = async ({ a, b, account, key }: Fleet): Promise<void> => {
+        const form = new FormData()
+        form.set('cl', 'second')
+        form.set('file', new Blob([new Uint8Array(CONTENT)]), 'file')
+        const headers = { 'x-api-key': key }
+        const answer = await fetch(`${a.url}/api/v3/files`, { method: 'POST', headers, body: form })
+        expect(answer.status).toBe(201)
+        const { cid } = (await answer.json()) as { cid: string }
+        const status = async () => (await a.engine.pins.status({ account, cid }))[0]?.record.status
+        await until('it is pinned', async () => (await status()) === 'pinned')
+        expect(await kept()).toBe(1)
+        await b.engine.collect({ graceSeconds: 0 })
+        expect((await viaGateway(a.engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+        await a.engine.pins.remove({ account, cid })
+        await until('the other has let go', async () => (await kept()) === 0)
+      }
+      await withFleet(await server.fresh(), run, { clusters })
     })
   })
 })
