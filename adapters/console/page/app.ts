@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
 import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
@@ -42,7 +42,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
     void client.account.clusters().then(setClusters, () => undefined)
     return () => uploads.cancelAll()
   }, [client])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ask = (event: BeforeUnloadEvent): void => {
       if (uploads.isBusy) event.preventDefault()
     }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../html.ts'
 import { useSession } from '../session.ts'
 import { formatBytes } from '../widgets/format.ts'
@@ -26,8 +26,8 @@ export function AddContent() {
       notify({ text: `Not all of it could be read: ${wordsOf(error)}`, isError: true })
     }
   }
-  // Anywhere on the page will do.
-  useEffect(() => {
+  // Anywhere on the page will do, from when it is seen on.
+  useLayoutEffect(() => {
     const over = (): void => setOver(true)
     const leave = ({ relatedTarget }: DragEvent): void => {
       if (relatedTarget === null) setOver(false)

@@ -86,6 +86,8 @@ async function dragOver(page: Page, paths: readonly string[], place: string) {
   const session = await page.context().newCDPSession(page)
   await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x, y, data })
   await session.send('Input.dispatchDragEvent', { type: 'dragOver', x, y, data })
+  // As whoever drops waits to see that it is taken.
+  if (place === '.drop') await page.locator('.drop.over').waitFor()
   return { x, y, data, session }
 }
 
