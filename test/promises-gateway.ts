@@ -41,7 +41,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/readers.ts',
     find: 'leavePort(front)',
     replace: 'void drain(front, null)',
-    test: { file: readers, name: 'take over from the first, of which no client notices anything' },
+    test: { file: readers, name: 'take over from the first, of which no client that is connected notices anything' },
   },
   {
     promise: 'a thread that hangs is replaced',

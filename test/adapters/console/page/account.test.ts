@@ -65,9 +65,15 @@ describe('the account in the console', inBrowser, () => {
       await server.engine.accounts.create({ email, password, plan: 'premium' })
       await fillIn(page, password)
       await open(page, 'security')
-      const answer = page.waitForResponse('**/auth/2fa/setup')
+      const setUp = Promise.withResolvers<{ secret: string; otpauthUrl: string }>()
+      // The browser keeps no answer for long that the page has read.
+      await page.route('**/auth/2fa/setup', async route => {
+        const response = await route.fetch()
+        setUp.resolve(await response.json())
+        await route.fulfill({ response })
+      })
       await page.getByRole('button', { name: 'Set it up' }).click()
-      const { secret, otpauthUrl } = (await (await answer).json()) as { secret: string; otpauthUrl: string }
+      const { secret, otpauthUrl } = await setUp.promise
       await page.getByRole('img', { name: /secret/ }).waitFor()
       expect(await readQrCode(page)).toBe(otpauthUrl)
       await page.getByLabel('Code', { exact: true }).fill('000000')

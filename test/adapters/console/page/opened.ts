@@ -67,9 +67,23 @@ export function drop(page: Page, files: Readonly<Record<string, string>>, place 
     }
     const names = new Set(Object.keys(files).map(path => path.split('/')[0] ?? ''))
     const paths = [...names].map(name => join(directory, name))
-    const { x, y, data, session } = await dragOver(page, paths, place)
-    await session.send('Input.dispatchDragEvent', { type: 'drop', x, y, data })
-    await session.detach()
+    await page.evaluate(() => {
+      document.body.removeAttribute('data-dropped')
+      addEventListener('drop', () => document.body.setAttribute('data-dropped', ''), { capture: true, once: true })
+    })
+    const dropped = page.locator('body[data-dropped]')
+    // A browser that has not heard yet that the page takes it makes a drop one that leaves: whoever sees that drops again.
+    await expect
+      .poll(async () => {
+        const { x, y, data, session } = await dragOver(page, paths, place)
+        await session.send('Input.dispatchDragEvent', { type: 'drop', x, y, data })
+        await session.detach()
+        return await dropped.waitFor({ state: 'attached', timeout: 8_000 }).then(
+          () => true,
+          () => false,
+        )
+      })
+      .toBe(true)
     if (place !== '.drop') return
     // They are read while they are sent.
     await page.locator('.uploads').waitFor()
