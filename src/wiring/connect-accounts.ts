@@ -1,16 +1,11 @@
 import type { AccountsOptions, ConnectedAccounts } from '../access/accounts-handle.ts'
 import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
-import { isKnownTo } from '../catalogue/postgres/move-in.ts'
-import type { Postgres } from '../catalogue/postgres/postgres.ts'
-import { openMigrated } from '../catalogue/postgres/shared-database.ts'
 import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
 import { systemClock } from '../domain/clock.ts'
 import { parseConfig, withDefaults } from '../domain/config.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import type { Database } from '../storage/database.ts'
 import { makeAccounts } from './access.ts'
+import { connectCatalogue } from './connect-catalogue.ts'
 import { keyOnDemand, openAccounts, openDirectory } from './open-accounts.ts'
-import { catalogueNode } from './shared-catalogue.ts'
 
 /**
  * Opens the accounts and keys of a data directory wherever its catalogue is, in PostgreSQL too, beside running engines or
@@ -28,7 +23,7 @@ export async function connectAccounts(options: AccountsOptions): Promise<Connect
   }
   const directory = openDirectory(dataDir)
   try {
-    const { postgres, node } = await connect(directory, config.database)
+    const { postgres, node } = await connectCatalogue(directory, config.database)
     const sealing = keyOnDemand(directory, dataDir)
     // Nothing is remembered: others may change it at any time.
     let asked = 0
@@ -48,22 +43,6 @@ export async function connectAccounts(options: AccountsOptions): Promise<Connect
     return { accounts, keys, secondFactor, sessions: sessionRegistry, close }
   } catch (error) {
     directory.close()
-    throw error
-  }
-}
-
-/** The database that has the catalogue of a data directory, and as what it knows that. */
-export async function connect(directory: Database, url: string): Promise<{ postgres: Postgres; node: string }> {
-  const node = catalogueNode(directory)
-  if (node === null) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is not there yet')
-  }
-  const postgres = await openMigrated({ url })
-  try {
-    if (await isKnownTo(postgres, node)) return { postgres, node }
-    throw new HoldfastError('CONFIG_INVALID', 'database: it is not the catalogue of this data directory')
-  } catch (error) {
-    await postgres.close()
     throw error
   }
 }

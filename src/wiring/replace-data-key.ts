@@ -10,7 +10,7 @@ import { silentLogger } from '../domain/logger.ts'
 import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceDataKey as replaceKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
-import { connect } from './connect-accounts.ts'
+import { connectCatalogue } from './connect-catalogue.ts'
 import { catalogueNode } from './shared-catalogue.ts'
 
 /** What a lost `data.key` had sealed, which nothing opens any more. */
@@ -92,7 +92,7 @@ async function openCatalogue(database: Database, url: string | undefined): Promi
       'database: the catalogue of this data directory is in PostgreSQL: name it',
     )
   }
-  const { postgres } = await connect(database, url)
+  const { postgres } = await connectCatalogue(database, url)
   const sealed = async (): Promise<SealedSecrets> => {
     const found = await sealedIn(postgres)
     if (found.nodes === 1) return found

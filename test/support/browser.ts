@@ -17,5 +17,7 @@ export const inBrowser = needs(executable !== undefined, 'there is no Chromium, 
 export function launchBrowser(): Promise<Browser> {
   // As root, in containers above all, Chromium starts only without its sandbox.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  return chromium.launch({ executablePath: executable ?? '', args })
+  // It finds files by the names that the locale can spell.
+  const env = { ...process.env, LC_ALL: 'C.UTF-8' }
+  return chromium.launch({ env, executablePath: executable ?? '', args })
 }
