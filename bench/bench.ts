@@ -50,6 +50,8 @@ export interface Bench {
   readonly name: string
   /** Whether there are no rounds: it is measured once, whatever the number asked for. */
   readonly isOnce?: boolean
+  /** Rounds in full, where those of all others would take too long. */
+  readonly rounds?: number
   /** How long it takes in full on two cores, roughly. */
   readonly minutes: number
   /** What is measured at that scale, in one line. */

@@ -152,7 +152,7 @@ export function rotated<T>(items: readonly T[], by: number): T[] {
 }
 
 /** Has pending writes flushed, so that a subject that does not wait for the disk leaves no work to the next one. */
-async function settleDisk(): Promise<void> {
+export async function settleDisk(): Promise<void> {
   if (process.platform === 'win32') return
   await promisify(execFile)('sync').catch(() => undefined)
 }

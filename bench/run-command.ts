@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { clientsBench } from './clients-bench.ts'
+import { clusters } from './clusters/clusters.ts'
 import { collect } from './collect.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { cores } from './cores.ts'
@@ -41,6 +42,7 @@ const BENCHES: readonly Bench[] = [
   scale,
   cores,
   fleet,
+  clusters,
   clientsBench,
 ]
 /** What runs the others for the table of all. */
@@ -59,7 +61,7 @@ ${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(9)}about ${minut
 
   --quick         the same as --size quick: a first impression, in about a quarter of the time
   --size SIZE     full, quick, or tiny, whose figures mean nothing
-  --rounds N      instead of ${FULL_ROUNDS}, or ${QUICK_ROUNDS} of less than full size
+  --rounds N      instead of ${FULL_ROUNDS} (clusters: ${clusters.rounds}), or ${QUICK_ROUNDS} of less than full size
   --subject NAME  only this one, may be given several times; comparisons need both sides
   --save FILE     writes the results to a file
   --compare FILE  sets the results against those of a file
@@ -136,7 +138,7 @@ function tableLines({ rows }: SavedRun): string[] {
 
 async function runBench(bench: Bench, command: BenchCommand, parent: string, signal: AbortSignal): Promise<Row[]> {
   const { size, subjects, json } = command
-  const rounds = command.rounds ?? (size === 'full' ? FULL_ROUNDS : QUICK_ROUNDS)
+  const rounds = command.rounds ?? (size === 'full' ? (bench.rounds ?? FULL_ROUNDS) : QUICK_ROUNDS)
   const times = bench.isOnce === true ? 'measured once' : `medians of ${rounds} rounds`
   const title = `${bench.name}: ${bench.describe(size)}, ${times}${size === 'full' ? '' : ` (${size})`}`
   if (json) console.error(title)

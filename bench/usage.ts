@@ -8,6 +8,8 @@ export interface Usage {
   busiestSeconds: number
   /** The most resident memory that they had meanwhile, together, 2²⁰ bytes. */
   peakMiB: number
+  /** What they had the disk write, 2²⁰ bytes; 0 where it is not told to whoever asks. */
+  writtenMiB: number
 }
 
 /** Of `/proc/<pid>/stat`: the kernel counts in hundredths of a second on every architecture that Node runs on. */
@@ -18,6 +20,7 @@ export class UsageWatch {
   readonly #roots: readonly number[]
   readonly #cpu: number
   readonly #threads: ReadonlyMap<string, number>
+  readonly #written: number
 
   private constructor(roots: readonly number[]) {
     this.#roots = roots
@@ -26,6 +29,7 @@ export class UsageWatch {
     for (const pid of pids) quietly(() => writeFileSync(`/proc/${pid}/clear_refs`, '5'))
     this.#cpu = sum(pids.map(cpuSeconds))
     this.#threads = threadSeconds(pids)
+    this.#written = sum(pids.map(writtenMiB))
   }
 
   /** Null where there is nothing to look at. */
@@ -41,6 +45,7 @@ export class UsageWatch {
       cpuSeconds: sum(pids.map(cpuSeconds)) - this.#cpu,
       busiestSeconds: Math.max(0, ...threads),
       peakMiB: sum(pids.map(peakMiB)),
+      writtenMiB: sum(pids.map(writtenMiB)) - this.#written,
     }
   }
 }
@@ -95,6 +100,11 @@ function threadSeconds(pids: readonly number[]): Map<string, number> {
 function peakMiB(pid: number): number {
   const status = quietly(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? ''
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024
+}
+
+function writtenMiB(pid: number): number {
+  const io = quietly(() => readFileSync(`/proc/${pid}/io`, 'utf8')) ?? ''
+  return Number(/^write_bytes: (\d+)$/m.exec(io)?.[1] ?? 0) / 2 ** 20
 }
 
 function sum(values: readonly number[]): number {

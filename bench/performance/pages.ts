@@ -2,6 +2,7 @@ import { environmentLine, programLines } from '../environment.ts'
 import type { Row } from '../report.ts'
 import type { SavedRun } from '../saved-run.ts'
 import { goalsMet, tableMarkdown } from '../table/table.ts'
+import { clustersTable } from './clusters.ts'
 import { growthPlots, recordsTable, storedTable } from './growth.ts'
 import { markdownTable, shown } from './markdown.ts'
 import { coresTable, endsTable } from './model.ts'
@@ -12,7 +13,7 @@ export type Runs = Readonly<Record<string, SavedRun | undefined>>
 
 /** The parts of the page that come from runs, by the names of their places. */
 export function blocksOf(runs: Runs): Record<string, string> {
-  const { table, scale, cores, clients: loadClients, loop } = runs
+  const { table, scale, cores, clients: loadClients, loop, clusters } = runs
   return {
     table: part(table, ({ rows }) => {
       const { met, of } = goalsMet(rows)
@@ -25,6 +26,7 @@ export function blocksOf(runs: Runs): Record<string, string> {
     cores: part(cores, ({ rows }) => coresTable(rows)),
     clients: part(loadClients, ({ rows }) => plainTable(rows)),
     loop: part(loop, ({ rows }) => plainTable(rows)),
+    clusters: part(clusters, ({ rows }) => clustersTable(rows)),
   }
 }
 

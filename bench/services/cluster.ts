@@ -71,7 +71,7 @@ async function startCluster(program: string, kuboProgram: string, dir: string): 
 }
 
 /** The root is what is told last. */
-function rootIn(answer: string): string {
+export function rootIn(answer: string): string {
   const added = JSON.parse(answer) as Array<{ cid?: string }>
   const cid = added.at(-1)?.cid
   if (cid === undefined) throw new Error(`an upload was answered without a CID: ${answer.slice(-300)}`)

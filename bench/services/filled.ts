@@ -17,6 +17,6 @@ export async function fill(service: Service, count: number, fileBytes: number): 
 }
 
 /** Of a file of one block, which is a raw leaf. */
-function cidOfFile(bytes: Uint8Array): string {
+export function cidOfFile(bytes: Uint8Array): string {
   return CID.createV1(RAW, create(SHA2_256, createHash('sha256').update(bytes).digest())).toString()
 }

@@ -13,7 +13,11 @@ export function holdfastOn(cores: number): ServiceKind {
 }
 
 async function startHoldfast(dir: string, cores?: number): Promise<Service> {
-  const { server, headers, gateway } = await startStandalone(dir, cores)
+  return serviceOf(await startStandalone(dir, { cores }))
+}
+
+/** What it is asked over HTTP, with its first key. */
+export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeof startStandalone>>): Service {
   const api = `${server.url}/api/v3`
   let reading: Promise<void> | undefined
   return {
@@ -39,14 +43,18 @@ async function startHoldfast(dir: string, cores?: number): Promise<Service> {
   }
 }
 
-/** Starts the standalone server as it is built; `headers` carry its first key, `gateway` ends with `/ipfs/`. */
+/**
+ * Starts the standalone server as it is built; `headers` carry its first key, `gateway` ends with `/ipfs/`.
+ * @param config the file of its configuration; without it, it has its defaults
+ */
 export async function startStandalone(
   dir: string,
-  cores?: number,
+  { cores, config }: { cores?: number | undefined; config?: string } = {},
 ): Promise<{ server: ChildServer; headers: Record<string, string>; gateway: string }> {
   const key = randomBytes(32).toString('hex')
   const env = { ...withoutSettings(process.env), HOLDFAST_BOOTSTRAP_KEY: key }
-  const server = await ChildServer.start(await builtServer(), ['serve', '--port', '0', '--data-dir', dir], env, cores)
+  const args = ['serve', '--port', '0', '--data-dir', dir, ...(config === undefined ? [] : ['--config', config])]
+  const server = await ChildServer.start(await builtServer(), args, env, cores)
   const gateway = await server.said(/^gateway base +(\S+)$/)
   return { server, headers: { authorization: `Bearer ${key}` }, gateway }
 }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
 import { clientsBench } from '../../bench/clients-bench.ts'
+import { clusters } from '../../bench/clusters/clusters.ts'
 import { collect } from '../../bench/collect.ts'
 import { parseCommand, UsageError } from '../../bench/command-line.ts'
 import { FileContent, TreeContent } from '../../bench/content.ts'
@@ -34,6 +35,7 @@ import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
 import { upload } from '../../bench/upload.ts'
+import { findIpfsCluster } from '../support/ipfs-cluster.ts'
 import { hasPostgres } from '../support/postgres-server.ts'
 
 let dir: string
@@ -85,6 +87,23 @@ test.each(isHeavy ? OF_PROGRAMS : OF_PROGRAMS.slice(0, 1))(
   },
   120_000,
 )
+
+test('what is kept elsewhere is asked there where there is somebody to ask, and told until when', async () => {
+  const measurements = await clusters.run(tinyRun())
+  const metricsOf = (wanted: string) => measurements.filter(({ subject }) => subject === wanted).map(row => row.metric)
+  const stores = ['one-by-one', 'sixteen-at-once', 'file', 'folder']
+  expect(metricsOf('embedded')).toEqual(expect.arrayContaining(stores.flatMap(name => [name, `${name}-pinned`])))
+  expect(metricsOf('embedded')).toEqual(expect.arrayContaining(['read-file', 'read-ranges', 'read-small']))
+  const isThere = { kubo: findProgram('kubo') !== null, 'ipfs-cluster': findIpfsCluster() !== null }
+  for (const [name, isHere] of Object.entries(isThere)) {
+    for (const subject of [name, `on-${name}`]) {
+      expect(metricsOf(subject).filter(metric => metric.endsWith('-pinned'))).toHaveLength(isHere ? stores.length : 0)
+    }
+  }
+  for (const { metric, values } of measurements) {
+    if (!metric.includes('-cpu-') && !metric.includes('-written-')) expect(values[0], metric).toBeGreaterThan(0)
+  }
+}, 120_000)
 
 class Counter implements Work {
   fills = 0
@@ -162,7 +181,7 @@ test('what a subject says of a round goes before the clock, and what it took goe
 
 test('a row has the medians of what its rounds took, for each that was done, and the most memory', () => {
   const cost = (cpuSeconds: number, peakMiB: number) => ({
-    ...{ cpuSeconds, busiestSeconds: cpuSeconds / 2, peakMiB, amount: 100, clientShare: 0.25 },
+    ...{ cpuSeconds, busiestSeconds: cpuSeconds / 2, peakMiB, writtenMiB: 0, amount: 100, clientShare: 0.25 },
   })
   const costs = [cost(1, 50), cost(3, 90.4), cost(2, 70)]
   const [row] = rowsOf('b', [], [{ ...measured('ours', [1]), costs, client: 'wrk' }])

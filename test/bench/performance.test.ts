@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { clustersTable } from '../../bench/performance/clusters.ts'
 import { exponentOf, growthPlots, recordsTable, storedTable } from '../../bench/performance/growth.ts'
 import { coresTable, endsTable, rateOn, reckoned } from '../../bench/performance/model.ts'
 import { blocksOf, filled, plotsOf } from '../../bench/performance/pages.ts'
@@ -32,7 +33,7 @@ test('blocks go to their places, and nothing else changes', () => {
   const page = `a\n${place('x')}\nb\n${place('y')}\nc`
   expect(filled(page, { x: 'new' })).toBe(page.replace('old', 'new'))
   expect(() => filled(page, { z: '' })).toThrow('no place for z')
-  expect(Object.values(blocksOf({}))).toEqual(Array(8).fill('Not run.'))
+  expect(Object.values(blocksOf({}))).toEqual(Array(9).fill('Not run.'))
   expect(plotsOf({})).toEqual({})
 })
 
@@ -119,4 +120,21 @@ test('a plot has its points within its axes, linear or logarithmic, and its text
   expect(svg).toContain('<polyline points="78,184 530,44"')
   expect(svg.match(/<circle/g)).toHaveLength(3)
   expect(() => svgOf({ title: 'none', x: '', y: '', series: [] })).toThrow('none has no points')
+})
+
+test('clusters are a column each, and each figure of what was asked of them a line', () => {
+  const of = (subject: string, metric: string, value: number, unit: string) =>
+    row('clusters', subject, metric, value, { unit })
+  const rows = [
+    ...[of('kubo', 'file', 9, 'MB/s'), of('kubo', 'file-pinned', 8.5, 'MB/s'), of('kubo', 'file-cpu-theirs', 5, 'ms')],
+    ...[of('embedded', 'file', 500, 'MB/s'), of('embedded', 'file-cpu-ours', 2, 'ms'), row('small', 'kubo', 'file', 1)],
+  ]
+  expect(clustersTable(rows).split('\n')).toEqual([
+    '| work | embedded | `ipfs add` |',
+    '| --- | ---: | ---: |',
+    '| a file of 100 MiB, MB/s | 500 | 9 |',
+    '| – until pinned, MB/s | – | 8.5 |',
+    '| – processor of the node, ms each | 2 | – |',
+    '| – processor there, ms each | – | 5 |',
+  ])
 })

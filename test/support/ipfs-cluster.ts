@@ -107,10 +107,14 @@ class ClusterPeer {
     this.#service = service
   }
 
-  static async make(programs: IpfsClusterPrograms, dir: string, bootstrap: () => string | null): Promise<ClusterPeer> {
+  static async make(
+    programs: IpfsClusterPrograms,
+    dir: string,
+    { bootstrap, isSynced }: { bootstrap: () => string | null; isSynced: boolean },
+  ): Promise<ClusterPeer> {
     const kuboEnv = { ...process.env, IPFS_PATH: join(dir, 'kubo'), IPFS_TELEMETRY: 'off' }
     await mkdir(dir, { recursive: true })
-    await makeRepository(programs.kubo, kuboEnv)
+    await makeRepository(programs.kubo, kuboEnv, isSynced)
     const kubo = new Daemon(() => ({ file: programs.kubo, args: ['daemon'], env: kuboEnv }), /^Daemon is ready/)
     const env = { ...process.env, IPFS_CLUSTER_PATH: join(dir, 'cluster'), CLUSTER_SECRET: SECRET }
     const service = new Daemon(() => {
@@ -203,10 +207,17 @@ export class IpfsCluster {
     this.peers = peers
   }
 
-  static async start(programs: IpfsClusterPrograms, dir: string, count: number): Promise<IpfsCluster> {
+  /** @param options.isSynced whether what a Kubo has pinned is on its disk; by default it is not */
+  static async start(
+    programs: IpfsClusterPrograms,
+    dir: string,
+    count: number,
+    { isSynced = false }: { isSynced?: boolean } = {},
+  ): Promise<IpfsCluster> {
     let first: string | null = null
+    const options = { bootstrap: () => first, isSynced }
     const peers = await Promise.all(
-      Array.from({ length: count }, (_, i) => ClusterPeer.make(programs, join(dir, `peer-${i}`), () => first)),
+      Array.from({ length: count }, (_, i) => ClusterPeer.make(programs, join(dir, `peer-${i}`), options)),
     )
     const cluster = new IpfsCluster(peers)
     try {
@@ -270,7 +281,11 @@ async function configure(file: string, rpc: string): Promise<void> {
   await writeFile(file, JSON.stringify(config))
 }
 
-async function makeRepository(kubo: string, env: NodeJS.ProcessEnv & { IPFS_PATH: string }): Promise<void> {
+async function makeRepository(
+  kubo: string,
+  env: NodeJS.ProcessEnv & { IPFS_PATH: string },
+  isSynced: boolean,
+): Promise<void> {
   await run(kubo, ['init', '--empty-repo', '--profile=unixfs-v1-2025'], { env })
   const file = join(env.IPFS_PATH, 'config')
   const own = {
@@ -282,7 +297,11 @@ async function makeRepository(kubo: string, env: NodeJS.ProcessEnv & { IPFS_PATH
     // It gives what it has, and looks for nothing.
     Gateway: { NoFetch: true, NoDNSLink: true },
   }
-  await change(file, config => Object.assign(config, own))
+  await change(file, config => {
+    Object.assign(config, own)
+    const { Spec } = config.Datastore as { Spec: { mounts: Array<{ type: string; sync?: boolean }> } }
+    for (const mount of Spec.mounts) if (mount.type === 'flatfs') mount.sync = isSynced
+  })
 }
 
 async function change(file: string, by: (config: Record<string, object>) => void): Promise<void> {
