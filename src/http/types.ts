@@ -35,6 +35,8 @@ export interface ApiRequest {
 export interface PassedOn {
   /** The id of the node that it came to. */
   readonly node: string
+  /** The id of the node that is to answer it. */
+  readonly to: string
   /** As that one's log calls it. */
   readonly requestId: string
   /** The client's address; null if it is not known. */

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { NodeAnswer } from '../network/node-client.ts'
 import { NODE_BLOCKS_PATH } from './node-blocks.ts'
 import { type NodeSender, OF_THE_NODE } from './node-sender.ts'
@@ -29,12 +29,23 @@ export function nodeReader(sender: NodeSender, node: string, clock: Clock): Bloc
 }
 
 async function read(sender: NodeSender, node: string, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
-  const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}`, headers: {}, body: null, signal }
-  const answer = await sender.send(node, { ...asked, client: OF_THE_NODE })
-  const bytes = await bodyOf(answer)
-  if (answer.status === 200) return bytes
-  if (answer.status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
-  throw new HoldfastError('UNAVAILABLE', `the node ${node} has answered ${answer.status} for block ${cid}`)
+  const { status, bytes } = await ask(sender, node, cid, signal)
+  if (status === 200) return bytes
+  if (status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
+  throw new HoldfastError('UNAVAILABLE', `the node ${node} has answered ${status} for block ${cid}`)
+}
+
+async function ask(sender: NodeSender, node: string, cid: CID, signal: AbortSignal) {
+  try {
+    const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}`, headers: {}, body: null, signal }
+    const answer = await sender.send(node, { ...asked, client: OF_THE_NODE })
+    return { status: answer.status, bytes: await bodyOf(answer) }
+  } catch (cause) {
+    signal.throwIfAborted()
+    // Nothing is done by reading, whether the answer is lost or not.
+    if (isHoldfastError(cause) && cause.code !== 'OUTCOME_UNKNOWN') throw cause
+    throw new HoldfastError('UNAVAILABLE', `the node ${node} has not answered for block ${cid}`, { cause })
+  }
 }
 
 async function bodyOf({ body }: NodeAnswer): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
+import { ANSWERED_HEADER, isAnswered, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
 import type { PassedOn } from '../http/types.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from '../network/node-client.ts'
 
@@ -22,12 +22,15 @@ export interface NodeSenderParts {
   clock: Clock
 }
 
+/** What is said of a client. */
+type Said = Omit<PassedOn, 'node' | 'to'>
+
 /** What another node is asked. */
 export interface AskedOfNode extends Omit<NodeRequest, 'url'> {
   /** Path and query. */
   target: string
   /** Who asks it, if it is a client that does. */
-  client: Omit<PassedOn, 'node'>
+  client: Said
 }
 
 /** Until a node that is gone may be there again. */
@@ -35,7 +38,7 @@ const RETRY_SECONDS = 5
 /** How often it is looked, while an answer is waited for, whether its node is still there. */
 const LOOK_MS = 5_000
 /** By whom a request is that no client has made. */
-export const OF_THE_NODE: Omit<PassedOn, 'node'> = { requestId: '', client: null, scheme: null, host: null }
+export const OF_THE_NODE: Said = { requestId: '', client: null, scheme: null, host: null }
 
 /** Asks other nodes as one of their fleet. */
 export class NodeSender {
@@ -47,7 +50,7 @@ export class NodeSender {
 
   /**
    * @throws HoldfastError `UNAVAILABLE` if the node is not there; `OUTCOME_UNKNOWN` if it is taken for gone before it has
-   * answered; what the client throws
+   * answered, or if it is not the node that has; what the client throws
    */
   async send(node: string, { target, client, ...request }: AskedOfNode): Promise<NodeAnswer> {
     const { self, secret, clock } = this.#parts
@@ -57,19 +60,29 @@ export class NodeSender {
       throw new HoldfastError('UNAVAILABLE', `the node ${node}, which keeps this, is not there now`, { details })
     }
     const asked = { method: request.method, target, now: clock.now() }
-    const proof = sealPassedOn(secret, { ...client, node: self }, asked)
+    const proof = sealPassedOn(secret, { ...client, node: self, to: node }, asked)
     const gone = new AbortController()
     const cancel = this.#watch(node, gone)
     try {
-      return await this.#parts.client.send({
+      const answer = await this.#parts.client.send({
         ...request,
         signal: AbortSignal.any([request.signal, gone.signal]),
         url: `${known.url}${target}`,
         headers: { ...request.headers, [PASSED_ON_HEADER]: proof },
       })
+      return this.#fromNode(node, answer, proof)
     } finally {
       cancel()
     }
+  }
+
+  /** Whatever is found at a node's address may answer: only the node can show that it does. */
+  #fromNode(node: string, { headers, ...answer }: NodeAnswer, proof: string): NodeAnswer {
+    const { [ANSWERED_HEADER]: shown, ...others } = headers
+    if (isAnswered(this.#parts.secret, proof, answer.status, shown)) return { ...answer, headers: others }
+    void discard(answer.body)
+    const message = `what has answered at the url of the node ${node}, which keeps this, is not that node`
+    throw new HoldfastError('OUTCOME_UNKNOWN', message)
   }
 
   async #there(node: string): Promise<KnownNode | undefined> {
@@ -100,5 +113,14 @@ export class NodeSender {
       isOver = true
       cancel()
     }
+  }
+}
+
+/** Has the connection end. What has not been begun cannot be left. */
+async function discard(body: NodeAnswer['body']): Promise<void> {
+  try {
+    for await (const _ of body) break
+  } catch {
+    // It is gone.
   }
 }

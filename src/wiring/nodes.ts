@@ -88,7 +88,7 @@ function amongOthers(
     find,
     taking: (api, otherwise) => {
       const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
-      return takingPassedOn(secret, () => clock.now(), answer, otherwise)
+      return takingPassedOn({ self, secret, now: () => clock.now() }, answer, otherwise)
     },
     start: async () => {
       shared.changes.notices(name => {

@@ -1,38 +1,124 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { ANSWERED_HEADER, takingPassedOn } from '../../src/http/passed-on.ts'
+import type { ApiResponse } from '../../src/http/types.ts'
 import { openNodeClient } from '../../src/network/node-client.ts'
+import { nodeReader } from '../../src/nodes/node-reader.ts'
 import { NodeSender, OF_THE_NODE } from '../../src/nodes/node-sender.ts'
+import { rawBlock } from '../gateway/world.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-test('a node that stands still is waited for until it is taken for gone, whatever of the catalogue cannot be read', async () => {
+const SECRET = new Uint8Array(32)
+const NOTHING_MORE = new AbortController().signal
+const REQUEST = { method: 'POST', target: '/', headers: {}, body: null, signal: NOTHING_MORE, client: OF_THE_NODE }
+
+interface Asked {
+  clock: ManualClock
+  sender: NodeSender
+  /** Resolves with the first request. */
+  asked: Promise<unknown>
+}
+
+/** Asks what listens where the node `there` is said to be. */
+async function asking(
+  listener: RequestListener,
+  use: (asked: Asked) => Promise<void>,
+  isThere: () => boolean = () => true,
+): Promise<void> {
   const clock = new ManualClock(0)
-  const server = createServer().listen(0, '127.0.0.1')
+  const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const asked = once(server, 'request')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = openNodeClient()
-  const said: Array<'there' | 'gone' | 'nothing'> = ['there', 'there', 'nothing', 'there', 'gone']
-  const known = async () => {
-    const next = said.shift()
-    if (next === 'nothing') throw new Error('no catalogue')
-    return [{ id: 'still', url, isThere: next === 'there' }]
-  }
-  const sender = new NodeSender({ self: 'asking', known, client, secret: new Uint8Array(32), clock })
-  const request = { method: 'POST', target: '/', headers: {}, body: null, signal: new AbortController().signal }
+  const known = async () => [{ id: 'there', url, isThere: isThere() }]
+  const sender = new NodeSender({ self: 'asking', known, client, secret: SECRET, clock })
   try {
-    const answer = sender.send('still', { ...request, client: OF_THE_NODE })
-    answer.catch(() => undefined)
-    await asked
-    while (said.length > 0) {
-      clock.advance(5_000)
-      await new Promise(resolve => setImmediate(resolve))
-    }
-    await expect(answer).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await use({ clock, sender, asked: once(server, 'request') })
   } finally {
     await client.close()
     server.closeAllConnections()
     server.close()
+  }
+}
+
+/** Answers as the node of that name does. */
+const asNode =
+  (self: string, answer: ApiResponse, isWhole = true): RequestListener =>
+  async (request, response) => {
+    const taken = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      query: '',
+      header: (name: string) => request.headers[name]?.toString(),
+      body: request,
+      signal: NOTHING_MORE,
+      remoteAddress: '127.0.0.1',
+    }
+    const otherwise = async () => ({ status: 404, headers: {}, body: null })
+    const made = await takingPassedOn({ self, secret: SECRET, now: () => 0 }, async () => answer, otherwise)(taken)
+    response.writeHead(made.status, made.headers)
+    if (isWhole) response.end(made.body)
+    else response.write(Buffer.from('a'), () => response.destroy())
+  }
+
+test('a node that stands still is waited for until it is taken for gone, whatever of the catalogue cannot be read', async () => {
+  const said: Array<'there' | 'gone' | 'nothing'> = ['there', 'there', 'nothing', 'there', 'gone']
+  const isThere = (): boolean => {
+    const next = said.shift()
+    if (next === 'nothing') throw new Error('no catalogue')
+    return next === 'there'
+  }
+  const standStill: RequestListener = () => undefined
+  await asking(
+    standStill,
+    async ({ clock, sender, asked }) => {
+      const answer = sender.send('there', REQUEST)
+      answer.catch(() => undefined)
+      await asked
+      while (said.length > 0) {
+        clock.advance(5_000)
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      await expect(answer).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    },
+    isThere,
+  )
+})
+
+test('what is at the url of a node is believed only if it is that node', async () => {
+  const answer = { status: 201, headers: { etag: '"x"' }, body: 'kept' }
+  await asking(asNode('there', answer), async ({ sender }) => {
+    const { status, headers } = await sender.send('there', REQUEST)
+    expect([status, headers.etag, headers[ANSWERED_HEADER]]).toEqual([201, '"x"', undefined])
+  })
+  await asking(asNode('other', answer), async ({ sender }) => {
+    expect((await sender.send('there', REQUEST)).status).toBe(503)
+  })
+  let closed: Promise<unknown> | null = null
+  const stranger: RequestListener = (request, response) => {
+    closed = once(request.socket, 'close')
+    response.writeHead(201, { [ANSWERED_HEADER]: 'made up' }).write('and it goes on')
+  }
+  await asking(stranger, async ({ sender }) => {
+    await expect(sender.send('there', REQUEST)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    // Nobody goes on taking what it sends.
+    await closed
+  })
+})
+
+test('a block that a node has not sent whole is unavailable, as it is where somebody else answers', async () => {
+  const [cid, bytes] = await rawBlock(Buffer.from('a block'))
+  const answer = { status: 200, headers: { 'content-length': String(bytes.length) }, body: bytes }
+  await asking(asNode('there', answer), async ({ clock, sender }) => {
+    expect(await nodeReader(sender, 'there', clock).read(cid)).toEqual(bytes)
+  })
+  const broken = asNode('there', answer, false)
+  const stranger: RequestListener = (_, response) => void response.end(bytes)
+  for (const listener of [broken, stranger]) {
+    await asking(listener, async ({ clock, sender }) => {
+      await expect(nodeReader(sender, 'there', clock).read(cid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
   }
 })

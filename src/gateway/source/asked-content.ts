@@ -7,6 +7,13 @@ import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 /** The network, or other nodes of the fleet. */
 export type AskedKind = 'network' | 'nodes'
 
+/** What is open for one answer. */
+interface Session {
+  id: number
+  /** As {@link HeldContent} has it. */
+  liveUntil: number | null
+}
+
 /** What the thread with the network has, asked for by another: a session for each answer, a question for each block. */
 export class AskedContent implements ContentOrigin {
   readonly #calls: PortCalls
@@ -19,16 +26,17 @@ export class AskedContent implements ContentOrigin {
   }
 
   async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
-    const session = (await this.#calls.ask(this.#name('open'), root.toString(), signal)) as number | null
+    const session = (await this.#calls.ask(this.#name('open'), root.toString(), signal)) as Session | null
     if (session === null) return null
+    const { id, liveUntil } = session
     let isOpen = true
     return {
       isLocal: false,
-      liveUntil: null,
-      get: cid => this.#get(session, cid, signal),
+      liveUntil,
+      get: cid => this.#get(id, cid, signal),
       sizeOf: () => null,
       release: () => {
-        if (isOpen) void this.#calls.ask(this.#name('close'), session).catch(() => undefined)
+        if (isOpen) void this.#calls.ask(this.#name('close'), id).catch(() => undefined)
         isOpen = false
       },
     }
@@ -51,16 +59,17 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
     session?.held.release()
   }
   const answers: Answers = {
-    [`${kind} open`]: async (root: string, signal: AbortSignal): Promise<number | null> => {
+    [`${kind} open`]: async (root: string, signal: AbortSignal): Promise<Session | null> => {
       const over = new AbortController()
       const abort = (): void => over.abort(signal.reason)
       signal.addEventListener('abort', abort, { once: true })
       const held = await origin.open(CID.parse(root), over.signal)
       signal.removeEventListener('abort', abort)
       if (held === null) return null
-      sessions.set(++last, { held, over })
-      if (signal.aborted) close(last)
-      return last
+      const id = ++last
+      sessions.set(id, { held, over })
+      if (signal.aborted) close(id)
+      return { id, liveUntil: held.liveUntil }
     },
     [`${kind} get`]: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
       const held = sessions.get(session)?.held

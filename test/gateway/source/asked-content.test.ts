@@ -21,7 +21,7 @@ test('what another thread can get is got there, in a session for each answer, wh
           return Buffer.concat([Buffer.alloc(1000), bytes, Buffer.alloc(1000)]).subarray(1000, -1000)
         throw new HoldfastError('CID_NOT_FOUND', `nobody has ${asked}`)
       }
-      return { isLocal: false, liveUntil: null, get, sizeOf: () => null, release: () => void released++ }
+      return { isLocal: false, liveUntil: 1_800_000_000_000, get, sizeOf: () => null, release: () => void released++ }
     },
   }
   const { port1, port2 } = new MessageChannel()
@@ -31,6 +31,7 @@ test('what another thread can get is got there, in a session for each answer, wh
   const { signal } = new AbortController()
   expect(await content.open(missing, signal)).toBe(null)
   const [first, second] = [await content.open(cid, signal), await content.open(cid, signal)]
+  expect(first?.liveUntil).toBe(1_800_000_000_000)
   expect(Buffer.from((await first?.get(cid)) ?? []).toString()).toBe('from elsewhere')
   await expect(first?.get(missing)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
   first?.release()
