@@ -120,6 +120,13 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: survey, name: 'a pin that nobody needs is let go of if it is one of many' },
   },
   {
+    promise: 'what goes on is given time anew',
+    file: 'src/domain/deadline.ts',
+    find: '    this.#cancel()\n    const { clock',
+    replace: '    const { clock',
+    test: { file: 'test/domain/deadline.test.ts', name: 'ends its signal once nothing has moved for so long' },
+  },
+  {
     promise: 'a cluster elsewhere that does not answer holds nobody up who asks how far a pin is',
     file: 'src/clusters/cluster-watch.ts',
     find: 'this.#within(STATUS_MS, signal',

@@ -11,8 +11,8 @@ export const kuboPromises: readonly KeptPromise[] = [
   {
     promise: 'what a Kubo pins for us is a block of our own, so that no pin of a user is renamed or removed',
     file: backend,
-    find: 'this.#rpc.pinAdd(block.cid, block.name, timer, moved)',
-    replace: 'this.#rpc.pinAdd(root, block.name, timer, moved)',
+    find: 'this.#rpc.pinAdd(block.cid, block.name, signal, moved)',
+    replace: 'this.#rpc.pinAdd(root, block.name, signal, moved)',
     test: { file: pins, name: 'a user who pins the same root keeps that pin, made before or after (recorded)' },
   },
   {
@@ -60,7 +60,7 @@ export const kuboPromises: readonly KeptPromise[] = [
   {
     promise: 'a Kubo that says it has pinned is looked at',
     file: backend,
-    find: 'if (!(await this.#isPinned(block, timer.signal))) throw',
+    find: 'if (!(await this.#isPinned(block, signal))) throw',
     replace: "if (block.name === '') throw",
     test: { file: hostile, name: 'that answers with a pin that is not there is not believed' },
   },
@@ -94,7 +94,7 @@ export const kuboPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a request to a Kubo ends in time',
-    file: 'src/clusters/kubo/stall-timer.ts',
+    file: 'src/domain/deadline.ts',
     find: '    this.moved()\n',
     replace: '',
     test: { file: hostile, name: 'that never answers pin/ls is given up' },

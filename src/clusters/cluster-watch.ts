@@ -1,7 +1,9 @@
 import type { Placements } from '../catalogue/placements.ts'
 import { cidOf, type DagIdentity, dagKey } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/sources.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
 /** A place that keeps clusters elsewhere, as it was when it was last looked at, and what it has still to be told. */
@@ -120,22 +122,9 @@ export class ClusterWatch {
 
   /** Whatever the backend makes of the signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = new AbortController()
-    const silent = Promise.withResolvers<never>()
-    const end = (reason: unknown): void => {
-      late.abort(reason)
-      silent.reject(reason)
-    }
-    const { signal: ending } = this.#ending
-    const stop = (): void => end(ending.reason)
-    const cancel = this.#parts.clock.after(ms, () => end(new HoldfastError('UNAVAILABLE', 'it did not answer in time')))
-    ending.addEventListener('abort', stop)
-    try {
-      ending.throwIfAborted()
-      return await Promise.race([ask(late.signal), silent.promise])
-    } finally {
-      cancel()
-      ending.removeEventListener('abort', stop)
-    }
+    const { signal } = this.#ending
+    signal.throwIfAborted()
+    const late = () => new HoldfastError('UNAVAILABLE', 'it did not answer in time')
+    return within({ clock: this.#parts.clock, ms, late, signal }, ended => orAborted(ask(ended), ended))
   }
 }

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
+import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { GatewayClient } from '../network/providers/gateway-client.ts'
 
@@ -9,6 +10,7 @@ const READ_MS = 20_000
 const EACH_MS = 6_000
 /** For this long one that was of no use is asked after those that were. */
 const LATER_MS = 30_000
+const SILENT = 'did not answer in time'
 
 /** One of them, and when it was of no use last. */
 interface Gateway {
@@ -31,39 +33,37 @@ export class GatewaysReader implements BlockSource {
 
   /** @throws HoldfastError `NOT_FOUND` if none has it; `UNAVAILABLE` if one did not tell, or told what is no answer */
   async read(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
-    const late = new AbortController()
-    const cancel = this.#clock.after(READ_MS, () => late.abort(unavailable('did not answer in time')))
-    const ended = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
+    const late = () => unavailable(SILENT)
+    return within({ clock: this.#clock, ms: READ_MS, late, signal }, ended => this.#readOne(cid, ended))
+  }
+
+  async #readOne(cid: CID, ended: AbortSignal): Promise<Uint8Array> {
     const order = this.#order()
     const failures: string[] = []
-    try {
-      for (const [i, gateway] of order.entries()) {
-        const answer = await this.#ask(gateway, cid, ended, i === order.length - 1)
-        if (answer.kind === 'block') return answer.bytes
-        if (answer.kind === 'failed') failures.push(answer.reason)
-      }
-    } finally {
-      cancel()
+    for (const [i, gateway] of order.entries()) {
+      const answer = await this.#ask(gateway, cid, ended, i === order.length - 1)
+      if (answer.kind === 'block') return answer.bytes
+      if (answer.kind === 'failed') failures.push(answer.reason)
     }
     if (failures.length > 0) throw unavailable(failures.join('; '))
     throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
   }
 
   async #ask(gateway: Gateway, cid: CID, ended: AbortSignal, isLast: boolean) {
-    const slow = new AbortController()
-    const cancel = this.#clock.after(isLast ? READ_MS : EACH_MS, () => slow.abort())
+    const ms = isLast ? READ_MS : EACH_MS
+    const deadline = new Deadline({ clock: this.#clock, ms, late: () => unavailable(SILENT), signal: ended })
     try {
-      const answer = await this.#client.get(gateway.base, cid, AbortSignal.any([ended, slow.signal]))
+      const answer = await this.#client.get(gateway.base, cid, deadline.signal)
       // What has none of it has answered well.
       gateway.failedAt = answer.kind === 'failed' ? this.#clock.now() : Number.NEGATIVE_INFINITY
       return answer
     } catch (error) {
       if (ended.aborted) throw ended.reason
-      if (!slow.signal.aborted) throw error
+      if (!deadline.isOver) throw error
       gateway.failedAt = this.#clock.now()
-      return { kind: 'failed' as const, reason: 'did not answer in time' }
+      return { kind: 'failed' as const, reason: SILENT }
     } finally {
-      cancel()
+      deadline.rest()
     }
   }
 

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { NodeAnswer } from '../network/node-client.ts'
 import { NODE_BLOCKS_PATH } from './node-blocks.ts'
@@ -13,17 +14,10 @@ const LONGEST_BLOCK = 4 * 1024 * 1024
 
 /** Reads the blocks that another node has, each checked. */
 export function nodeReader(sender: NodeSender, node: string, clock: Clock): BlockSource {
+  const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
   return new CheckedSource({
-    read: async (cid, { signal } = {}) => {
-      const ended = new AbortController()
-      const late = (): void => ended.abort(new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`))
-      const cancel = clock.after(READ_MS, late)
-      const signals = signal === undefined ? [ended.signal] : [signal, ended.signal]
-      try {
-        return await read(sender, node, cid, AbortSignal.any(signals))
-      } finally {
-        cancel()
-      }
+    read: (cid, { signal } = {}) => {
+      return within({ clock, ms: READ_MS, late, signal }, ended => read(sender, node, cid, ended))
     },
   })
 }

@@ -7,7 +7,9 @@ import { walkDag } from '../content/dag/walk.ts'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/sources.ts'
 import { HOLD } from '../pins/placement-attempt.ts'
 
 /** What may be wrong between what is needed of backends elsewhere and what they keep. */
@@ -168,7 +170,7 @@ export class ClusterSurvey {
     const iterator = pages(signal)[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const page = await this.#ask(id, () => iterator.next(), ended)
+        const page = await this.#ask(id, () => iterator.next())
         // What was listed until then nobody needs, whatever else there is.
         if (page === null) this.#isAway(id, 'its list of pins broke off')
         if (page === null || page.done === true) break
@@ -215,9 +217,8 @@ export class ClusterSurvey {
   }
 
   async #problemOf(row: PlacementRow, reader: BlockSource): Promise<HoldfastError | null> {
-    const late = new AbortController()
-    const cancel = this.#parts.clock.after(SAMPLE_MS, () => late.abort())
-    const signal = AbortSignal.any([this.#options.signal, late.signal])
+    const { signal } = this.#options
+    const deadline = new Deadline({ clock: this.#parts.clock, ms: SAMPLE_MS, late: silence, signal })
     let bytes = 0
     try {
       await walkDag(
@@ -228,43 +229,34 @@ export class ClusterSurvey {
           bytes += block.length
           return hasLinks(cid) ? block : null
         },
-        { concurrency: READ_AT_ONCE, signal },
+        { concurrency: READ_AT_ONCE, signal: deadline.signal },
       )
       return null
     } catch (error) {
-      this.#options.signal.throwIfAborted()
-      if (late.signal.aborted) return null
+      signal.throwIfAborted()
+      if (deadline.isOver) return null
       return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
     } finally {
-      cancel()
+      deadline.rest()
     }
   }
 
   /** What a backend says; null, and it is noted, if it does not. */
-  async #ask<T>(
-    id: number,
-    question: (signal: AbortSignal) => Promise<T>,
-    late = new AbortController(),
-  ): Promise<T | null> {
+  async #ask<T>(id: number, question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     const failures = this.#of(id)
-    const silent = Promise.withResolvers<never>()
-    const cancel = this.#parts.clock.after(ANSWER_MS, () => {
-      late.abort()
-      silent.reject(new HoldfastError('UNAVAILABLE', 'it did not answer in time'))
-    })
-    const signal = AbortSignal.any([this.#options.signal, late.signal])
+    const { signal } = this.#options
     try {
-      const answer = await Promise.race([question(signal), silent.promise])
+      const answer = await within({ clock: this.#parts.clock, ms: ANSWER_MS, late: silence, signal }, ended => {
+        return orAborted(question(ended), ended)
+      })
       failures.inARow = 0
       return answer
     } catch (error) {
-      this.#options.signal.throwIfAborted()
+      signal.throwIfAborted()
       failures.inARow++
       const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
       if (failures.inARow >= MOST_FAILURES) this.#isAway(id, reason)
       return null
-    } finally {
-      cancel()
     }
   }
 
@@ -281,4 +273,8 @@ export class ClusterSurvey {
     this.#failures.set(id, failures)
     return failures
   }
+}
+
+function silence(): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', 'it did not answer in time')
 }

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../../domain/clock.ts'
+import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { linesOf } from '../../domain/lines.ts'
 import type { HttpAnswer, HttpClient, HttpRequest } from '../../network/http-client.ts'
@@ -152,18 +153,14 @@ export class IpfsClusterApi {
   }
 
   async #ask(method: HttpRequest['method'], path: string, signal: AbortSignal): Promise<string> {
-    const late = new AbortController()
-    const tooLate = new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not answer in time')
-    const cancel = this.#options.clock.after(ASK_MS, () => late.abort(tooLate))
-    try {
-      const own = AbortSignal.any([signal, late.signal])
-      const answer = await this.#options.http.send(this.#request(method, path, own))
-      if (!isDone(answer)) throw refusal(answer)
-      checkTrailers(answer.trailers)
-      return answer.text
-    } finally {
-      cancel()
-    }
+    const { clock, http } = this.#options
+    const late = () => new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not answer in time')
+    const answer = await within({ clock, ms: ASK_MS, late, signal }, ended => {
+      return http.send(this.#request(method, path, ended))
+    })
+    if (!isDone(answer)) throw refusal(answer)
+    checkTrailers(answer.trailers)
+    return answer.text
   }
 
   /** An object on each line. */
@@ -172,28 +169,22 @@ export class IpfsClusterApi {
     schema: Schema,
     signal: AbortSignal,
   ): AsyncGenerator<Static<Schema>, void, undefined> {
-    const late = new AbortController()
-    const stalled = new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not go on in time')
-    let cancel = (): void => undefined
-    const moved = (): void => {
-      cancel()
-      cancel = this.#options.clock.after(LIST_STALL_MS, () => late.abort(stalled))
-    }
+    const { clock, http } = this.#options
+    const late = () => new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not go on in time')
+    const deadline = new Deadline({ clock, ms: LIST_STALL_MS, late, signal })
     try {
-      moved()
-      const own = AbortSignal.any([signal, late.signal])
-      const { status, body, trailers } = await this.#options.http.stream(this.#request('GET', path, own))
+      const { status, body, trailers } = await http.stream(this.#request('GET', path, deadline.signal))
       for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
         if (!isDone({ status })) throw refusal({ status, text: line })
         // Nobody stalls who is waited for.
-        cancel()
+        deadline.rest()
         yield parseAnswer(schema, line)
-        moved()
+        deadline.moved()
       }
       if (!isDone({ status })) throw refusal({ status, text: '' })
       checkTrailers(trailers())
     } finally {
-      cancel()
+      deadline.rest()
     }
   }
 

@@ -68,6 +68,11 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   return `it answered ${status}`
 }
 
+/** That nothing has come, or gone on, for too long. */
+export function tooLate(): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster did not answer in time')
+}
+
 export function failure(problem: string): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the Kubo of the cluster: ${problem}`)
 }

@@ -1,14 +1,14 @@
 import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { Deadline } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { carBytes } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
-import { failure } from './answers.ts'
+import { failure, tooLate } from './answers.ts'
 import { lostWithPower } from './datastore-sync.ts'
 import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
 import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
-import { StallTimer } from './stall-timer.ts'
 
 /** How long an upload may stand still. */
 const STALL_MS = 120_000
@@ -49,30 +49,31 @@ export class KuboBackend implements ClusterBackend {
   }
 
   async pin(job: PinJob): Promise<void> {
-    const timer = new StallTimer(this.#clock, STALL_MS, job.signal ?? new AbortController().signal)
+    const deadline = new Deadline({ clock: this.#clock, ms: STALL_MS, late: tooLate, signal: job.signal })
     try {
-      await this.#pin(job, timer)
+      await this.#pin(job, deadline)
     } finally {
-      timer.rest()
+      deadline.rest()
     }
   }
 
-  async #pin({ hold, root, source, again = false, onProgress }: PinJob, timer: StallTimer): Promise<void> {
+  async #pin({ hold, root, source, again = false, onProgress }: PinJob, deadline: Deadline): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const { signal } = deadline
     const block = await this.#blockOf(hold, identityOf(root))
-    await this.#checkDurable(timer.signal)
-    if ((await this.#isPinned(block, timer.signal)) && !again) return
+    await this.#checkDurable(signal)
+    if ((await this.#isPinned(block, signal)) && !again) return
     let last = { blocks: 0, bytes: 0 }
     const moved = (): void => {
-      timer.moved()
+      deadline.moved()
       onProgress?.(last)
     }
-    await this.#send(block, source, timer, sent => {
+    await this.#send(block, source, signal, sent => {
       last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
       moved()
     })
-    await this.#rpc.pinAdd(block.cid, block.name, timer, moved)
-    if (!(await this.#isPinned(block, timer.signal))) throw failure('it says that it has pinned what it has not')
+    await this.#rpc.pinAdd(block.cid, block.name, signal, moved)
+    if (!(await this.#isPinned(block, signal))) throw failure('it says that it has pinned what it has not')
   }
 
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
@@ -124,7 +125,7 @@ export class KuboBackend implements ClusterBackend {
   async #send(
     block: HoldBlock,
     source: BlockSource,
-    timer: StallTimer,
+    signal: AbortSignal,
     onProgress: (sent: { blocks: number; bytes: number }) => void,
   ): Promise<void> {
     const withBlock: BlockSource = {
@@ -135,7 +136,7 @@ export class KuboBackend implements ClusterBackend {
     const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
       try {
         yield* carBytes(block.cid, withBlock, {
-          signal: timer.signal,
+          signal,
           onProgress: sent => {
             blocks = sent.blocks
             onProgress(sent)
@@ -148,7 +149,7 @@ export class KuboBackend implements ClusterBackend {
     }
     let taken: number
     try {
-      taken = await this.#rpc.takeCar(car(), timer)
+      taken = await this.#rpc.takeCar(car(), signal)
     } catch (error) {
       // Why the body ended is more than that it did.
       throw failed === null ? error : (failed as { error: unknown }).error

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { parseCid } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { linesOf } from '../../domain/lines.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
@@ -18,8 +19,8 @@ import {
   pinsSchema,
   repositorySchema,
   told,
+  tooLate,
 } from './answers.ts'
-import { StallTimer } from './stall-timer.ts'
 
 /** How long a short answer may take in all, and how long a long one may stand still. */
 const ASK_MS = 60_000
@@ -89,32 +90,32 @@ export class KuboRpc {
    */
   async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
     const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
-    const timer = new StallTimer(this.#options.clock, STALL_MS, signal)
+    const deadline = new Deadline({ clock: this.#options.clock, ms: STALL_MS, late: tooLate, signal })
     try {
-      for await (const line of this.#lines('pin/ls', query, { timer })) {
+      for await (const line of this.#lines('pin/ls', query, { signal: deadline.signal })) {
         const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
         const cid = cidIn(Cid)
-        timer.rest()
+        deadline.rest()
         // What it has of other codecs is not ours.
         if (type === 'recursive' && cid !== null) yield { cid, name }
-        timer.moved()
+        deadline.moved()
       }
     } finally {
-      timer.rest()
+      deadline.rest()
     }
   }
 
   /**
    * Hands blocks over, without pinning anything.
    *
-   * @param car calls `moved` of the timer as it is read
+   * @param signal has to end it if it stands still, as `car` tells
    * @returns how many blocks it says it has taken
    */
-  async takeCar(car: AsyncIterable<Uint8Array>, timer: StallTimer): Promise<number> {
+  async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
     const { type, body } = carForm(car)
     const query = { stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true', ...UNANNOUNCED }
     let count = -1
-    for await (const line of this.#lines('dag/import', query, { timer, body, type })) {
+    for await (const line of this.#lines('dag/import', query, { signal, body, type })) {
       const { Root, Stats } = parseAnswer(importSchema, line)
       if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(told(Root.PinErrorMsg))
       count = Stats?.BlockCount ?? count
@@ -123,18 +124,21 @@ export class KuboRpc {
     return count
   }
 
-  /** Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first. */
-  async pinAdd(cid: CID, name: string, timer: StallTimer, onProgress: () => void): Promise<void> {
+  /**
+   * Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first.
+   *
+   * @param signal has to end it if it stands still, as `onProgress` tells
+   */
+  async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
     const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
     let most = 0
     let isDone = false
-    for await (const line of this.#lines('pin/add', query, { timer })) {
+    for await (const line of this.#lines('pin/add', query, { signal })) {
       const { Progress, Pins } = parseAnswer(pinAddSchema, line)
       isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
       // It tells of it twice a second, whether it moves or waits for a block that nobody has.
       if (Progress === undefined || Progress <= most) continue
       most = Progress
-      timer.moved()
       onProgress()
     }
     if (!isDone) throw noAnswer()
@@ -147,8 +151,8 @@ export class KuboRpc {
 
   /** The bytes that it has for a block, unchecked. @throws HoldfastError `NOT_FOUND` */
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
-    const { answer, bytes } = await this.#inTime(signal, async timer => {
-      const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { timer })
+    const { answer, bytes } = await this.#inTime(signal, async ended => {
+      const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { signal: ended })
       return { answer, bytes: await bytesOf(answer) }
     })
     const text = answer.status === 200 ? '' : bytes.toString('utf8')
@@ -166,8 +170,8 @@ export class KuboRpc {
     missing: RegExp,
   ): Promise<string | null>
   async #ask(command: string, query: Record<string, string>, signal: AbortSignal, missing?: RegExp) {
-    const answer = await this.#inTime(signal, timer => {
-      return this.#options.http.send(this.#request(command, query, timer.signal))
+    const answer = await this.#inTime(signal, ended => {
+      return this.#options.http.send(this.#request(command, query, ended))
     })
     const problem = errorIn(answer)
     if (problem === null) return answer.text
@@ -176,20 +180,15 @@ export class KuboRpc {
   }
 
   /** For what is answered at once. */
-  async #inTime<T>(signal: AbortSignal, use: (timer: StallTimer) => Promise<T>): Promise<T> {
-    const timer = new StallTimer(this.#options.clock, ASK_MS, signal)
-    try {
-      return await use(timer)
-    } finally {
-      timer.rest()
-    }
+  #inTime<T>(signal: AbortSignal, ask: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    return within({ clock: this.#options.clock, ms: ASK_MS, late: tooLate, signal }, ask)
   }
 
   /** The lines of a long answer, once all of it is known to be well: the last one says so. */
   async *#lines(
     command: string,
     query: Record<string, string>,
-    options: { timer: StallTimer; body?: AsyncIterable<Uint8Array>; type?: string },
+    options: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
   ): AsyncGenerator<string, void, undefined> {
     const { status, body, trailers } = await this.#send(command, query, options)
     for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
@@ -204,9 +203,9 @@ export class KuboRpc {
   #send(
     command: string,
     query: Record<string, string>,
-    { timer, body, type }: { timer: StallTimer; body?: AsyncIterable<Uint8Array>; type?: string },
+    { signal, body, type }: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
   ): Promise<HttpStream> {
-    const request = this.#request(command, query, timer.signal)
+    const request = this.#request(command, query, signal)
     const headers = { ...request.headers, ...(type !== undefined && { 'content-type': type }) }
     return this.#options.http.stream({ ...request, headers, ...(body !== undefined && { body }) })
   }
