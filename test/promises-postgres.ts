@@ -37,6 +37,13 @@ const promises: readonly KeptPromise[] = [
     test: test('quotas are exact, however many nodes'),
   },
   {
+    promise: 'what a cluster elsewhere has got is not kept here for ever by a node that was killed',
+    file: 'src/catalogue/postgres/placements.ts',
+    find: "'UPDATE placements SET placed = TRUE, last_error",
+    replace: "'UPDATE placements SET placed = TRUE, due_at = NULL, last_error",
+    test: test('what a cluster elsewhere was seen to have stops'),
+  },
+  {
     promise: 'a node that stands still in a transaction keeps nothing from others',
     file: 'src/catalogue/postgres/postgres.ts',
     find: '      idle_in_transaction_session_timeout: silentMs,\n',

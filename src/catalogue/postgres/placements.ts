@@ -101,16 +101,14 @@ export class PostgresPlacements implements Placements {
     return (await this.#database.command(text, [id, generation, until])) === 1
   }
 
+  /** It stays due until the ledger knows as well: what stops in between is done by the next attempt. */
   async placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }> {
-    const { dag, ...step } = await this.#database.transaction(async sql => {
+    const { row, ...step } = await this.#database.transaction(async sql => {
       const row = await current(sql, key)
       const root = row?.isWanted === true ? await rootOf(sql, this.#backend(row.backendId), row) : undefined
-      if (row === undefined || root === undefined) return { changes: [], isDone: true, dag: null }
+      if (row === undefined || root === undefined) return { changes: [], isDone: true, row: null }
       if (!row.isPlaced) {
-        const text = `UPDATE placements SET placed = TRUE, due_at = NULL, last_error = NULL, leased_until = NULL,
-            anew = FALSE
-          WHERE id = $1`
-        await sql.run(text, [row.id])
+        await sql.run('UPDATE placements SET placed = TRUE, last_error = NULL, anew = FALSE WHERE id = $1', [row.id])
       }
       // What is being removed holds its row, and waits for this one.
       const rows = await sql.all<RecordRow>(
@@ -122,10 +120,14 @@ export class PostgresPlacements implements Placements {
       )
       const left = `SELECT 1 FROM records WHERE status = 'pinning' AND root_id = $1 LIMIT 1`
       const isDone = (await sql.first(left, [root.id])) === undefined
-      const changes = rows.map(record => ({ record, from: 'pinning' as const }))
-      return { changes, isDone, dag: row.isPlaced ? null : row }
+      return { changes: rows.map(record => ({ record, from: 'pinning' as const })), isDone, row }
     })
-    if (dag !== null) await this.#ledger.setPlaced(dag.backendId, dag, now)
+    if (row !== null && row.dueAt !== null) {
+      await this.#ledger.setPlaced(row.backendId, row, now)
+      const text = `UPDATE placements SET due_at = NULL, leased_until = NULL
+        WHERE id = $1 AND generation = $2 AND wanted AND placed`
+      await this.#database.command(text, [row.id, row.generation])
+    }
     return step
   }
 

@@ -4,7 +4,7 @@ import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { SharedHolds } from '../../../src/catalogue/postgres/shared-holds.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../content-support.ts'
+import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../content-support.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { type Cutter, cutConnections } from './cut-connections.ts'
 import { emptied } from './emptied.ts'
@@ -147,6 +147,30 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     } finally {
       await other.close()
     }
+  })
+
+  test('what a cluster elsewhere was seen to have stops being kept here, also by a node that ended before its ledger knew', async () => {
+    await withNode(database, 'here', async ({ placements, ledger, db, ...node }) => {
+      await commit({ placements, ledger, db, ...node }, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
+      const due = async () =>
+        (await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })).placements
+      const placedAt = () => db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
+      const statusOf = async (): Promise<string | undefined> => (await node.records.get('placed'))?.status
+      const [row] = await due()
+      const begun = row && (await placements.begin(row))
+      if (begun === undefined) throw new Error('nothing is due')
+      const { setPlaced } = ledger
+      ledger.setPlaced = () => Promise.reject(new Error('it was killed'))
+      await expect(placements.placed(begun, NOW)).rejects.toThrow('it was killed')
+      ledger.setPlaced = setPlaced
+      expect([await statusOf(), placedAt()]).toEqual(['pinned', null])
+      const [again] = await due()
+      const seen = again && (await placements.begin(again))
+      expect(seen?.isPlaced).toBe(true)
+      if (seen === undefined) throw new Error('it is not due any more')
+      expect(await placements.placed(seen, NOW + 5)).toEqual({ changes: [], isDone: true })
+      expect([placedAt(), await due(), await statusOf()]).toEqual([NOW + 5, [], 'pinned'])
+    })
   })
 
   test('a node that stands still in the middle of a transaction keeps nothing from others', async () => {
