@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { HoldfastBackend } from '../../src/clusters/holdfast/holdfast-backend.ts'
-import { identityOf } from '../../src/domain/cid.ts'
+import { cidOf, identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError } from '../../src/index.ts'
 import { openHttpClient, type SendHttp } from '../../src/network/http-client.ts'
 import { pseudoRandom } from '../support/bytes.ts'
@@ -67,6 +67,30 @@ function underTest(backend: HoldfastBackend, nodes: TwoNodes): BackendUnderTest 
 
 describeBackend('another Holdfast, over HTTP', run => {
   return withRemote((backend, nodes) => run(underTest(backend, nodes)))
+})
+
+test('what another node keeps for us is told of once each, however many pages it is and whatever goes meanwhile', async () => {
+  await withRemote(async (backend, { there }) => {
+    const { account, engine } = there
+    const holds = Array.from({ length: 230 }, (_, n) => `hold-${n}`)
+    const upload = (customName: string, cluster = 'cl1-eu') =>
+      engine.pins.upload(pseudoRandom(50, customName), { account, cluster, customName })
+    // Many of them in the same instant.
+    await Promise.all([
+      ...holds.map(hold => upload(`holdfast:test ${hold}`)),
+      ...['somebody’s', 'holdfast:other hold-1', 'holdfast:test released'].map(name => upload(name)),
+      upload('holdfast:test another cluster', 'cl0-global'),
+    ])
+    const told: string[] = []
+    for await (const page of backend.pins()) {
+      told.push(...page.map(({ hold }) => hold))
+      if (told.length > 100) continue
+      // Those of the first page go, and the pages after it move up.
+      for (const pin of page) await engine.pins.remove({ account, cid: cidOf(pin).toString() })
+    }
+    expect(told.length).toBeGreaterThan(100)
+    expect(told.toSorted()).toEqual(holds.toSorted())
+  })
 })
 
 /** Nodes that are wrong in one thing each, and the rule that finds it out. */

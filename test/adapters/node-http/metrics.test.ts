@@ -195,7 +195,16 @@ describe('metrics', () => {
     await (await fetch(`${url}/ipfs/${cid}`)).text()
     await (await fetch(`${url}/api/v3/users/me`)).text()
     metrics.stalled({ ms: 300, work: 'POST "/of\\this' })
-    const checked = spawnSync('promtool', ['check', 'metrics'], { input: metrics.text(await engine.stats()) })
+    const peers = [{ peer: 'a "peer"', freeBytes: 7, error: null }]
+    const waits = { lookedAt: clock.now(), pins: 2, unpins: 1, since: clock.now() }
+    const clusters = [
+      { clusters: ['far'], peers, error: null, ...waits },
+      { clusters: ['away'], peers: [], error: 'nobody answers', ...waits, since: null },
+    ]
+    const text = metrics.text({ ...(await engine.stats()), clusters })
+    const told = ['up', 'peer_up', 'free_bytes', 'waiting', 'oldest_waiting_timestamp_seconds']
+    for (const name of told) expect(text).toContain(`\nholdfast_cluster_${name}{cluster="far"`)
+    const checked = spawnSync('promtool', ['check', 'metrics'], { input: text })
     expect([checked.status, String(checked.stderr), String(checked.stdout)]).toEqual([0, '', ''])
   })
 

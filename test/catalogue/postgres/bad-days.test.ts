@@ -150,8 +150,9 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
   })
 
   test('what a cluster elsewhere was seen to have stops being kept here, also by a node that ended before its ledger knew', async () => {
-    await withNode(database, 'here', async ({ placements, ledger, db, ...node }) => {
-      await commit({ placements, ledger, db, ...node }, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
+    await withNode(database, 'here', async node => {
+      const { placements, ledger, db } = node
+      await commit(node, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
       const due = async () =>
         (await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })).placements
       const placedAt = () => db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { EngineConfig } from '../../../../src/index.ts'
+import type { EngineOptions } from '../../../../src/index.ts'
 import { launchBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey, withConsole } from '../../../support/console-server.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
@@ -14,7 +14,7 @@ export interface Opened {
 }
 
 export interface OpenOptions {
-  config?: EngineConfig
+  config?: Partial<EngineOptions>
   browser?: BrowserContextOptions
 }
 

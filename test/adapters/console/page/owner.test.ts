@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { createEngine, SCOPES } from '../../../../src/index.ts'
+import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey, signInByKey } from '../../../support/console-server.ts'
@@ -40,6 +41,30 @@ describe('the owner’s part of the console', inBrowser, () => {
       await expect.poll(() => requests.locator('path.first').getAttribute('d')).toMatch(/h2\.1v-100\.0h-2\.1z$/)
       await page.getByRole('img', { name: /^Traffic: [\d.]+ K?B out, / }).waitFor()
     }))
+
+  test('shows how the places are that keep clusters elsewhere', async () => {
+    const far = new MemoryCluster()
+    far.told = [
+      { peer: 'p1', freeBytes: 2_048, error: null },
+      { peer: 'p2', freeBytes: 4_096, error: 'its disk is gone' },
+    ]
+    const away = new MemoryCluster()
+    away.told = null
+    const clusters = ['near', 'far', 'away'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
+    const config = { clusters, defaultCluster: 'near', backends: { far, away } }
+    await signedIn(
+      async ({ page }) => {
+        await page.getByRole('link', { name: 'Node' }).click()
+        await expect.poll(() => figure(page, 'Cluster far, elsewhere').textContent()).toContain('2 peers, 1 of no use')
+        expect(await figure(page, 'Cluster far, elsewhere').textContent()).toContain('0 to be told')
+        expect(await figure(page, 'Cluster far, elsewhere').textContent()).toContain('2.0 KB free at the fullest')
+        await expect.poll(() => figure(page, 'Cluster away, elsewhere').textContent()).toContain('not reached')
+        expect(await figure(page, 'Cluster away, elsewhere').textContent()).toContain('nobody answers')
+        expect(await page.locator('.figure.bad').count()).toBe(2)
+      },
+      { config },
+    )
+  })
 
   test('makes an account, puts it on a plan, disables, enables and deletes it', () =>
     signedIn(async ({ page, server: { engine } }) => {
