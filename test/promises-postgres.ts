@@ -7,6 +7,8 @@ const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.
 
 const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
 
+const pages = (name: string) => ({ file: 'test/catalogue/postgres/pages.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold that was made void is never used',
@@ -162,6 +164,34 @@ const promises: readonly KeptPromise[] = [
     find: '        await hold(sql, table, batch, node)\n',
     replace: '',
     test: moved('is there as it was'),
+  },
+  {
+    promise: 'a page by its number passes over few of those before it',
+    file: 'src/catalogue/postgres/record-lists.ts',
+    find: 'offset >= FAR && filter',
+    replace: 'offset < 0 && filter',
+    test: pages('visit no more'),
+  },
+  {
+    promise: 'places do not count what has expired',
+    file: 'src/catalogue/postgres/record-lists.ts',
+    find: 'SELECT created_at, id, -1, FALSE',
+    replace: 'SELECT created_at, id, 0, FALSE',
+    test: pages('visit no more'),
+  },
+  {
+    promise: 'places count what is removed no more',
+    file: 'src/catalogue/postgres/schema-pages.ts',
+    find: "CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END",
+    replace: '1',
+    test: pages('are what they are to be'),
+  },
+  {
+    promise: 'no place counts more than a page may pass over',
+    file: 'src/catalogue/postgres/schema-pages.ts',
+    find: '        PERFORM split_place(place);\n',
+    replace: '        NULL;\n',
+    test: pages('visit no more'),
   },
   {
     promise: 'nodes that start at once bring the schema up once',

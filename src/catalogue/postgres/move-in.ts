@@ -33,6 +33,7 @@ export function moveIn(
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
     await empty(sql, node)
     const indexed = await dropIndexes(sql)
+    await sql.run('ALTER TABLE records DISABLE TRIGGER records_counted')
     const of = MOVED_TABLES.reduce((sum, table) => sum + source.count(table), 0)
     let rows = 0
     for (const table of MOVED_TABLES) {
@@ -48,6 +49,8 @@ export function moveIn(
       }
     }
     for (const definition of indexed) await sql.run(definition)
+    await sql.run('SELECT place_records()')
+    await sql.run('ALTER TABLE records ENABLE TRIGGER records_counted')
     await numberOn(sql)
     await sql.run('ANALYZE')
     const counted = await compare(sql, source)

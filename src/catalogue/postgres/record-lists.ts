@@ -7,7 +7,10 @@ import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-const OLDEST_FIRST = 'created_at, id'
+/** Records that are passed over without looking for a place nearer to what is wanted. */
+const FAR = 1_000
+/** After all records. */
+const NEVER = Number.MAX_SAFE_INTEGER
 
 /** What a list is, as SQL: conditions, and what their parameters are. */
 class Conditions {
@@ -44,16 +47,7 @@ export class RecordLists {
     const { search } = filter
     if (search !== undefined) return this.#found({ ...filter, search }, offset, limit)
     const total = filter.multihash === null ? await this.#count(filter) : await this.#countAll(conditionsOf(filter))
-    const wanted = Math.max(0, Math.min(limit, total - offset))
-    if (wanted === 0) return { rows: [], total }
-    // What is passed over costs time too, so the list is read from the nearer end.
-    const behind = total - offset - wanted
-    const isFirstHalf = offset <= behind
-    const rows = await this.#slice(filter, isFirstHalf ? NEWEST_FIRST : OLDEST_FIRST, {
-      skipped: isFirstHalf ? offset : behind,
-      limit: wanted,
-    })
-    return { rows: isFirstHalf ? rows : rows.reverse(), total }
+    return { rows: offset >= total ? [] : await this.#slice(filter, offset, limit), total }
   }
 
   async walk(filter: RecordFilter, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
@@ -70,14 +64,22 @@ export class RecordLists {
     return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
   }
 
-  /** The keys are read from an index alone, the records for those that are wanted. */
-  #slice(filter: RecordFilter, order: string, { skipped, limit }: { skipped: number; limit: number }) {
+  /** The keys are read from an index alone, the records for those that are wanted; from the nearest place, if it is far. */
+  #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
-    const [most, from] = [conditions.param(limit), conditions.param(skipped)]
+    const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
+    let place = ''
+    let from = skipped
+    if (offset >= FAR && filter.multihash === null) {
+      place = `WITH place AS (${placeBefore(filter, skipped)})`
+      from = `${skipped} - COALESCE((SELECT passed FROM place), 0)`
+      conditions.is(`(created_at, id) < (COALESCE((SELECT created_at FROM place), ${NEVER}),
+        COALESCE((SELECT id FROM place), ''))`)
+    }
     return this.#sql.all<RecordRow>(
-      `SELECT ${RECORD_COLUMNS} FROM records WHERE id = ANY(ARRAY(
-         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}))
-       ORDER BY ${order}`,
+      `${place} SELECT ${RECORD_COLUMNS} FROM records WHERE id = ANY(ARRAY(
+         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${NEWEST_FIRST} LIMIT ${most} OFFSET ${from}))
+       ORDER BY ${NEWEST_FIRST}`,
       conditions.params,
     )
   }
@@ -143,6 +145,20 @@ function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter
   if (hasExpiration) conditions.is('expires_at IS NOT NULL')
   conditions.is(live(conditions.param(now)))
   return conditions
+}
+
+/**
+ * The last place of a list that no more than so many live records are before: those that have expired are counted by
+ * their places until they are removed. The first two parameters are the account and the instant.
+ */
+function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
+  return `SELECT created_at, id, passed FROM (
+    SELECT created_at, id, is_place, SUM(count) OVER (ORDER BY created_at DESC, id DESC)::bigint AS passed FROM (
+      SELECT created_at, id, ${hasExpiration ? 'expiring' : 'records'} AS count, TRUE AS is_place
+      FROM record_places WHERE account_id = $1
+      UNION ALL
+      SELECT created_at, id, -1, FALSE FROM records WHERE account_id = $1 AND expires_at <= $2) AS counts) AS sums
+    WHERE is_place AND passed <= ${most} ORDER BY created_at, id LIMIT 1`
 }
 
 /** Words are looked up in the index; what they do not tell is looked at in what they let through. */

@@ -3,6 +3,7 @@ import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { movesSchema } from './schema-moves.ts'
 import { nodesSchema } from './schema-nodes.ts'
+import { pagesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
@@ -15,4 +16,5 @@ export const migrations: readonly Migration[] = [
   { sql: placementsSeenSchema, isTolerated: true },
   { sql: movesSchema, isTolerated: false },
   { sql: nodesSchema, isTolerated: false },
+  { sql: pagesSchema, isTolerated: true },
 ]
