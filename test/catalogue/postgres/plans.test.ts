@@ -71,6 +71,7 @@ const SEED = `
   INSERT INTO attempts SELECT 'code', 'a' || n, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
   INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
+  SELECT place_records();
   ALTER TABLE records ENABLE TRIGGER USER;
   ANALYZE`
 
