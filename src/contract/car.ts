@@ -1,18 +1,19 @@
 import { Type } from 'typebox'
 import { NODE_HEADER } from '../clusters/cluster-backend.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { FormRequest } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
+import type { ApiResponse } from '../http/types.ts'
 import type { CarImportOptions, CarOutcome } from '../pins/types.ts'
 import { CLUSTER, cid, count, orNull, STORING, text } from './answer-fields.ts'
 import { FileForm } from './file-form.ts'
 import { binary, form, metaOf, targetFields } from './form-fields.ts'
-import { presentUpload, stored, uploadFields } from './record-view.ts'
+import { answerTo, asFile, handingOver } from './hand-over.ts'
+import { presentUpload, type Stored, uploadFields } from './record-view.ts'
 import { present, RequestTarget, tokenOf } from './request-target.ts'
 import { type ContractRoute, route, type Shown } from './route.ts'
 import type { Pins } from './services.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
-import { inUploadSlot } from './upload-slot.ts'
+import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
 
 /** Media type of a CAR, whatever its parameters say. */
 const CAR_TYPE = 'application/vnd.ipld.car'
@@ -70,11 +71,11 @@ const importCar = route({
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
     const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), fromNode }
-    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
-      const outcome = await (type === CAR_TYPE
-        ? pins.importCar(body, { ...options, signal })
-        : importForm(pins, { header: name => context.request.header(name), body }, target, { ...options, signal }))
-      return stored(outcome.created, presentCar(outcome))
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const given = { ...options, signal: slot.signal }
+      return type === CAR_TYPE
+        ? answerTo(await pins.importCar(slot.body, given), presentCar)
+        : importForm(pins, context, { target, slot, options: given })
     })
   },
 })
@@ -83,11 +84,10 @@ export const carRoutes: readonly ContractRoute[] = [importCar]
 
 async function importForm(
   pins: Pins,
-  request: FormRequest,
-  target: RequestTarget,
-  options: CarImportOptions,
-): Promise<CarOutcome> {
-  const parts = new FileForm(request)
+  context: AuthenticatedContext,
+  { target, slot, options }: { target: RequestTarget; slot: SlottedUpload; options: CarImportOptions },
+): Promise<Stored<Shown<typeof Car>> | ApiResponse> {
+  const parts = new FileForm({ header: name => context.request.header(name), body: slot.body })
   const fields = () => ({
     cluster: target.cluster(parts.fields.get('cl')),
     timelock: present(parts.fields.get('timelock')) ?? options.timelock,
@@ -100,7 +100,9 @@ async function importForm(
       return fields()
     }
     const name = present(file.filename?.replace(/\.car$/i, ''))
-    return await pins.importCar(file.content, { ...options, ...fields(), name: options.name ?? name, late })
+    const given = { ...options, ...fields(), name: options.name ?? name, late }
+    const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+    return answerTo(await pins.importCar(file.content, given, handOver), presentCar)
   } finally {
     await parts.close()
   }

@@ -1,11 +1,14 @@
 import { Type } from 'typebox'
+import type { StagedFile } from '../content/unixfs/staged-files.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { DirectoryOutcome, PinNames, PinTarget } from '../pins/types.ts'
+import type { NewPart } from '../domain/form-body.ts'
+import type { DirectoryOutcome, PinNames, PinOutcome, PinTarget } from '../pins/types.ts'
 import { CLUSTER, STORING, text } from './answer-fields.ts'
 import { optional, optionalMeta, required } from './body-reader.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm, wholeFileForm } from './file-form.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from './form-fields.ts'
+import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { dagFields, presentDag, presentUpload, stored, Upload } from './record-view.ts'
 import { present, RequestTarget, tokenOf } from './request-target.ts'
 import { type ContractRoute, json, route, type Shown } from './route.ts'
@@ -42,21 +45,19 @@ const upload = route({
       code: 'FILE_TOO_LARGE',
       what: 'file',
     })
-    return inUploadSlot(uploadSlots, context, async ({ body, arrived, signal }) => {
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const { body, arrived, signal } = slot
       const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) }
       if (expectedBytes !== undefined && expectedBytes <= SMALL_FORM_BYTES) {
         const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
-        const { record, created } = await pins.upload(file.bytes, {
-          ...upload,
-          ...targetOf(target, fields),
-          name: present(file.filename),
-        })
-        return stored(created, presentUpload(record))
+        const options = { ...upload, ...targetOf(target, fields), name: present(file.filename) }
+        const handOver = handingOver(context, { target, fields, slot }, asFile(file.filename))
+        return answerTo(await pins.upload(file.bytes, options, handOver), presentFile)
       }
       const parts = new FileForm({ header: name => request.header(name), body })
       try {
         const file = await parts.file()
-        const { record, created } = await pins.upload(file.content, {
+        const options = {
           ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
@@ -65,8 +66,9 @@ const upload = route({
             await parts.rest()
             return targetOf(target, parts.fields)
           },
-        })
-        return stored(created, presentUpload(record))
+        }
+        const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+        return answerTo(await pins.upload(file.content, options, handOver), presentFile)
       } finally {
         await parts.close()
       }
@@ -99,17 +101,19 @@ const uploadDirectory = route({
       code: 'DIRECTORY_TOO_LARGE',
       what: 'directory',
     })
-    return inUploadSlot(uploadSlots, context, async ({ body, signal }) => {
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const { body, signal } = slot
       const parts = new DirectoryForm({ header: name => request.header(name), body })
-      const outcome = await pins.uploadDirectory(parts.entries(), {
+      const options = {
         account: principal.account.id,
         signal,
         expectedBytes,
         token: tokenOf(principal),
         cluster: target.cluster(),
         late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
-      })
-      return stored(outcome.created, presentDirectory(outcome))
+      }
+      const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFiles)
+      return answerTo(await pins.uploadDirectory(parts.entries(), options, handOver), presentDirectory)
     })
   },
 })
@@ -151,8 +155,16 @@ const importDirectory = route({
 /** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
+function presentFile({ record }: PinOutcome): Shown<typeof Upload> {
+  return presentUpload(record)
+}
+
 function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
   return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
+}
+
+async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPart, void, undefined> {
+  for await (const { path, content } of files) yield { name: 'files', filename: path, content }
 }
 
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {

@@ -21,6 +21,11 @@ export class FormFields {
     return this.#values.get(name)
   }
 
+  /** Those that are known and were sent. */
+  entries(): Iterable<[name: string, text: string]> {
+    return this.#values.entries()
+  }
+
   /** Throws `VALIDATION` for a field that is too long, for too many fields, and for a file where none belongs. */
   async take(part: FormPart): Promise<void> {
     this.#check(part)

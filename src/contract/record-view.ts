@@ -85,7 +85,9 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Sho
   }
 }
 
+export type Stored<Shape> = { status: 200; body: Shape } | { status: 201; body: Shape }
+
 /** 201 for a new record, 200 if an identical one was there. */
-export function stored<Shape>(created: boolean, body: Shape): { status: 200 | 201; body: Shape } {
+export function stored<Shape>(created: boolean, body: Shape): Stored<Shape> {
   return { status: created ? 201 : 200, body }
 }

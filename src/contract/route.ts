@@ -97,7 +97,8 @@ interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extend
   /** Bodies that the handler reads by itself. */
   readonly forms?: readonly Body[]
   readonly answers: A
-  readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A>> | Reply<A>
+  /** What is an `ApiResponse` is another node's answer. */
+  readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A> | ApiResponse> | Reply<A>
 }
 
 /** A JSON body. No body is an empty object, null a missing field, unknown fields pass. */

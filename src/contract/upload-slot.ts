@@ -9,6 +9,8 @@ export interface SlottedUpload {
   /** The body, if all of it was here from the start; it may be read either way. */
   arrived: Uint8Array | null
   signal: AbortSignal
+  /** Gives the place back, once nothing more is taken in. */
+  leave(): void
 }
 
 /**
@@ -25,14 +27,15 @@ export async function inUploadSlot<T>(
   const slot = await slots.enter(principal.account.id, request.signal)
   try {
     const arrived = (await request.arrived?.()) ?? null
-    if (arrived !== null) return await work({ body: only(arrived), arrived, signal: request.signal })
+    const leave = (): void => slot.leave()
+    if (arrived !== null) return await work({ body: only(arrived), arrived, signal: request.signal, leave })
     const ended = new AbortController()
     const signal = AbortSignal.any([request.signal, ended.signal])
     const tooSlow = (): void => {
       const message = 'others wait, and this upload of many of the same account comes too slowly'
       ended.abort(new HoldfastError('UNAVAILABLE', message))
     }
-    return await work({ body: interruptible(slot.watching(request.body, tooSlow), signal), arrived, signal })
+    return await work({ body: interruptible(slot.watching(request.body, tooSlow), signal), arrived, signal, leave })
   } finally {
     slot.leave()
   }

@@ -1,7 +1,8 @@
 import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './types.ts'
 
-const MAX_JSON_BYTES = 1024 * 1024
+/** What a JSON body may have. */
+export const MAX_JSON_BYTES = 1024 * 1024
 
 /**
  * The body as JSON; undefined if it is empty, whatever its type says, and for what some clients send in place of

@@ -22,8 +22,10 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Has another node answer, or gives the request back to be answered here. */
-  otherNodes?: { answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | ApiRequest> } | null
+  /** Has another node answer, or gives back with what it is to be answered here. */
+  otherNodes?: {
+    answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
+  } | null
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
@@ -102,7 +104,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const { otherNodes } = dependencies
     if (otherNodes == null || route.goesTo === undefined) return route.handler(context)
     const passed = await otherNodes.answer(context, route.goesTo)
-    return 'status' in passed ? passed : route.handler({ ...context, request: passed })
+    return 'status' in passed ? passed : route.handler(passed)
   }
 
   async function authenticate(request: ApiRequest): Promise<Principal> {

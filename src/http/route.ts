@@ -1,4 +1,5 @@
 import type { Principal, Scope } from '../access/principal.ts'
+import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './types.ts'
 
 /**
@@ -20,6 +21,17 @@ export interface RequestContext {
 
 export interface AuthenticatedContext extends RequestContext {
   readonly principal: Principal
+  /** Has another node answer this request by a form in place of its body. Not there where the node is the only one. */
+  readonly handOver?: (form: HandedOver) => Promise<ApiResponse>
+}
+
+/** What another node is given once all of a form has been read, at whose end it was named. */
+export interface HandedOver extends FormBody {
+  /** Its id. */
+  readonly node: string
+  /** What the form named; undefined for the account's default cluster. */
+  readonly cluster: string | undefined
+  readonly signal: AbortSignal
 }
 
 /** The node that keeps the cluster which a request names, or the one that requests go to which name none. */

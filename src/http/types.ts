@@ -44,6 +44,8 @@ export interface PassedOn {
   readonly scheme: 'http' | 'https' | null
   /** What the client asked for as the host. */
   readonly host: string | null
+  /** That node has read it to its end and knows the cluster that it is for: it goes no further. */
+  readonly isDecided?: true
 }
 
 /** An answer, for whatever serves HTTP to send. */

@@ -19,6 +19,7 @@ export class BlockTable implements Blocks {
   readonly #isNeeded: Statement<[number], unknown>
   readonly #isNeededBy: Statement<[number, number], unknown>
   readonly #neededBy: Statement<[number, number], { blockId: number }>
+  readonly #neededAfter: Statement<[number, number, number], StoredBlock>
   readonly #release: Statement<[number, number], unknown>
   readonly #addGarbage: Statement<[number, number], unknown>
   readonly #dropGarbage: Statement<[number], unknown>
@@ -57,6 +58,9 @@ export class BlockTable implements Blocks {
     this.#garbageAhead = db.prepare(`
       SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
+    this.#neededAfter = db.prepare(`
+      SELECT ${storedColumns} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
+      WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
     this.#durableAfter = db.prepare(`
       SELECT ${storedColumns} FROM blocks b
       WHERE b.id > ? AND (b.state = 'durable' OR (b.state = 'writing' AND EXISTS (
@@ -121,6 +125,11 @@ export class BlockTable implements Blocks {
   /** Some of the blocks that a root needs, at most `limit`. */
   neededBy(rootId: number, limit: number): number[] {
     return this.#neededBy.all(rootId, limit).map(row => row.blockId)
+  }
+
+  /** The next blocks by id that a root needs, to go through all of them. */
+  neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
+    return this.#neededAfter.all(rootId, id, limit)
   }
 
   release(rootId: number, blockId: number): void {

@@ -74,6 +74,16 @@ export class Ledger {
     )
   }
 
+  /** A page of the files of a root, in the order in which they were added. */
+  files(rootId: number, offset: number, limit: number): RootFile[] {
+    return this.#parts.roots.files(rootId, offset, limit)
+  }
+
+  /** The next blocks by id that a root needs, to go through all of them. */
+  neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
+    return this.#parts.blocks.neededAfter(rootId, id, limit)
+  }
+
   /** Makes the files of one staged root those of another. */
   async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
     const moveBatch = () => this.#parts.roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)

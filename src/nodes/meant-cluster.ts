@@ -1,16 +1,17 @@
 import { present, RequestTarget } from '../contract/request-target.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { MAX_JSON_BYTES } from '../http/json-body.ts'
 import { readForm, readPartText } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiRequest } from '../http/types.ts'
 
-/** How much of a body is read before it is decided which node is to have it. */
+/** How much of a form is read before it is decided which node is to have it. */
 const LOOKED_AT_BYTES = 64 * 1024
-const LONGEST_FIELD = 1_024
 
 /**
  * The cluster that a request names, as far as that can be told before most of its body is read. A field behind a file
- * that is larger than what is looked at is found by whoever takes the file in.
+ * that is larger than what is looked at is found by whoever takes the file in, and hands it over. JSON is read whole, as
+ * whoever answers it does.
  *
  * @returns also the request, with the whole of its body still to be read
  */
@@ -23,7 +24,7 @@ export async function meantCluster(
   const media = request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const isForm = media === 'multipart/form-data'
   if (!isForm && media !== '' && !media.endsWith('json')) return { cluster: target.cluster(), request }
-  const body = await BegunBody.of(request.body)
+  const body = await BegunBody.of(request.body, isForm ? LOOKED_AT_BYTES : MAX_JSON_BYTES)
   const named = isForm ? await inForm(request, body) : inJson(body)
   return { cluster: target.cluster(named), request: withBody(request, body) }
 }
@@ -40,11 +41,12 @@ class BegunBody implements AsyncIterable<Uint8Array> {
     this.#rest = rest
   }
 
-  static async of(body: AsyncIterable<Uint8Array>): Promise<BegunBody> {
+  /** Reads more than so many bytes, or all. */
+  static async of(body: AsyncIterable<Uint8Array>, looked: number): Promise<BegunBody> {
     const rest = body[Symbol.asyncIterator]()
     const pieces: Uint8Array[] = []
     let bytes = 0
-    while (bytes < LOOKED_AT_BYTES) {
+    while (bytes <= looked) {
       const { done, value } = await rest.next()
       if (done === true) return new BegunBody(Buffer.concat(pieces), true, rest)
       // It is good until the next one is asked for.
@@ -74,7 +76,7 @@ async function inForm({ header }: ApiRequest, { start, isWhole }: BegunBody): Pr
   }
   try {
     for await (const part of readForm({ header, body: known() })) {
-      if (part.name === 'cl' && !part.isFile) named = await readPartText(part, LONGEST_FIELD)
+      if (part.name === 'cl' && !part.isFile) named = await readPartText(part, LOOKED_AT_BYTES)
     }
   } catch {
     // What was found until then is what is known.

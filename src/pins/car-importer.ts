@@ -3,6 +3,7 @@ import type { CommitIntent } from '../catalogue/records.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { type StagingBackend, stagingOf } from '../clusters/staging-backend.ts'
 import { stageCar } from '../content/car/import.ts'
+import { stagedCar } from '../content/car/staged-car.ts'
 import { assembleDag, type BlockHolder } from '../content/dag/assembly.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
@@ -17,7 +18,16 @@ import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinCommit } from './pin-commit.ts'
 import { storedNames } from './pin-names.ts'
 import { newUploadId } from './record-view.ts'
-import type { CarImportOptions, CarOutcome, CarRoot, DecidedTarget, PinNames, PinType, Requester } from './types.ts'
+import type {
+  CarImportOptions,
+  CarOutcome,
+  CarRoot,
+  DecidedTarget,
+  HandOver,
+  PinNames,
+  PinType,
+  Requester,
+} from './types.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
 /** Roots of one CAR; each is walked, and becomes a record. */
@@ -68,14 +78,21 @@ export class CarImporter {
     this.#parts = parts
   }
 
-  import(source: ByteSource, options: CarImportOptions): Promise<CarOutcome> {
+  import<T = never>(
+    source: ByteSource,
+    options: CarImportOptions,
+    handOver?: HandOver<Uint8Array, T>,
+  ): Promise<CarOutcome | T> {
     const { staging, clusters } = this.#parts
-    return staging.run(options, 'car', async ({ staged: scratch, budget, requester, giveBack }) => {
+    return staging.run(options, 'car', async upload => {
+      const { staged: scratch, budget, requester, giveBack } = upload
       const { signal, onProgress, allowPartial = false } = options
       if (allowPartial) checkPartial(requester.plan)
       const onBytes = budget.counting(scratch, onProgress)
       const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
-      const { settings, target } = await staging.decide(requester, options)
+      const decided = await staging.decide(requester, options)
+      if (decided.node !== null) return staging.handOver(upload, decided, s => stagedCar(scratch, roots, s), handOver)
+      const { settings, target } = decided
       await scratch.settle()
       const job = {
         requester,

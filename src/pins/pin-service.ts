@@ -1,4 +1,5 @@
 import type { Records } from '../catalogue/records.ts'
+import type { StagedFile } from '../content/unixfs/staged-files.ts'
 import type { Activity } from '../domain/activity.ts'
 import { type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -45,20 +46,35 @@ export class PinService {
     this.#parts = parts
   }
 
-  upload(content: types.ByteSource, options: types.UploadOptions = {}): Promise<types.PinOutcome> {
-    return this.#making(options, own => this.#parts.uploader.upload(content, own))
+  /** @param handOver of an upload for a cluster of another node, which is refused without it */
+  upload<T extends object = never>(
+    content: types.ByteSource,
+    options: types.UploadOptions = {},
+    handOver?: types.HandOver<Uint8Array, T>,
+  ): Promise<types.PinOutcome | T> {
+    return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
   }
 
-  uploadDirectory(entries: types.DirectoryEntries, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
-    return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own))
+  /** As {@link upload}. */
+  uploadDirectory<T extends object = never>(
+    entries: types.DirectoryEntries,
+    options: types.UploadOptions = {},
+    handOver?: types.HandOver<StagedFile, T>,
+  ): Promise<types.DirectoryOutcome | T> {
+    return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own, handOver))
   }
 
   importDirectory(dirPath: string, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 
-  importCar(source: types.ByteSource, options: types.CarImportOptions = {}): Promise<types.CarOutcome> {
-    return this.#making(options, own => this.#parts.carImporter.import(source, own))
+  /** As {@link upload}. */
+  importCar<T extends object = never>(
+    source: types.ByteSource,
+    options: types.CarImportOptions = {},
+    handOver?: types.HandOver<Uint8Array, T>,
+  ): Promise<types.CarOutcome | T> {
+    return this.#making(options, own => this.#parts.carImporter.import(source, own, handOver))
   }
 
   pin(request: types.PinRequest): Promise<types.PinOutcome> {
@@ -140,7 +156,7 @@ export class PinService {
   }
 
   /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */
-  async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends types.PinOutcome>(
+  async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,
     make: (request: R) => Promise<T>,
   ): Promise<T> {
@@ -150,7 +166,7 @@ export class PinService {
         if (!isDiskFull(error)) throw error
         throw new HoldfastError('STORAGE_FULL', 'there is no room left on the disk', { cause: error })
       })
-    if (outcome.created && outcome.record.expiresAt !== null) this.#parts.sweeper.wake()
+    if (isPin(outcome) && outcome.created && outcome.record.expiresAt !== null) this.#parts.sweeper.wake()
     return outcome
   }
 
@@ -169,6 +185,10 @@ export class PinService {
 /** A request that may name an account. */
 interface Requesting {
   account?: string | undefined
+}
+
+function isPin(outcome: object): outcome is types.PinOutcome {
+  return 'record' in outcome
 }
 
 function noUpload(): HoldfastError {

@@ -140,6 +140,13 @@ export interface CarOutcome extends PinOutcome {
   roots: CarRoot[]
 }
 
+/**
+ * Called in place of the commit of an upload that turns out to be for a cluster of another node, with that node's id and
+ * what was sent, read back piece by piece: to the end, for what it is held against a quota is given back then. What it
+ * resolves to is the upload's result; what was staged is dropped once it has settled.
+ */
+export type HandOver<Piece, T> = (node: string, content: AsyncIterable<Piece>) => Promise<T>
+
 /** Content to be pinned by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
   /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */

@@ -5,7 +5,7 @@ import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 import type { PinTargets } from './pin-targets.ts'
-import type { DecidedTarget, Requester, UploadOptions } from './types.ts'
+import type { DecidedTarget, HandOver, Requester, UploadOptions } from './types.ts'
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
@@ -23,6 +23,13 @@ export interface Upload {
    * itself: what is committed and also kept would be counted twice while the disk is synced.
    */
   giveBack(): void
+}
+
+/** What is to become of an upload; with the id of the node that keeps its cluster, if that is another one. */
+export type Decided = { settings: UploadOptions; target: DecidedTarget } & ({ node: null } | Elsewhere)
+
+interface Elsewhere {
+  node: string
 }
 
 /** What every upload has around it: early refusals, a staged DAG, and a budget that uploads side by side share. */
@@ -99,20 +106,42 @@ export class UploadStaging {
   /**
    * Decides where the content goes, once it has been read to its end.
    *
-   * @throws HoldfastError `VALIDATION` for a cluster of another node; `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
    */
-  async decide(
-    requester: Requester,
-    options: UploadOptions,
-  ): Promise<{ settings: UploadOptions; target: DecidedTarget }> {
+  async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
     const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
     const target = this.#targets.decide(requester, settings)
     const node = this.#clusters.nodeOf(target.clusterId)
-    if (node === null) return { settings, target }
-    const remedy = 'name it in X-Cluster, in the query, or in the first 64 KiB'
-    throw new HoldfastError('VALIDATION', `cl: the node ${node} keeps the cluster ${target.clusterId}: ${remedy}`)
+    return node === null ? { settings, target, node } : { settings, target, node }
   }
+
+  /**
+   * Has an upload handed over to the node that keeps its cluster.
+   *
+   * @param read what was sent, from what was staged of it
+   * @throws HoldfastError `VALIDATION` where nobody hands it over; what `handOver` throws
+   */
+  async handOver<Piece, T>(
+    { staged, giveBack }: Upload,
+    { node, settings }: Decided & Elsewhere,
+    read: (signal: AbortSignal) => AsyncIterable<Piece>,
+    handOver: HandOver<Piece, T> | undefined,
+  ): Promise<T> {
+    if (handOver === undefined) throw new HoldfastError('VALIDATION', `cl names a cluster that the node ${node} keeps`)
+    settings.signal?.throwIfAborted()
+    await staged.begin()
+    await staged.settle()
+    const outcome = await handOver(node, followedBy(read(settings.signal ?? AbortSignal.any([])), giveBack))
+    await staged.abandon()
+    return outcome
+  }
+}
+
+/** Before its last byte has gone the other node commits nothing, which would be counted twice from there on. */
+async function* followedBy<T>(source: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void, undefined> {
+  yield* source
+  end()
 }
 
 /** What a form did not send must not hide what came with the request. */

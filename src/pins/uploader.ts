@@ -4,6 +4,7 @@ import { nameOf, resolveServerDirectory, walkServerDirectory } from '../content/
 import { DirectoryBuilder } from '../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../content/unixfs/entry-path.ts'
 import { type ImportedNode, importFile } from '../content/unixfs/import.ts'
+import { type StagedFile, stagedFile, stagedFiles } from '../content/unixfs/staged-files.ts'
 import { importSymlink } from '../content/unixfs/symlink.ts'
 import { inTurns } from '../domain/concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -15,12 +16,13 @@ import {
   type DirectoryEntries,
   type DirectoryEntry,
   type DirectoryOutcome,
+  type HandOver,
   LISTED_FILES,
   type PinOutcome,
   type UploadOptions,
 } from './types.ts'
 import type { UploadBudget } from './upload-budget.ts'
-import type { Upload, UploadStaging } from './upload-staging.ts'
+import type { Decided, Upload, UploadStaging } from './upload-staging.ts'
 
 /** A directory entry whose path is checked, or is known only at the end. */
 type StoredEntry =
@@ -44,12 +46,19 @@ export class Uploader {
     this.#parts = parts
   }
 
-  upload(content: ByteSource, options: UploadOptions): Promise<PinOutcome> {
-    return this.#parts.staging.run(options, 'file', async upload => {
+  upload<T = never>(
+    content: ByteSource,
+    options: UploadOptions,
+    handOver?: HandOver<Uint8Array, T>,
+  ): Promise<PinOutcome | T> {
+    const { staging } = this.#parts
+    return staging.run(options, 'file', async upload => {
       const { staged, budget } = upload
       budget.startFile()
       const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
-      return this.#finish(upload, options, { type: 'file', node: file })
+      const decided = await staging.decide(upload.requester, options)
+      if (decided.node === null) return this.#commit(upload, decided, { type: 'file', node: file })
+      return staging.handOver(upload, decided, signal => stagedFile(staged, file.cid, signal), handOver)
     })
   }
 
@@ -59,12 +68,21 @@ export class Uploader {
     return this.#storeDirectory(walkServerDirectory(directory), named)
   }
 
-  async uploadDirectory(entries: DirectoryEntries, options: UploadOptions): Promise<DirectoryOutcome> {
-    return this.#storeDirectory(checkedEntries(entries), options)
+  async uploadDirectory<T = never>(
+    entries: DirectoryEntries,
+    options: UploadOptions,
+    handOver?: HandOver<StagedFile, T>,
+  ): Promise<DirectoryOutcome | T> {
+    return this.#storeDirectory(checkedEntries(entries), options, handOver)
   }
 
-  #storeDirectory(entries: AsyncIterable<StoredEntry>, options: UploadOptions): Promise<DirectoryOutcome> {
-    return this.#parts.staging.run(options, 'directory', async upload => {
+  #storeDirectory<T = never>(
+    entries: AsyncIterable<StoredEntry>,
+    options: UploadOptions,
+    handOver?: HandOver<StagedFile, T>,
+  ): Promise<DirectoryOutcome | T> {
+    const { staging } = this.#parts
+    return staging.run(options, 'directory', async upload => {
       const { staged, budget } = upload
       const listing = new DirectoryListing(staged)
       const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
@@ -86,18 +104,22 @@ export class Uploader {
       }
       for (const { names, node } of unnamed) await listing.addFile(names(), node)
       const root = await listing.builder.finish(options.signal)
-      const outcome = await this.#finish(upload, options, { type: 'directory', node: root })
+      const decided = await staging.decide(upload.requester, options)
+      if (decided.node !== null) {
+        return staging.handOver(upload, decided, signal => stagedFiles(staged, signal), handOver)
+      }
+      const outcome = await this.#commit(upload, decided, { type: 'directory', node: root })
       return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
     })
   }
 
-  async #finish(
+  async #commit(
     { staged, requester, giveBack }: Upload,
-    options: UploadOptions,
+    { settings, target }: Decided,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {
-    const { settings, target } = await this.#parts.staging.decide(requester, options)
-    options.signal?.throwIfAborted()
+    const { signal, token } = settings
+    signal?.throwIfAborted()
     await staged.settle()
     const input = {
       requester,
@@ -108,11 +130,11 @@ export class Uploader {
       cidText: node.cid.toString(),
       names: settings,
       backend: this.#parts.clusters.defaultBackend,
-      signal: options.signal,
+      signal,
       sizes: staged.sizes(node.size),
     }
     giveBack()
-    return this.#parts.commit.commit(input, options.token?.id)
+    return this.#parts.commit.commit(input, token?.id)
   }
 
   #importOptions(options: UploadOptions, budget: UploadBudget, staged: StagedDag) {

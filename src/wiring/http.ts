@@ -55,7 +55,12 @@ export function makeHttp(setup: Setup, below: Below): Border {
       limits,
       otherNodes:
         nodes.client &&
-        new OtherNodes({ clusters: clusters.registry, sender: nodes.client, slots: uploadSlots(setup) }),
+        new OtherNodes({
+          clusters: clusters.registry,
+          sender: nodes.client,
+          slots: uploadSlots(setup),
+          handOvers: uploadSlots(setup),
+        }),
       logger,
       metrics,
       clock,

@@ -63,12 +63,19 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
-  test('a form that names the cluster of another node behind a large file is told where to name it', async () => {
+  test('a form that names the cluster of another node behind a large file goes there', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
-      const body = formOf(bytes(1_500_000, 1), { cl: 'second' }, true)
-      const { status, json } = await call(a, key, '/files', { method: 'POST', body })
-      expect([status, json.code]).toEqual([400, 'VALIDATION'])
-      for (const node of [a, b]) expect(await collected(node)).toEqual([0, 0])
+      const content = bytes(1_500_000, 1)
+      const send = async (fields: Record<string, string>, behind = true) =>
+        await call(a, key, '/files', { method: 'POST', body: formOf(content, fields, behind) })
+      const { status, json } = await send({ cl: 'second' })
+      expect([status, json.status, json.clusterId]).toEqual([201, 'pinned', 'second'])
+      expect([await collected(a), await collected(b)]).toEqual([
+        [0, 0],
+        [1, 3],
+      ])
+      expect((await send({ cl: 'second' })).status).toBe(200)
+      expect((await send({ cl: 'second' }, false)).json.cid).toBe(json.cid)
     })
   })
 

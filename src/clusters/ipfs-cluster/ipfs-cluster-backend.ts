@@ -5,9 +5,9 @@ import { type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { OneByOne } from '../../domain/concurrency/one-by-one.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { formBody } from '../../domain/form-body.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { carBytes } from '../car-bytes.ts'
-import { carForm } from '../car-form.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
 import type { ClusterPin, IpfsClusterApi, Replication } from './api.ts'
 import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf, sourceWith } from './mark-block.ts'
@@ -191,7 +191,8 @@ export class IpfsClusterBackend implements ClusterBackend {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { replication } = this.#options
-    return this.#options.api.add({ root: cid.toString(), form: carForm(car), replication, peers, signal })
+    const form = formBody([{ name: 'file', filename: 'dag.car', content: car }])
+    return this.#options.api.add({ root: cid.toString(), form, replication, peers, signal })
   }
 
   async #untilKept(cid: CID, { hold, onProgress }: PinJob, signal: AbortSignal): Promise<void> {

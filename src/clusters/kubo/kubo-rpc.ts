@@ -3,9 +3,9 @@ import { parseCid } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { formBody } from '../../domain/form-body.ts'
 import { linesOf } from '../../domain/lines.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
-import { carForm } from '../car-form.ts'
 import {
   configSchema,
   errorIn,
@@ -112,7 +112,7 @@ export class KuboRpc {
    * @returns how many blocks it says it has taken
    */
   async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
-    const { type, body } = carForm(car)
+    const { type, body } = formBody([{ name: 'file', filename: 'dag.car', content: car }])
     const query = { stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true', ...UNANNOUNCED }
     let count = -1
     for await (const line of this.#lines('dag/import', query, { signal, body, type })) {

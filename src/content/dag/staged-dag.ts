@@ -14,6 +14,8 @@ const WINDOW_BYTES = 8 * 1024 ** 2
 const BLOCK_WEIGHT = 16 * 1024
 /** File rows collected before they are written. */
 const FILE_BATCH = 200
+/** Blocks that are looked up at a time where all are gone through. */
+const BLOCK_BATCH = 200
 
 /** What a block takes of a disk however few bytes it has: its row, its needs, its place in the indexes. */
 const LEAST_CHARGE = 512
@@ -160,6 +162,25 @@ export class StagedDag {
   async addFile(path: string, cid: CID, size: number): Promise<void> {
     this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
     if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
+  }
+
+  /** The files that have been noted, in order. For one that has been settled. */
+  *files(): Generator<RootFile, void, undefined> {
+    for (let offset = 0; offset < this.#fileCount; offset += FILE_BATCH) {
+      yield* this.#ledger.files(this.rootId, offset, FILE_BATCH)
+    }
+  }
+
+  /** The multihashes of the blocks that have arrived, in no order. For one that has been begun and settled. */
+  *multihashes(): Generator<Uint8Array, void, undefined> {
+    for (let last = 0; ; ) {
+      const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
+      for (const { id, multihash } of blocks) {
+        last = id
+        yield multihash
+      }
+      if (blocks.length < BLOCK_BATCH) return
+    }
   }
 
   /** Takes over the files noted for another staged DAG of the same content, which has been settled. */

@@ -1,0 +1,35 @@
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import { CODEC, HASH } from '../../domain/cid.ts'
+import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import type { StagedDag } from '../dag/staged-dag.ts'
+import { carBlockHead, carHeader } from './writer.ts'
+
+/**
+ * A CAR, version 1, of all blocks that a staged DAG has, which has been settled; every block is checked. What codec its
+ * blocks have is not known, and told by none who links them: each is named as shortly as its hash can be, so that what was
+ * taken in from a CAR is no larger than that was.
+ *
+ * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
+ */
+export async function* stagedCar(
+  staged: StagedDag,
+  roots: readonly CID[],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  yield carHeader(roots)
+  for (const multihash of staged.multihashes()) {
+    const cid = shortest(multihash)
+    const bytes = await staged.store.get(cid, { verify: true })
+    if (turnSpent()) await nextTurn(signal)
+    yield carBlockHead(cid, bytes.length)
+    yield bytes
+  }
+}
+
+function shortest(multihash: Uint8Array): CID {
+  const digest = Digest.decode(multihash)
+  return digest.code === HASH.sha2_256 && digest.size === 32
+    ? CID.createV0(digest as Digest.Digest<typeof HASH.sha2_256, number>)
+    : CID.createV1(CODEC.raw, digest)
+}

@@ -1,0 +1,62 @@
+import type { CID } from 'multiformats/cid'
+import { cidOf } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { free, SpareReads, WalkBudget } from '../dag/ordered-walk.ts'
+import type { StagedDag } from '../dag/staged-dag.ts'
+import type { BlockReader } from './block-reader.ts'
+import { streamFile } from './file-stream.ts'
+import { decodeNode } from './node.ts'
+
+/** Blocks of a file that are read ahead of whoever takes them. */
+const AHEAD = 4
+
+/** A file of a directory that is being stored. */
+export interface StagedFile {
+  /** Names below the root, `/` between them. */
+  path: string
+  content: AsyncIterable<Uint8Array>
+}
+
+/**
+ * The bytes of a file of a staged DAG that has been settled, every block checked; each piece good until the next one is
+ * asked for.
+ *
+ * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
+ */
+export async function* stagedFile(
+  staged: StagedDag,
+  cid: CID,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const blocks = readerOf(staged, signal)
+  const { node } = await blocks.load(cid)
+  if (node.kind !== 'file') throw new HoldfastError('INTERNAL_ERROR', `${cid} is no file`)
+  for await (const piece of streamFile(blocks, node, { start: 0, end: node.size })) {
+    yield piece
+    free(piece)
+  }
+}
+
+/** The files of a staged directory, in the order in which they came. As {@link stagedFile}. */
+export async function* stagedFiles(
+  staged: StagedDag,
+  signal: AbortSignal,
+): AsyncGenerator<StagedFile, void, undefined> {
+  for (const { path, ...file } of staged.files()) yield { path, content: stagedFile(staged, cidOf(file), signal) }
+}
+
+function readerOf({ store }: StagedDag, signal: AbortSignal): BlockReader {
+  const get = async (cid: CID): Promise<Uint8Array> => {
+    signal.throwIfAborted()
+    return store.get(cid, { verify: true })
+  }
+  return {
+    budget: new WalkBudget(signal),
+    spareReads: new SpareReads(AHEAD),
+    get,
+    load: async cid => {
+      const block = await get(cid)
+      return { block, node: decodeNode(cid, block) }
+    },
+  }
+}
