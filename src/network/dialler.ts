@@ -1,6 +1,7 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
 import { orAborted } from '../domain/sources.ts'
 import { type Names, publicAddresses } from './public-addresses.ts'
 
@@ -48,18 +49,16 @@ export class Dialler {
   }
 
   async #dial(peer: PeerAddress): Promise<boolean> {
-    const { id } = peer
-    const deadline = new AbortController()
-    const cancel = this.#clock.after(DIAL_TIMEOUT_MS, () => deadline.abort(new Error('the peer does not answer')))
+    const late = (): Error => new Error('the peer does not answer')
+    const times = { clock: this.#clock, ms: DIAL_TIMEOUT_MS, late, signal: this.#stop.signal }
     try {
-      const signal = AbortSignal.any([deadline.signal, this.#stop.signal])
-      const to = await orAborted(this.#addressesOf(peer, signal), signal)
-      const connection = await this.#libp2p.dial(to, { signal })
-      return connection.remotePeer.equals(id)
+      const connection = await within(times, async signal => {
+        const to = await orAborted(this.#addressesOf(peer, signal), signal)
+        return this.#libp2p.dial(to, { signal })
+      })
+      return connection.remotePeer.equals(peer.id)
     } catch {
       return false
-    } finally {
-      cancel()
     }
   }
 

@@ -2,6 +2,7 @@ import type { Libp2p } from '@libp2p/interface'
 import type { CID } from 'multiformats/cid'
 import type { Clock } from '../domain/clock.ts'
 import { FairGate } from '../domain/concurrency/fair-gate.ts'
+import { Deadline } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from './block-fetcher.ts'
 import type { Dialler, PeerAddress } from './dialler.ts'
@@ -112,18 +113,18 @@ export class SessionFactory implements BlockFetcher {
   }
 
   async *#find(libp2p: Libp2p, root: CID, ended: AbortSignal): AsyncGenerator<BlockProvider> {
-    const deadline = new AbortController()
-    const cancel = this.#parts.clock.after(DISCOVERY_MS, () => deadline.abort(new Error('enough time has been spent')))
+    const late = (): Error => new Error('enough time has been spent')
+    const deadline = new Deadline({ clock: this.#parts.clock, ms: DISCOVERY_MS, late, signal: ended })
+    const { signal } = deadline
     let found = 0
     try {
-      const signal = AbortSignal.any([ended, deadline.signal])
       for await (const { id, multiaddrs } of libp2p.contentRouting.findProviders(root, { signal })) {
         if (id.equals(libp2p.peerId)) continue
         yield this.#found({ id, addresses: multiaddrs })
         if (++found === MOST_FOUND) return
       }
     } finally {
-      cancel()
+      deadline.rest()
     }
   }
 

@@ -1,6 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import { identityOf, parseCid } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { underName } from '../domain/work.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
@@ -101,17 +103,16 @@ export class Announcer {
 
   async #announce(rootId: number, cid: CID): Promise<void> {
     if (!this.#mayTell(cid)) return
-    const late = new AbortController()
-    const cancel = this.#clock.after(LONGEST_MS, () => late.abort())
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'took too long')
     try {
-      const told = await this.#announcing.announce(cid, AbortSignal.any([this.#stop.signal, late.signal]))
+      const told = await within({ clock: this.#clock, ms: LONGEST_MS, late, signal: this.#stop.signal }, ended => {
+        return this.#announcing.announce(cid, ended)
+      })
       if (!told || this.#stop.signal.aborted) return
       const now = this.#clock.now()
       await this.#roots.setAnnounced(rootId, now)
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#logger.warn({ err: error, cid: cid.toString() }, 'announcing a root failed')
-    } finally {
-      cancel()
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Fetches } from '../catalogue/fetches.ts'
 import type { Records } from '../catalogue/records.ts'
 import { HASH, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { Deadline } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
@@ -82,9 +83,9 @@ export class NetworkPinner {
 
   /** A session that has the root. */
   async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
-    const late = new AbortController()
-    const cancel = this.#parts.clock.after(this.#parts.times.findMs, () => late.abort(notFound(cid)))
-    const signal = request.signal === undefined ? late.signal : AbortSignal.any([request.signal, late.signal])
+    const { clock, times } = this.#parts
+    const deadline = new Deadline({ clock, ms: times.findMs, late: () => notFound(cid), signal: request.signal })
+    const { signal } = deadline
     let session: FetchSession | null = null
     try {
       const owner = requester.account.id
@@ -93,10 +94,10 @@ export class NetworkPinner {
       return primed(session, cid, await session.get(cid, { signal }))
     } catch (error) {
       session?.close()
-      if (late.signal.aborted) throw notFound(cid)
+      if (deadline.isOver) throw notFound(cid)
       throw error
     } finally {
-      cancel()
+      deadline.rest()
     }
   }
 

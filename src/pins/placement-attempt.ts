@@ -4,6 +4,7 @@ import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Attempt } from './job-runner.ts'
 
@@ -45,27 +46,22 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     const { backends, clock } = this.#parts
     const backend = backends.get(row.backendId)
     if (backend === undefined) throw new HoldfastError('UNAVAILABLE', 'the backend of the cluster is not configured')
-    const longest = row.isWanted ? LONGEST_MS : UNPIN_MS
-    const cancel = clock.after(longest, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
-    try {
-      await (row.isWanted ? this.#pin(row, backend) : this.#unpin(row, backend))
-    } finally {
-      cancel()
-    }
+    const ms = row.isWanted ? LONGEST_MS : UNPIN_MS
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'took too long')
+    await within({ clock, ms, late, signal: this.#abort.signal }, signal => {
+      return row.isWanted ? this.#pin(row, backend, signal) : this.#unpin(row, backend, signal)
+    })
   }
 
-  async #pin(row: PlacementRow, backend: ClusterBackend): Promise<void> {
+  async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, onChanges } = this.#parts
-    const { signal } = this.#abort
     // What may still arrive there would take it away again, after any look.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
-    let cancelStall = (): void => undefined
-    const moved = (): void => {
-      cancelStall()
-      cancelStall = clock.after(STALL_MS, () => this.abort(new HoldfastError('ABORTED', 'nothing moved any more')))
-    }
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'nothing moved any more')
+    const deadline = new Deadline({ clock, ms: STALL_MS, late, signal: ended })
+    const { signal } = deadline
+    const moved = (): void => deadline.moved()
     try {
-      moved()
       const root = cidOf(row)
       const source = sourceOf(row.backendId)
       const job = { hold: HOLD, root, source, origins: [], ends: null, again: row.isAnew }
@@ -74,7 +70,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
       const { state } = await backend.status(row, signal)
       if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
     } finally {
-      cancelStall()
+      deadline.rest()
     }
     for (let isDone = false; !isDone; ) {
       const step = await placements.placed(row, clock.now())
@@ -84,12 +80,12 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   /** The row is read anew, and until when the request may arrive is noted, before anything is sent. */
-  async #unpin(row: PlacementRow, backend: ClusterBackend): Promise<void> {
+  async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
     // One that does not ask may send at once.
     if (backend.asksBeforeUnpin !== true && !(await mayUnpin())) return
-    await backend.unpin(HOLD, row, this.#abort.signal, mayUnpin)
+    await backend.unpin(HOLD, row, signal, mayUnpin)
     // An earlier request, of which the end is unknown, may be on its way still.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })
   }

@@ -1,5 +1,6 @@
 import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhooks.ts'
 import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
@@ -71,22 +72,19 @@ class Delivery implements Attempt<DeliveryRow> {
     const { store, sealing, sender, clock } = this.#parts
     if (this.webhook === null) throw new HoldfastError('INTERNAL_ERROR', 'the delivery has not begun')
     const { id, url, secret } = this.webhook
-    const late = new HoldfastError('ABORTED', 'the address did not answer in time')
-    const cancel = clock.after(LONGEST_MS, () => this.abort(late))
-    try {
-      const body = deliveryBody(begun)
-      const key = Buffer.from(sealing.open(secret, sealingContext(id))).toString()
-      const headers = {
-        'content-type': 'application/json',
-        'user-agent': `Holdfast/${VERSION}`,
-        'holdfast-delivery': String(begun.id),
-        [SIGNATURE_HEADER]: signatureOf(body, key, clock.now()),
-      }
-      this.status = await sender.send({ url, headers, body, signal: this.#abort.signal })
-    } finally {
-      cancel()
+    const body = deliveryBody(begun)
+    const key = Buffer.from(sealing.open(secret, sealingContext(id))).toString()
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': `Holdfast/${VERSION}`,
+      'holdfast-delivery': String(begun.id),
+      [SIGNATURE_HEADER]: signatureOf(body, key, clock.now()),
     }
-    const { status } = this
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'the address did not answer in time')
+    const status = await within({ clock, ms: LONGEST_MS, late, signal: this.#abort.signal }, signal => {
+      return sender.send({ url, headers, body, signal })
+    })
+    this.status = status
     if (status < 200 || status > 299) throw new HoldfastError('UNAVAILABLE', refusalOf(status))
     await store.end(begun.id, { status, error: null, at: clock.now(), isDelivered: true })
   }

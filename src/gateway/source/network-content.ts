@@ -3,6 +3,7 @@ import type { CID } from 'multiformats/cid'
 import { hasLinks } from '../../content/dag/links.ts'
 import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
@@ -46,19 +47,16 @@ export class NetworkContent implements ContentOrigin {
     const key = cid.toString()
     const kept = this.#nodes.get(key)
     if (kept !== undefined) return kept
-    const timeout = new AbortController()
-    const cancel = this.#clock.after(this.#timeoutMs, () => timeout.abort(late(cid, this.#timeoutMs)))
-    try {
-      const bytes = await session.get(cid, { signal: AbortSignal.any([signal, timeout.signal]) })
-      if (hasLinks(cid)) this.#nodes.set(key, bytes)
-      return bytes
-    } finally {
-      cancel()
-    }
+    const late = (): HoldfastError => notInTime(cid, this.#timeoutMs)
+    const bytes = await within({ clock: this.#clock, ms: this.#timeoutMs, late, signal }, ended => {
+      return session.get(cid, { signal: ended })
+    })
+    if (hasLinks(cid)) this.#nodes.set(key, bytes)
+    return bytes
   }
 }
 
-function late(cid: CID, ms: number): HoldfastError {
+function notInTime(cid: CID, ms: number): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `${cid} could not be fetched from the network within ${ms / 1000} s`, {
     details: { retryAfter: 30 },
   })

@@ -1,5 +1,6 @@
 import type { Stream } from '@libp2p/interface'
 import type { Clock } from '../../domain/clock.ts'
+import { within } from '../../domain/deadline.ts'
 import { type ExchangeMessage, encodeMessage } from './message.ts'
 
 /** A peer that takes nothing for this long is given up. */
@@ -87,9 +88,8 @@ export class PeerChannel {
   async #ready(): Promise<Stream> {
     if (this.#closed) throw new Error('the peer is gone')
     if (this.#stream?.writeStatus === 'writable') return this.#stream
-    const deadline = new AbortController()
-    const cancelTimer = this.#clock.after(SEND_TIMEOUT_MS, () => deadline.abort(new Error('the peer does not answer')))
-    const stream = await this.#open(deadline.signal).finally(cancelTimer)
+    const late = (): Error => new Error('the peer does not answer')
+    const stream = await within({ clock: this.#clock, ms: SEND_TIMEOUT_MS, late }, signal => this.#open(signal))
     if (this.#closed) {
       stream.abort(new Error('the peer is gone'))
       throw new Error('the peer is gone')
