@@ -262,6 +262,7 @@ interface ServiceConfig {
   cluster: Record<string, unknown>
   api: { restapi: Record<string, unknown>; ipfsproxy?: unknown; pinsvcapi?: unknown }
   ipfs_connector: { ipfshttp: Record<string, unknown> }
+  consensus: { crdt: Record<string, unknown> }
   informer: Record<'disk' | 'tags' | 'pinqueue', Record<string, unknown>>
   datastore: { pebble: { pebble_options: Record<string, unknown> } }
 }
@@ -276,6 +277,8 @@ async function configure(file: string, rpc: string): Promise<void> {
   const http = { http_listen_multiaddress: '/ip4/127.0.0.1/tcp/0', basic_auth_credentials: { [USER]: PASSWORD } }
   config.api = { restapi: { ...config.api.restapi, ...http } }
   config.ipfs_connector.ipfshttp.node_multiaddress = rpc
+  // What a peer has missed it learns of by the next broadcast: by default a minute later.
+  Object.assign(config.consensus.crdt, { rebroadcast_interval: '1s' })
   for (const informer of Object.values(config.informer)) informer.metric_ttl = '6s'
   config.datastore.pebble.pebble_options.cache_size_bytes = 8 * 1024 ** 2
   await writeFile(file, JSON.stringify(config))
