@@ -51,6 +51,10 @@ export class Kubo {
   async start(): Promise<void> {
     const daemon = spawn(this.#binary, ['daemon'], { env: this.#env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#daemon = daemon
+    // Whatever becomes of the test, nothing of it stays.
+    const kill = (): boolean => daemon.kill('SIGKILL')
+    process.once('exit', kill)
+    daemon.once('exit', () => process.off('exit', kill))
     let told = ''
     daemon.stderr.setEncoding('utf8').on('data', (text: string) => {
       told += text
@@ -63,11 +67,11 @@ export class Kubo {
     while (!told.includes('Daemon is ready')) await Promise.race([once(daemon.stdout, 'data'), exited])
   }
 
-  async stop(): Promise<void> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const daemon = this.#daemon
     if (daemon === null || daemon.exitCode !== null || daemon.signalCode !== null) return
     const exited = once(daemon, 'exit')
-    daemon.kill('SIGTERM')
+    daemon.kill(signal)
     await exited
   }
 

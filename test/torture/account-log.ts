@@ -14,6 +14,10 @@ export interface Content {
   hashes: Hashes
   /** When it expires, or null. */
   expiresAt: number | null
+  /** Somebody else has it: it is pinned by its CID, and comes later. */
+  isFetched?: boolean
+  /** Which client of a load sees to it. */
+  worker?: number
 }
 
 interface Entry extends Content {
@@ -50,6 +54,10 @@ export class AccountLog {
       // The clock counts whole milliseconds: by the end of this one the answer had certainly come.
       step.acknowledged = now() + 1
     }
+  }
+
+  find(cid: string): Content | undefined {
+    return this.#entries.get(cid)
   }
 
   get contents(): Content[] {

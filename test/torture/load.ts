@@ -19,9 +19,28 @@ interface FormFile {
   content: Buffer
 }
 
+/** One of the clients. */
+interface Worker {
+  number: number
+  /** What it has stored and not removed. */
+  mine: Content[]
+  common: string | null
+  theirs: readonly Content[]
+}
+
 interface Made {
   cid: string
   files: Array<{ cid: string; path: string }>
+}
+
+/** What a load does beside what all do. */
+interface Extras {
+  /** Of contents that others store, too: what all of their labels begin with. */
+  common: string
+  /** What somebody else has, to be pinned by its CID. */
+  theirs: readonly Content[]
+  /** Whether it may not ask what only owners may. */
+  isGuest: boolean
 }
 
 /** Clients that store, pin, remove, collect, verify and read, all at once, until the server is gone. */
@@ -30,6 +49,7 @@ export class Load {
   readonly #log: AccountLog
   readonly #mayFail: boolean
   readonly #hasOutages: boolean
+  readonly #extras: Extras | null
   #ended = false
   #answers = 0
   #awaited: { answers: number; resolve: () => void } | null = null
@@ -38,7 +58,8 @@ export class Load {
    * @param mayFail whether the server's disk fails now and then
    * @param hasOutages whether the server, or what it needs, is away now and then
    */
-  constructor(client: Client, log: AccountLog, mayFail = false, hasOutages = false) {
+  constructor(client: Client, log: AccountLog, mayFail = false, hasOutages = false, extras: Extras | null = null) {
+    this.#extras = extras
     this.#client = client
     this.#log = log
     this.#mayFail = mayFail
@@ -59,14 +80,14 @@ export class Load {
 
   /** Resolves when all clients have ended. @throws what went wrong before {@link end} */
   async run(draws: Draws, label: string): Promise<void> {
-    await Promise.all(Array.from({ length: WORKERS }, (_, i) => this.#work(draws.fork(), `${label} ${i}`)))
+    await Promise.all(Array.from({ length: WORKERS }, (_, i) => this.#work(draws.fork(), `${label} ${i}`, i)))
   }
 
-  async #work(draws: Draws, label: string): Promise<void> {
-    const mine: Content[] = []
+  async #work(draws: Draws, label: string, number: number): Promise<void> {
+    const worker = this.#worker(number)
     for (let step = 0; !this.#ended; step++) {
       try {
-        await this.#step(draws, `${label} ${step}`, mine)
+        await this.#step(draws, `${label} ${step}`, worker)
       } catch (error) {
         if (this.#hasOutages && (error instanceof BrokenOff || error instanceof NotNow)) await sleep(PAUSE_MS)
         else if (!this.#ended) throw error
@@ -74,28 +95,62 @@ export class Load {
     }
   }
 
-  async #step(draws: Draws, label: string, mine: Content[]): Promise<void> {
-    const choice = draws.below(16)
-    if (choice < 5) await this.#storeFile(draws, label, mine)
-    else if (choice < 7) await this.#storeDirectory(draws, label, mine)
-    else if (choice < 9) await this.#storeCar(draws, label, mine)
-    else if (choice < 12) await this.#remove(draws, mine)
-    else if (choice < 13) await this.#expect([200], this.#client.json('POST', '/admin/v1/gc', { graceSeconds: 0 }))
-    else if (choice < 14) await this.#expect([200], this.#client.ask('POST', '/admin/v1/verify'))
-    else await this.#readOne(draws, mine)
+  #worker(number: number): Worker {
+    if (this.#extras === null) return { number, mine: [], common: null, theirs: [] }
+    const { common, theirs } = this.#extras
+    return {
+      number,
+      // What it has stored in earlier rounds is its own still.
+      mine: this.#log.contents.filter(content => content.worker === number && content.expiresAt === null),
+      common: `${common} ${number}`,
+      theirs: theirs.filter((_, i) => i % WORKERS === number),
+    }
   }
 
-  async #storeFile(draws: Draws, label: string, mine: Content[]): Promise<void> {
+  async #step(draws: Draws, label: string, worker: Worker): Promise<void> {
+    const choice = draws.below(16)
+    const [first, ...rest] = worker.theirs
+    if (choice >= 14 && first !== undefined) return this.#pin(draws.pick([first, ...rest]), worker)
+    if (choice < 3 && worker.common !== null)
+      return this.#storeCommon(draws, `${worker.common} ${draws.below(4)}`, worker)
+    if (choice >= 12 && this.#extras?.isGuest === true) return this.#readOne(draws, worker)
+    if (choice < 5) await this.#storeFile(draws, label, worker)
+    else if (choice < 7) await this.#storeDirectory(draws, label, worker)
+    else if (choice < 9) await this.#storeCar(draws, label, worker)
+    else if (choice < 12) await this.#remove(draws, worker)
+    else if (choice < 13) await this.#expect([200], this.#client.json('POST', '/admin/v1/gc', { graceSeconds: 0 }))
+    else if (choice < 14) await this.#expect([200], this.#client.ask('POST', '/admin/v1/verify'))
+    else await this.#readOne(draws, worker)
+  }
+
+  async #storeFile(draws: Draws, label: string, worker: Worker): Promise<void> {
     const bytes = contentOf(draws, label)
     const dag = fileDag(bytes)
     const expiresAt = draws.below(4) === 0 ? now() + 200 + draws.below(3_000) : null
     const content = { cid: dag.root.toString(), hashes: { '': sha256Hex(bytes) }, expiresAt }
     const timelock = expiresAt === null ? null : new Date(expiresAt).toISOString()
     const parts = [{ name: 'file', filename: label, content: bytes }]
-    await this.#store(content, mine, () => this.#upload('/files', parts, timelock))
+    await this.#store(content, worker, () => this.#upload('/files', parts, timelock))
   }
 
-  async #storeCar(draws: Draws, label: string, mine: Content[]): Promise<void> {
+  /** What others store as well: the same bytes for the same label. */
+  async #storeCommon(draws: Draws, label: string, worker: Worker): Promise<void> {
+    const bytes = pseudoRandom(20_000 + label.length, label)
+    const expiresAt = draws.below(3) === 0 ? now() + 200 + draws.below(3_000) : null
+    const content = { cid: fileDag(bytes).root.toString(), hashes: { '': sha256Hex(bytes) }, expiresAt }
+    const before = this.#log.find(content.cid)
+    // One content expires, or does not, whenever it is stored.
+    if (before !== undefined && (before.expiresAt !== null || expiresAt !== null)) return
+    const timelock = expiresAt === null ? null : new Date(expiresAt).toISOString()
+    const parts = [{ name: 'file', filename: label, content: bytes }]
+    await this.#store(content, worker, () => this.#upload('/files', parts, timelock))
+  }
+
+  async #pin(content: Content, worker: Worker): Promise<void> {
+    await this.#store(content, worker, () => this.#client.ask('POST', `/api/v3/files/pin/${content.cid}`))
+  }
+
+  async #storeCar(draws: Draws, label: string, worker: Worker): Promise<void> {
     const parts = Array.from({ length: 1 + draws.below(4) }, (_, i) =>
       contentOf(draws, `${label} ${i}`).subarray(-400_000),
     )
@@ -103,11 +158,11 @@ export class Load {
     const content = { cid: dag.root.toString(), hashes: { '': sha256Hex(Buffer.concat(parts)) }, expiresAt: null }
     const car = await carOf([dag.root], dag.blocks)
     const type = { 'content-type': 'application/vnd.ipld.car' }
-    await this.#store(content, mine, () => this.#client.ask('POST', '/api/v3/files/car', type, car))
+    await this.#store(content, worker, () => this.#client.ask('POST', '/api/v3/files/car', type, car))
   }
 
   /** A directory, whose CID is known only from the answer, and a pin of one of its files. */
-  async #storeDirectory(draws: Draws, label: string, mine: Content[]): Promise<void> {
+  async #storeDirectory(draws: Draws, label: string, worker: Worker): Promise<void> {
     const files = Array.from({ length: 2 + draws.below(10) }, (_, i) => ({
       name: 'files[]',
       filename: `tree/d${i % 3}/f${i}`,
@@ -124,27 +179,32 @@ export class Load {
       hashes[file.path] = sha256Hex(sent.content)
     }
     if (made.files.length !== files.length) throw new Error('files are missing in the answer')
-    const content = { cid: made.cid, hashes, expiresAt: null }
+    const content = { cid: made.cid, hashes, expiresAt: null, worker: worker.number }
     this.#log.storing(content, began)()
-    mine.push(content)
+    worker.mine.push(content)
     const [one] = made.files.slice(-1)
     if (one === undefined || draws.below(2) === 0) return
     const child = { cid: one.cid, hashes: { '': hashes[one.path] ?? '' }, expiresAt: null }
-    await this.#store(child, mine, () => this.#client.ask('POST', `/api/v3/files/pin/${one.cid}`))
+    await this.#store(child, worker, () => this.#client.ask('POST', `/api/v3/files/pin/${one.cid}`))
   }
 
-  async #store(content: Content, mine: Content[], send: () => Promise<Answered>): Promise<void> {
-    const acknowledge = this.#log.storing(content)
-    const isOver = (): boolean => content.expiresAt !== null && content.expiresAt <= now()
-    const answer = await this.#expect([200, 201], send(), isOver)
+  async #store(content: Content, worker: Worker, send: () => Promise<Answered>): Promise<void> {
+    const acknowledge = this.#log.storing({ ...content, worker: worker.number })
+    const isRefused = (status: number): boolean => {
+      // Nobody who has it can be asked just now.
+      if (content.isFetched === true) return status === 404
+      return status === 400 && content.expiresAt !== null && content.expiresAt <= now()
+    }
+    const answer = await this.#expect([200, 201], send(), isRefused)
     if (answer === null) return
     const { cid } = JSON.parse(answer.body.toString()) as Made
     if (cid !== content.cid) throw new Error(`${content.cid} was stored as ${cid}`)
     acknowledge()
-    if (content.expiresAt === null) mine.push(content)
+    const isKnown = worker.mine.some(other => other.cid === cid)
+    if (content.expiresAt === null && !isKnown) worker.mine.push(content)
   }
 
-  async #remove(draws: Draws, mine: Content[]): Promise<void> {
+  async #remove(draws: Draws, { mine }: Worker): Promise<void> {
     const [content] = mine.splice(draws.below(mine.length), 1)
     if (content === undefined) return
     const acknowledge = this.#log.removing(content.cid)
@@ -153,9 +213,9 @@ export class Load {
     }
   }
 
-  async #readOne(draws: Draws, mine: readonly Content[]): Promise<void> {
+  async #readOne(draws: Draws, { mine }: Worker): Promise<void> {
     const content = mine[draws.below(mine.length)]
-    if (content === undefined) return
+    if (content === undefined || content.isFetched === true) return
     for (const [path, hash] of Object.entries(content.hashes)) {
       const read = await this.#client.hashOf(content.cid, path)
       if (read !== hash) throw new Error(`${content.cid}/${path} reads back as ${read}, not as ${hash}`)
@@ -180,7 +240,7 @@ export class Load {
   async #expect<T extends { status: number }>(
     statuses: readonly number[],
     asked: Promise<T>,
-    isOver: () => boolean = () => false,
+    isRefused: (status: number) => boolean = () => false,
   ): Promise<T | null> {
     const answer = await asked
     this.#answers++
@@ -188,7 +248,7 @@ export class Load {
     if (statuses.includes(answer.status)) return answer
     if (this.#mayFail && FAULTY.includes(answer.status)) return null
     if (this.#hasOutages && UNAVAILABLE.includes(answer.status)) return null
-    if (answer.status === 400 && isOver()) return null
+    if (isRefused(answer.status)) return null
     throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer).slice(0, 500)}`)
   }
 }

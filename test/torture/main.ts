@@ -1,25 +1,35 @@
 import { parseArgs } from 'node:util'
+import { openPlace } from './clusters/places.ts'
+import { torturePlace } from './clusters/torture.ts'
 import { tortureElsewhere } from './elsewhere.ts'
 import { tortureFleet } from './fleet.ts'
-import { torture } from './torture.ts'
+import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
 /**
- * `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster]`; with `--fleet` two nodes on one PostgreSQL,
- * with `--cluster` one whose cluster another one keeps.
+ * `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster [KIND]] [--postgres]`; with `--fleet` two nodes
+ * on one PostgreSQL, with `--cluster` one whose clusters another one keeps (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster
+ * (`ipfs-cluster`), of a catalogue in PostgreSQL with `--postgres`.
  */
+// Without a kind it is another node, as it was before there were kinds.
+const args = process.argv.slice(2).flatMap((arg, i, all) => {
+  const next = all[i + 1] ?? '--'
+  return arg === '--cluster' && next.startsWith('--') ? [arg, 'holdfast'] : [arg]
+})
 const { values } = parseArgs({
+  args,
   options: {
     rounds: { type: 'string', default: '20' },
     seed: { type: 'string' },
     minutes: { type: 'string' },
     fleet: { type: 'boolean', default: false },
-    cluster: { type: 'boolean', default: false },
+    cluster: { type: 'string' },
+    postgres: { type: 'boolean', default: false },
   },
 })
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
 console.log(`seed ${seed}`)
-const run = values.fleet ? tortureFleet : values.cluster ? tortureElsewhere : torture
+const run = tortureOf()
 const started = performance.now()
 const { rounds, acknowledged } = await run({
   rounds: Number(values.rounds),
@@ -29,3 +39,12 @@ const { rounds, acknowledged } = await run({
 })
 const seconds = Math.round((performance.now() - started) / 1_000)
 console.log(`${rounds} rounds, ${acknowledged} acknowledged requests, nothing lost, nothing left, ${seconds} s`)
+
+function tortureOf(): (options: TortureOptions) => Promise<Tortured> {
+  const { fleet, cluster, postgres } = values
+  if (fleet) return tortureFleet
+  if (cluster === undefined) return torture
+  if (cluster === 'holdfast') return tortureElsewhere
+  const open = openPlace(cluster)
+  return options => torturePlace({ ...options, open, isShared: postgres })
+}

@@ -1,6 +1,7 @@
 /**
  * A real server in a process of its own, whose disk fails now and then if it is told to. Arguments: data directory,
- * seed of the faults or `none`; `TORTURE_OPTIONS` has more options of the engine, and `TORTURE_PORT` where it listens.
+ * seed of the faults or `none`; `TORTURE_OPTIONS` has more options of the engine, `TORTURE_PORT` where it listens, and
+ * `TORTURE_ACCOUNTS` keys of accounts beside the owner, by email.
  * Prints `listening on URL` once it does, and ends at SIGTERM.
  */
 
@@ -24,6 +25,11 @@ const engine = await createEngine({
 })
 const { account } = await engine.accounts.ensureOwner()
 await engine.keys.adopt(account.id, 'torture', process.env.TORTURE_KEY ?? '')
+const others = JSON.parse(process.env.TORTURE_ACCOUNTS ?? '{}') as Record<string, string>
+for (const [email, key] of Object.entries(others)) {
+  const { id } = (await engine.accounts.find(email)) ?? (await engine.accounts.create({ email, plan: 'unlimited' }))
+  await engine.keys.adopt(id, 'torture', key)
+}
 const server = createServer(engine)
 server.listen(Number(process.env.TORTURE_PORT ?? 0), '127.0.0.1', () => {
   const address = server.address()

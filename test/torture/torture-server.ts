@@ -17,6 +17,10 @@ export interface StartOptions {
   options?: EngineConfig
   /** Where it listens; anywhere by default. */
   port?: number
+  /** Keys of accounts beside the owner, by email. */
+  accounts?: Readonly<Record<string, string>>
+  /** More of its environment. */
+  environment?: Readonly<Record<string, string>>
 }
 
 /** A real server on a data directory, in a process that can be killed. */
@@ -33,23 +37,25 @@ export class TortureServer {
     this.client = new Client(url, KEY)
   }
 
-  /** Of content that is to be kept by this cluster. */
-  clientOf(cluster: string): Client {
-    return new Client(this.#url, KEY, { 'x-cluster': cluster })
+  /** Of content that is to be kept by this cluster; of the owner, unless another key is given. */
+  clientOf(cluster: string, key = KEY): Client {
+    return new Client(this.#url, key, { 'x-cluster': cluster })
   }
 
   /** Resolves when it listens. */
   static async start(dataDir: string, options: StartOptions = {}): Promise<TortureServer> {
-    const { faults = null, under = [], port = 0 } = options
+    const { faults = null, under = [], port = 0, accounts = {}, environment = {} } = options
     const [command = '', ...args] = [...under, process.execPath, MAIN, dataDir, faults === null ? 'none' : `${faults}`]
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         ...process.env,
+        ...environment,
         // What the kernel does on its own behalf no recorder sees.
         UV_USE_IO_URING: '0',
         TORTURE_KEY: KEY,
         TORTURE_PORT: String(port),
+        TORTURE_ACCOUNTS: JSON.stringify(accounts),
         TORTURE_OPTIONS: JSON.stringify(options.options ?? {}),
         NODE_COMPILE_CACHE: join(MAIN, '../../../node_modules/.cache/compiled'),
       },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TOKEN } from '../../support/kubo.ts'
 import { contentAudits, openSettledWorld } from '../settled-world.ts'
-import { onRealKubo, pinsOf, TOKEN, withRealKubo } from './kubo-under-test.ts'
+import { onRealKubo, pinsOf, withRealKubo } from './kubo-under-test.ts'
 
 describe('the contract, all of its clusters on a real Kubo', onRealKubo, () => {
   let world: Awaited<ReturnType<typeof openSettledWorld>>

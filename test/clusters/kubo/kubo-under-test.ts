@@ -1,4 +1,4 @@
-import { readFileSync, unlinkSync } from 'node:fs'
+import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import type { CID } from 'multiformats/cid'
@@ -9,13 +9,13 @@ import { CheckedSource } from '../../../src/content/block-source.ts'
 import { identityOf } from '../../../src/domain/cid.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { type HttpClient, openHttpClient } from '../../../src/network/http-client.ts'
-import { findKubo, Kubo } from '../../interop/kubo.ts'
+import { findKubo } from '../../interop/kubo.ts'
+import { makeKubo, placesOf, TOKEN } from '../../support/kubo.ts'
 import { needs } from '../../support/needs.ts'
 import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from '../../support/recorded-exchanges.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type BackendUnderTest, Outside } from '../backend.suite.ts'
 
-export const TOKEN = 'a-token-of-the-rpc'
 export const MARK = 'holdfast:0123456789abcdef'
 const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
@@ -38,30 +38,19 @@ export interface Places {
   lose(cid: CID): void
 }
 
-const synced = (spec: { mounts: Array<{ type: string }> }) => ({
-  ...spec,
-  mounts: spec.mounts.map(mount => (mount.type === 'flatfs' ? { ...mount, sync: true } : mount)),
-})
-
 /** A Kubo that syncs, asks for a token and never looks beyond this machine; ended and removed afterwards. */
 export function withRealKubo<T>(use: (places: Places) => Promise<T>): Promise<T> {
   return withTempDir(async dir => {
     const repository = join(dir, 'repository')
-    const kubo = await Kubo.make(binary ?? '', repository)
-    const set = (path: string, value: unknown) => kubo.run('config', '--json', path, JSON.stringify(value))
-    await set('Datastore.Spec', synced(JSON.parse(await kubo.run('config', 'Datastore.Spec'))))
-    await set('Addresses.Gateway', '/ip4/127.0.0.1/tcp/0')
-    await set('Gateway.NoFetch', true)
-    await set('API.Authorizations', { holdfast: { AuthSecret: `bearer:${TOKEN}`, AllowedPaths: ['/api/v0'] } })
+    const kubo = await makeKubo(binary ?? '', repository)
     try {
       await kubo.start()
-      const port = readFileSync(join(repository, 'api'), 'utf8').trim().split('/').at(-1)
-      const gateway = readFileSync(join(repository, 'gateway'), 'utf8').trim()
+      const { api, gateway } = placesOf(repository)
       const lose = (cid: CID): void => {
         const key = base32upper.encode(cid.multihash.bytes).slice(1)
         unlinkSync(join(repository, 'blocks', key.slice(-3, -1), `${key}.data`))
       }
-      return await use({ gateway, lose, api: `http://127.0.0.1:${port}` })
+      return await use({ api, gateway, lose })
     } finally {
       await kubo.stop()
     }

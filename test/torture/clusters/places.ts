@@ -1,0 +1,17 @@
+import { findKubo } from '../../interop/kubo.ts'
+import { KuboPlace } from './kubo-place.ts'
+import type { Place } from './place.ts'
+
+/**
+ * What starts a place of a kind, in a directory.
+ *
+ * @throws Error for a kind that there is not, or whose programs are not here
+ */
+export function openPlace(kind: string): (home: string) => Promise<Place> {
+  if (kind === 'kubo') {
+    const binary = findKubo()
+    if (binary === null) throw new Error('there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none')
+    return home => KuboPlace.start(binary, home)
+  }
+  throw new Error(`--cluster ${kind}: a cluster is kept by holdfast, kubo or ipfs-cluster`)
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { Draws } from '../../support/draws.ts'
+import { startPostgres } from '../../support/postgres-server.ts'
+import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
+import { now } from '../account-log.ts'
+import { Load } from '../load.ts'
+import type { Tortured, TortureOptions } from '../torture.ts'
+import { ACTS } from './acts.ts'
+import { agreed, quiet, reconciled, truth } from './agreement.ts'
+import type { Place } from './place.ts'
+import type { Asked, Fate } from './proxy.ts'
+import { until, World } from './world.ts'
+
+/** A round goes on for so many answers of an account at most before a blow falls, and for some after. */
+const MOST_ANSWERS = 30
+const ANSWERS_AFTER = 10
+/** What was struck is away for so long at most; after a blow nobody waits longer for answers. */
+const AWAY_MS = 1_500
+const LATER_MS = 4_000
+/** Contents of others in the place. */
+const FOREIGN = 8
+const BETWEEN_HANDS_MS = 150
+/** All so many rounds what waits is waited for, instead of having an hour pass. */
+const PATIENT_EVERY = 5
+
+/** In the middle of a round; beside these, what the place itself has. */
+const BLOWS = ['kill the node', 'lose answers', 'hold requests, and stop the node', 'lie'] as const
+
+/**
+ * Loads a node whose clusters are kept by something real that is no Holdfast, kills either, loses and holds what they say
+ * to each other, lies, and interferes with what is kept; in the end all that was acknowledged is there, and nothing else.
+ *
+ * @throws AssertionError for the first promise that is found broken
+ */
+export async function torturePlace(
+  given: TortureOptions & { open: (home: string) => Promise<Place>; isShared: boolean },
+): Promise<Tortured> {
+  const { rounds, seed, minutes, progress = () => {}, open, isShared } = given
+  const home = await mkdtemp(join(tmpdir(), 'holdfast-place-'))
+  const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
+  const draws = new Draws(seed)
+  const done: Tortured = { rounds: 0, acknowledged: 0 }
+  const postgres = isShared ? await startPostgres() : null
+  let place: Place | null = null
+  let world: World | null = null
+  try {
+    place = await open(home)
+    world = await World.make(place, home, (await postgres?.fresh()) ?? null)
+    const blows = [...BLOWS, ...place.blows]
+    const [firstBlow, firstAct] = [draws.below(blows.length), draws.below(ACTS.length)]
+    await putForeign(world)
+    for (let round = 0; round < rounds && now() < latest; round++) {
+      const blow = blows[(firstBlow + round) % blows.length] ?? ''
+      const act = ACTS[(firstAct + round) % ACTS.length]
+      assert.ok(act)
+      const began = now()
+      const before = world.acknowledged
+      const own = draws.fork()
+      progress(`round ${round + 1} of ${rounds}: ${blow}; ${act.name}`)
+      await struckRound(world, blow, own, round)
+      done.acknowledged += world.acknowledged - before
+      done.rounds++
+      if ((round + 1) % PATIENT_EVERY !== 0) await world.pass()
+      await world.start()
+      await quiet(world)
+      if (blow === 'lie') await mendLies(world)
+      await act.run(world, own)
+      await agreed(world)
+      progress(`  ${done.acknowledged} acknowledged, ${Math.round((now() - began) / 1_000)} s`)
+    }
+    await emptiedOut(world)
+    return done
+  } finally {
+    await world?.kill()
+    await place?.stop()
+    await postgres?.stop()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+async function putForeign({ place, foreign, theirs }: World): Promise<void> {
+  for (let i = 0; i < FOREIGN; i++) {
+    const name = `theirs-${i}`
+    const content = await place.add(pseudoRandom(10_000 + 300_000 * (i % 3), `foreign ${i}`), name)
+    foreign.push(content)
+    theirs.set(content.cid, name)
+  }
+}
+
+/** Resolves with the node killed and all else there again. */
+async function struckRound(world: World, blow: string, draws: Draws, round: number): Promise<void> {
+  await world.place.recover()
+  await world.start()
+  const theirs = world.foreign.map(({ cid, hash }) => ({ cid, hashes: { '': hash }, expiresAt: null, isFetched: true }))
+  const loads = world.tenants.map(tenant => {
+    const extras = { common: `common ${round}`, theirs, isGuest: tenant.key !== undefined }
+    return new Load(world.clientOf(tenant), tenant.log, false, true, extras)
+  })
+  const answered = (each: number) => Promise.race(loads.map(load => load.answered(each)))
+  const over = new AbortController()
+  const hands = interfere(world, draws.fork(), over.signal)
+  try {
+    const soon = answered(1 + draws.below(MOST_ANSWERS))
+    const labels = loads.map((_, i) => `round ${round} ${i} ${draws.below(2 ** 31)}`)
+    const running = Promise.all(loads.map((load, i) => load.run(draws.fork(), labels[i] ?? '')))
+    await Promise.race([soon, running])
+    await strike(world, blow, draws)
+    await Promise.race([answered(MOST_ANSWERS + ANSWERS_AFTER), running, sleep(LATER_MS)])
+    for (const load of loads) load.end()
+    await running
+    over.abort()
+    await hands
+    await world.kill()
+    world.place.proxy.calm()
+  } finally {
+    over.abort()
+    for (const load of loads) load.end()
+    await hands
+  }
+}
+
+async function strike(world: World, blow: string, draws: Draws): Promise<void> {
+  const { place } = world
+  const away = () => sleep(draws.below(AWAY_MS))
+  if (blow === 'kill the node') {
+    await world.kill()
+    await away()
+    return world.start()
+  }
+  if (blow === 'lose answers') {
+    const isChange = (asked: Asked): boolean => place.isPinRequest(asked) || place.isUnpinRequest(asked)
+    place.proxy.judge = (asked): Fate => (isChange(asked) && draws.below(3) === 0 ? 'lose' : 'pass')
+    return
+  }
+  if (blow === 'hold requests, and stop the node') {
+    place.proxy.judge = async (): Promise<Fate> => {
+      await sleep(draws.below(300))
+      return 'pass'
+    }
+    await sleep(200)
+    world.server.signal('SIGSTOP')
+    await away()
+    world.server.signal('SIGCONT')
+    return
+  }
+  if (blow === 'lie') {
+    place.proxy.judge = place.liar(draws).judge
+    return
+  }
+  await place.strike(blow)
+  await away()
+  await place.recover()
+}
+
+/** Others pin and unpin, by hand, what is ours as well. */
+async function interfere(world: World, draws: Draws, over: AbortSignal): Promise<void> {
+  const { place, theirs, open, foreign } = world
+  const contents = world.tenants.flatMap(({ log }) => log.contents.map(({ cid }) => cid))
+  for (let i = 0; !over.aborted; i++) {
+    await sleep(BETWEEN_HANDS_MS)
+    const cids = [...contents, ...foreign.map(({ cid }) => cid)]
+    const cid = cids[draws.below(cids.length)] ?? ''
+    const name = `by-hand-${i}`
+    const isPinned = theirs.has(cid)
+    open.add(cid)
+    try {
+      if (isPinned) {
+        await place.unpinByHand(cid)
+        theirs.delete(cid)
+      } else if (await place.pinByHand(cid, name)) {
+        theirs.set(cid, name)
+      } else continue
+      open.delete(cid)
+    } catch {
+      // It was away: whether it was done is seen later.
+    }
+  }
+}
+
+/** What was believed of a liar is found, once it lies no more. */
+async function mendLies(world: World): Promise<void> {
+  const { needed, kept } = await truth(world)
+  await world.place.collect()
+  await reconciled(world)
+  if (needed.size + kept.size > 0) await quiet(world)
+}
+
+/** Removes all, and looks whether anything is left, here or there. */
+async function emptiedOut(world: World): Promise<void> {
+  await world.start()
+  for (const tenant of world.tenants) {
+    const client = world.clientOf(tenant)
+    for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
+      for (const cid of new Set(listed)) await client.ask('DELETE', `/api/v3/files/remove/${cid}`)
+    }
+  }
+  await quiet(world)
+  await until('nothing is pinned there for us', async () => (await truth(world)).kept.size === 0)
+  assert.equal((await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
+  await world.end()
+  assert.deepEqual(await storeSizes(world.dataDir), EMPTY, 'something is left after everything was removed')
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { EngineConfig } from '../../../src/index.ts'
+import { fixedPort } from '../../support/fixed-port.ts'
+import { withDatabase } from '../../support/store-inspection.ts'
+import { AccountLog, now } from '../account-log.ts'
+import type { Client } from '../client.ts'
+import { TortureServer } from '../torture-server.ts'
+import type { Foreign, Place } from './place.ts'
+
+const HOUR_MS = 3_600_000
+/** An unpin of which the end is unknown is waited out for a minute, and attempts for longer. */
+const PATIENCE_MS = 240_000
+const LOOK_MS = 100
+
+/** Two clusters that are one place. */
+const FIRST = 'far'
+const SECOND = 'wide'
+
+/** Who stores, where, and what came of it. */
+export interface Tenant {
+  cluster: string
+  /** Undefined for the owner. */
+  key: string | undefined
+  log: AccountLog
+}
+
+/** A node whose clusters are kept by a place outside, and all who use either. */
+export class World {
+  readonly place: Place
+  readonly tenants: readonly Tenant[] = [
+    { cluster: FIRST, key: undefined, log: new AccountLog() },
+    { cluster: FIRST, key: 'torture-of-the-second-account-0123456789', log: new AccountLog() },
+    { cluster: SECOND, key: 'torture-of-the-third-account-0123456789', log: new AccountLog() },
+  ]
+  /** What others have put into the place, to be pinned by its CID. */
+  readonly foreign: Foreign[] = []
+  /** Pins of others by CID, with their names; `open` are those of which the end is unknown. */
+  readonly theirs = new Map<string, string>()
+  readonly open = new Set<string>()
+  readonly dataDir: string
+  readonly #database: string | null
+  readonly #port: number
+  #server: TortureServer | null = null
+
+  constructor(place: Place, dataDir: string, port: number, database: string | null) {
+    this.place = place
+    this.dataDir = dataDir
+    this.#port = port
+    this.#database = database
+  }
+
+  static async make(place: Place, home: string, database: string | null): Promise<World> {
+    return new World(place, join(home, 'here'), await fixedPort(), database)
+  }
+
+  /** Whether its catalogue is in PostgreSQL. */
+  get isShared(): boolean {
+    return this.#database !== null
+  }
+
+  get server(): TortureServer {
+    assert.ok(this.#server, 'the node is away')
+    return this.#server
+  }
+
+  async start(): Promise<void> {
+    if (this.#server !== null) return
+    const cluster = { label: '', region: '', country: null, gateways: [], backend: this.place.backend }
+    const options: EngineConfig = {
+      clusters: [FIRST, SECOND].map(id => ({ ...cluster, id })),
+      defaultCluster: FIRST,
+      // Whatever is damaged there, one look finds it.
+      reconcile: { everyHours: 0, sample: 1_000 },
+      network: { enabled: true, gateways: this.place.gateways },
+      pin: { findTimeoutSeconds: 2, waitSeconds: 1, stallSeconds: 2 },
+      ...(this.#database !== null && { database: this.#database }),
+    }
+    const accounts = Object.fromEntries(
+      this.tenants.flatMap(({ key }, i) => (key === undefined ? [] : [[`${i}@example.org`, key]])),
+    )
+    const environment = { TORTURE_AUTH: this.place.auth }
+    this.#server = await TortureServer.start(this.dataDir, { options, accounts, environment, port: this.#port })
+  }
+
+  async kill(): Promise<void> {
+    const server = this.#server
+    this.#server = null
+    await server?.kill()
+  }
+
+  clientOf({ cluster, key }: Tenant): Client {
+    return this.server.clientOf(cluster, key)
+  }
+
+  get owner(): Client {
+    return this.server.client
+  }
+
+  get acknowledged(): number {
+    return this.tenants.reduce((sum, { log }) => sum + log.acknowledged, 0)
+  }
+
+  /** Ends the node, in order, for good. */
+  async end(): Promise<void> {
+    const server = this.#server
+    this.#server = null
+    await server?.stop()
+  }
+
+  /** Has an hour pass for what waits to be told, while the node is away and nothing is on its way, or what is is held. */
+  async pass({ isHeld = false } = {}): Promise<void> {
+    assert.equal(this.#server, null)
+    if (!isHeld) await until('nothing is on its way', async () => this.place.proxy.underWay === 0)
+    const due = `UPDATE placements SET unpin_until = unpin_until - ${HOUR_MS}, due_at = due_at - ${HOUR_MS}`
+    if (this.#database === null) {
+      withDatabase(this.dataDir, db => db.prepare(due).run())
+      return
+    }
+    await this.ask(due)
+    await this.ask("UPDATE placements SET leased_until = leased_until - INTERVAL '1 hour'")
+    await this.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
+  }
+
+  /** A statement straight to the database of the catalogue. */
+  async ask(text: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#database ?? '' })
+    await client.connect()
+    try {
+      await client.query(text)
+    } finally {
+      await client.end()
+    }
+  }
+}
+
+/** Looks again until something holds. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const latest = now() + PATIENCE_MS; !(await holds()); await sleep(LOOK_MS)) {
+    assert.ok(now() < latest, `it never came about: ${what}`)
+  }
+}
