@@ -120,6 +120,13 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: survey, name: 'a pin that nobody needs is let go of if it is one of many' },
   },
   {
+    promise: 'an answer that is to be had whole is had up to a bound',
+    file: 'src/domain/sources.ts',
+    find: '    if (length > most) return null\n',
+    replace: '',
+    test: { file: 'test/domain/byte-source.test.ts', name: 'is had in one piece up to a bound' },
+  },
+  {
     promise: 'what goes on is given time anew',
     file: 'src/domain/deadline.ts',
     find: '    this.#cancel()\n    const { clock',

@@ -120,6 +120,21 @@ function kindOf(value: unknown): string {
 }
 
 /**
+ * All that a source has, in one piece; null, and the source is closed, if that is more than `most` bytes. Its pieces
+ * have to stay what they are while it is read.
+ */
+export async function wholeUpTo(source: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | null> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of source) {
+    length += piece.length
+    if (length > most) return null
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+/**
  * Reads a source; when the signal aborts, ends at once by throwing its reason, even if the source has stalled. A
  * source that is not read to its end is closed.
  */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
-import { Agent, request } from 'undici'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { wholeUpTo } from '../domain/sources.ts'
+import { httpAgent } from './http-agent.ts'
 
 /** A request over HTTP. */
 export interface HttpRequest {
@@ -44,19 +45,12 @@ export interface HttpClient {
 }
 
 const CONNECTIONS = 16
-const CONNECT_TIMEOUT_MS = 5_000
 /** How long an answer may be waited for, and between two parts of it. */
 const ANSWER_TIMEOUT_MS = 120_000
 const LONGEST_ANSWER = 4 * 1024 * 1024
 
 export function openHttpClient(): HttpClient {
-  const dispatcher = new Agent({
-    connections: CONNECTIONS,
-    headersTimeout: ANSWER_TIMEOUT_MS,
-    bodyTimeout: ANSWER_TIMEOUT_MS,
-    keepAliveTimeout: 4_000,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-  })
+  const agent = httpAgent({ connections: CONNECTIONS, timeoutMs: ANSWER_TIMEOUT_MS })
   const stream: StreamHttp = async ({ url, body, ...rest }) => {
     const failed = (cause: unknown): never => {
       rest.signal.throwIfAborted()
@@ -65,7 +59,7 @@ export function openHttpClient(): HttpClient {
     }
     try {
       const sent = body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(body)
-      const answer = await request(url, { ...rest, body: sent, dispatcher })
+      const answer = await agent.request(url, { ...rest, body: sent })
       const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
         try {
           yield* answer.body as AsyncIterable<Uint8Array>
@@ -80,15 +74,9 @@ export function openHttpClient(): HttpClient {
   }
   const send: SendHttp = async asked => {
     const { status, body, trailers } = await stream(asked)
-    const parts: Uint8Array[] = []
-    let length = 0
-    for await (const part of body) {
-      length += part.length
-      // Leaving the loop ends the connection.
-      if (length > LONGEST_ANSWER) throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered too much')
-      parts.push(part)
-    }
-    return { status, text: Buffer.concat(parts).toString('utf8'), trailers: trailers() }
+    const whole = await wholeUpTo(body, LONGEST_ANSWER)
+    if (whole === null) throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered too much')
+    return { status, text: whole.toString('utf8'), trailers: trailers() }
   }
-  return { send, stream, close: () => dispatcher.destroy() }
+  return { send, stream, close: agent.close }
 }

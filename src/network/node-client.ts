@@ -1,4 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
+import { httpAgent } from './http-agent.ts'
 
 /** A request that another node is to answer. */
 export interface NodeRequest {
@@ -31,7 +32,6 @@ export interface NodeClient {
 }
 
 const CONNECTIONS = 256
-const CONNECT_TIMEOUT_MS = 5_000
 /** How long an answer may be waited for once all is sent: longer than a pin may be looked for. And between two parts. */
 const ANSWER_TIMEOUT_MS = 600_000
 /** They are of one connection, and not of what is answered. */
@@ -56,19 +56,7 @@ const UNREACHED = new Set([
 ])
 
 export function openNodeClient(): NodeClient {
-  // Loaded with the first request: most engines are the only node.
-  const load = async () => {
-    const { Agent, request } = await import('undici')
-    const dispatcher = new Agent({
-      connections: CONNECTIONS,
-      headersTimeout: ANSWER_TIMEOUT_MS,
-      bodyTimeout: ANSWER_TIMEOUT_MS,
-      keepAliveTimeout: 4_000,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
-    })
-    return { dispatcher, request }
-  }
-  let loaded: ReturnType<typeof load> | null = null
+  const agent = httpAgent({ connections: CONNECTIONS, timeoutMs: ANSWER_TIMEOUT_MS })
   const send = async ({ url, body, ...rest }: NodeRequest): Promise<NodeAnswer> => {
     let failure: { error: unknown } | null = null
     const source =
@@ -78,9 +66,7 @@ export function openNodeClient(): NodeClient {
             failure = { error }
           })
     try {
-      loaded ??= load()
-      const { dispatcher, request } = await loaded
-      const answer = await request(url, { ...rest, body: source, dispatcher } as Parameters<typeof request>[1])
+      const answer = await agent.request(url, { ...rest, body: source })
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
         value === undefined || OF_THE_CONNECTION.has(name) ? [] : [[name, [value].flat().join(', ')]],
       )
@@ -96,10 +82,7 @@ export function openNodeClient(): NodeClient {
       })
     }
   }
-  const close = async (): Promise<void> => {
-    await (await loaded)?.dispatcher.destroy()
-  }
-  return { send, close }
+  return { send, close: agent.close }
 }
 
 /** A piece is good until the next one is asked for, but may be sent later. */

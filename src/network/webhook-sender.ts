@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { HoldfastError } from '../domain/errors.ts'
+import { httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
 /** What is sent to an address that somebody has named. */
@@ -22,7 +23,6 @@ export interface WebhookSender {
 }
 
 const CONNECTIONS_EACH = 2
-const CONNECT_TIMEOUT_MS = 5_000
 const TIMEOUT_MS = 10_000
 
 /** @param options.lookup how names are looked up, in place of the system's way and its check */
@@ -33,26 +33,16 @@ export function openWebhookSender({
   allowPrivate: boolean
   lookup?: LookupFunction
 }): WebhookSender {
-  // Loaded with the first delivery: most engines have no webhooks.
-  const load = async () => {
-    const { Agent, request } = await import('undici')
-    const dispatcher = new Agent({
-      connections: CONNECTIONS_EACH,
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
-      keepAliveTimeout: 4_000,
-      connect: { timeout: CONNECT_TIMEOUT_MS, ...(!allowPrivate && { lookup }) },
-    })
-    return { dispatcher, request }
-  }
-  let loaded: ReturnType<typeof load> | null = null
+  const agent = httpAgent({
+    connections: CONNECTIONS_EACH,
+    timeoutMs: TIMEOUT_MS,
+    lookup: allowPrivate ? undefined : lookup,
+  })
   return {
     send: async ({ url, ...rest }) => {
       try {
         if (!allowPrivate && namesPrivateHost(new URL(url))) throw new PrivateAddressError()
-        loaded ??= load()
-        const { dispatcher, request } = await loaded
-        const { statusCode, body } = await request(url, { ...rest, method: 'POST', dispatcher })
+        const { statusCode, body } = await agent.request(url, { ...rest, method: 'POST' })
         body.on('error', () => undefined)
         body.destroy()
         return statusCode
@@ -61,9 +51,7 @@ export function openWebhookSender({
         throw new HoldfastError('UNAVAILABLE', `the address ${reasonOf(cause)}`, { cause })
       }
     },
-    close: async () => {
-      await (await loaded)?.dispatcher.destroy()
-    },
+    close: agent.close,
   }
 }
 

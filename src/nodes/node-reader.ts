@@ -3,7 +3,7 @@ import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { NodeAnswer } from '../network/node-client.ts'
+import { wholeUpTo } from '../domain/sources.ts'
 import { NODE_BLOCKS_PATH } from './node-blocks.ts'
 import { type NodeSender, OF_THE_NODE } from './node-sender.ts'
 
@@ -33,23 +33,13 @@ async function ask(sender: NodeSender, node: string, cid: CID, signal: AbortSign
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}`, headers: {}, body: null, signal }
     const answer = await sender.send(node, { ...asked, client: OF_THE_NODE })
-    return { status: answer.status, bytes: await bodyOf(answer) }
+    const bytes = await wholeUpTo(answer.body, LONGEST_BLOCK)
+    if (bytes === null) throw new HoldfastError('BLOCK_DAMAGED', 'a node has sent more than a block')
+    return { status: answer.status, bytes }
   } catch (cause) {
     signal.throwIfAborted()
     // Nothing is done by reading, whether the answer is lost or not.
     if (isHoldfastError(cause) && cause.code !== 'OUTCOME_UNKNOWN') throw cause
     throw new HoldfastError('UNAVAILABLE', `the node ${node} has not answered for block ${cid}`, { cause })
   }
-}
-
-async function bodyOf({ body }: NodeAnswer): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  for await (const piece of body) {
-    length += piece.length
-    // Leaving the loop ends the connection.
-    if (length > LONGEST_BLOCK) throw new HoldfastError('BLOCK_DAMAGED', 'a node has sent more than a block')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
 }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { type ByteSource, bytesOf } from '../../src/domain/sources.ts'
+import { type ByteSource, bytesOf, wholeUpTo } from '../../src/domain/sources.ts'
 import { createEngine } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
@@ -179,5 +179,22 @@ describe('the engine', () => {
         message: expect.stringMatching(/dataDir/),
       })
     }
+  })
+})
+
+describe('all of a source', () => {
+  test('is had in one piece up to a bound; beyond it there is nothing, and the source is closed', async () => {
+    expect(await wholeUpTo(later(BYTES.subarray(0, 4), BYTES.subarray(4)), BYTES.length)).toEqual(BYTES)
+    let given = 0
+    let isClosed = false
+    const endless = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        while (given < 100) yield Buffer.alloc(++given)
+      } finally {
+        isClosed = true
+      }
+    }
+    expect(await wholeUpTo(endless(), 5)).toBeNull()
+    expect([given, isClosed]).toEqual([3, true])
   })
 })

@@ -1,10 +1,10 @@
 import type { CID } from 'multiformats/cid'
-import Type, { type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import Type, { type Static, type TSchema } from 'typebox'
 import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { SendHttp } from '../../network/http-client.ts'
+import { answerAs, jsonAs, told } from '../answers.ts'
 import { carBytes } from '../car-bytes.ts'
 import {
   type BackendPeer,
@@ -41,7 +41,7 @@ const uploadsSchema = Type.Object({
   ),
   pagination: Type.Object({ totalPages: Type.Number() }),
 })
-type Listed = Type.Static<typeof uploadsSchema>['uploads'][number]
+type Listed = Static<typeof uploadsSchema>['uploads'][number]
 const accountSchema = Type.Object({
   planDetails: Type.Object({ maxStorageBytes: Type.Union([Type.Number(), Type.Null()]) }),
   usage: Type.Object({ storedBytes: Type.Number() }),
@@ -150,7 +150,7 @@ export class HoldfastBackend implements ClusterBackend {
     for (;;) {
       const from = { sort: 'oldest', after: new Date(after).toISOString() }
       const query = new URLSearchParams({ ...from, limit: String(PAGE), page: String(page) })
-      const { uploads, pagination } = this.#parse(
+      const { uploads, pagination } = parseAnswer(
         uploadsSchema,
         await this.#ask('GET', `/users/me/uploads?${query}`, { signal: own }),
       )
@@ -170,7 +170,7 @@ export class HoldfastBackend implements ClusterBackend {
   /** The node is one, with the room that the account's plan has left. */
   async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
     const own = signal ?? new AbortController().signal
-    const { planDetails, usage } = this.#parse(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
+    const { planDetails, usage } = parseAnswer(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
     const { maxStorageBytes: most } = planDetails
     const freeBytes = most === null ? null : Math.max(0, most - usage.storedBytes)
     return [{ peer: this.#options.cluster, freeBytes, error: null }]
@@ -194,7 +194,7 @@ export class HoldfastBackend implements ClusterBackend {
     for (let page = 1; page <= MOST_PAGES; page++) {
       const query = new URLSearchParams({ cid: cid.toString(), limit: String(PAGE), page: String(page) })
       const text = await this.#ask('GET', `/users/me/uploads?${query}`, { signal })
-      const listed = this.#parse(uploadsSchema, text)
+      const listed = parseAnswer(uploadsSchema, text)
       for (const record of listed.uploads) {
         if (record.clusterId !== this.#options.cluster || !isSame(record.cid, cid)) continue
         const { uploadId, status, customName } = record
@@ -220,14 +220,6 @@ export class HoldfastBackend implements ClusterBackend {
     if (answer.status >= 200 && answer.status < 300) return answer.text
     throw refusal(answer)
   }
-
-  #parse<T extends TSchema>(schema: T, text: string): Type.Static<T> {
-    try {
-      return Value.Parse(schema, JSON.parse(text))
-    } catch (cause) {
-      throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered what is no answer', { cause })
-    }
-  }
 }
 
 function nameOf(mark: string, hold: string): string {
@@ -248,14 +240,15 @@ function isSame(text: string, cid: CID): boolean {
   }
 }
 
+function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
+  return answerAs(schema, text, cause => {
+    return new HoldfastError('UNAVAILABLE', 'the node of the cluster answered what is no answer', { cause })
+  })
+}
+
 function refusal({ status, text }: { status: number; text: string }): HoldfastError {
-  let said = ''
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Value.Check(errorSchema, value)) said = `: ${value.message.slice(0, 200)}`
-  } catch {
-    // What is not JSON says nothing that can be told.
-  }
+  const error = jsonAs(errorSchema, text)
+  const said = error === null ? '' : `: ${told(error.message)}`
   const code = status === 404 ? 'NOT_FOUND' : 'UNAVAILABLE'
   return new HoldfastError(code, `the node of the cluster answered ${status}${said}`)
 }

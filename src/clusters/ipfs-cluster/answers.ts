@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import { HoldfastError } from '../../domain/errors.ts'
+import { answerAs, jsonAs, told } from '../answers.ts'
 
 /** What the REST API of an IPFS Cluster answers, as far as it is looked at. */
 export const pinSchema = Type.Object({
@@ -40,18 +40,10 @@ export const metricsSchema = Type.Array(
 )
 
 const errorSchema = Type.Object({ message: Type.String() })
-const LONGEST_TOLD = 200
 
 /** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
 export function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
-  try {
-    const value: unknown = JSON.parse(text)
-    // What is not looked at may be whatever it is.
-    if (Value.Check(schema, value)) return value
-  } catch (cause) {
-    throw noAnswer(cause)
-  }
-  throw noAnswer()
+  return answerAs(schema, text, noAnswer)
 }
 
 export function noAnswer(cause?: unknown): HoldfastError {
@@ -63,18 +55,8 @@ const NOT_PINNED = /\bnot part of the pinset\b/
 
 /** An error by what the API says of it: `NOT_FOUND` for what is not pinned, else `UNAVAILABLE`. */
 export function refusal({ status, text }: { status: number; text: string }): HoldfastError {
-  let said = ''
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Value.Check(errorSchema, value)) said = `: ${told(value.message)}`
-  } catch {
-    // What is not JSON says nothing that can be told.
-  }
+  const error = jsonAs(errorSchema, text)
+  const said = error === null ? '' : `: ${told(error.message)}`
   const code = status === 404 && NOT_PINNED.test(said) ? 'NOT_FOUND' : 'UNAVAILABLE'
   return new HoldfastError(code, `the IPFS Cluster answered ${status}${said}`)
-}
-
-/** A message of somebody else's, on one line and short. */
-export function told(message: string): string {
-  return message.slice(0, LONGEST_TOLD).replace(/\p{Cc}+/gu, ' ')
 }

@@ -4,6 +4,7 @@ import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { linesOf } from '../../domain/lines.ts'
 import type { HttpAnswer, HttpClient, HttpRequest } from '../../network/http-client.ts'
+import { told } from '../answers.ts'
 import {
   addedSchema,
   metricsSchema,
@@ -13,7 +14,6 @@ import {
   pinSchema,
   refusal,
   statusSchema,
-  told,
 } from './answers.ts'
 
 /** How long an answer to anything but an upload may take in all. */

@@ -1,5 +1,5 @@
+import { told } from '../answers.ts'
 import type { BackendStatus } from '../cluster-backend.ts'
-import { told } from './answers.ts'
 import type { PinPeers } from './api.ts'
 
 type State = BackendStatus['state']

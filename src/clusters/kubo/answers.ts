@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { HttpAnswer } from '../../network/http-client.ts'
+import { answerAs, jsonAs, told } from '../answers.ts'
 
 /** What the RPC of a Kubo answers, as far as it is looked at. */
 export const configSchema = Type.Object({ Value: Type.Unknown() })
@@ -33,19 +33,11 @@ export const identitySchema = Type.Object({ ID: Type.String({ minLength: 1, maxL
 export const repositorySchema = Type.Object({ RepoSize: Type.Integer(), StorageMax: Type.Integer() })
 
 const errorSchema = Type.Object({ Message: Type.String() })
-const LONGEST_TOLD = 200
 const STREAM_ERROR = 'x-stream-error'
 
 /** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
 export function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
-  try {
-    const value: unknown = JSON.parse(text)
-    // What is not looked at may be whatever it is.
-    if (Value.Check(schema, value)) return value
-  } catch (cause) {
-    throw noAnswer(cause)
-  }
-  throw noAnswer()
+  return answerAs(schema, text, noAnswer)
 }
 
 export function noAnswer(cause?: unknown): HoldfastError {
@@ -59,13 +51,8 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
     const late = trailers?.[STREAM_ERROR]
     return late === undefined || late === '' ? null : told(late)
   }
-  try {
-    const value: unknown = JSON.parse(text)
-    if (status === 500 && Value.Check(errorSchema, value)) return told(value.Message)
-  } catch {
-    // What is not JSON says nothing that can be told.
-  }
-  return `it answered ${status}`
+  const error = status === 500 ? jsonAs(errorSchema, text) : null
+  return error === null ? `it answered ${status}` : told(error.Message)
 }
 
 /** That nothing has come, or gone on, for too long. */
@@ -75,9 +62,4 @@ export function tooLate(): HoldfastError {
 
 export function failure(problem: string): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the Kubo of the cluster: ${problem}`)
-}
-
-/** A message of somebody else's, on one line and short. */
-export function told(message: string): string {
-  return message.slice(0, LONGEST_TOLD).replace(/\p{Cc}+/gu, ' ')
 }

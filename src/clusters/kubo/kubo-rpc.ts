@@ -5,7 +5,9 @@ import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formBody } from '../../domain/form-body.ts'
 import { linesOf } from '../../domain/lines.ts'
+import { wholeUpTo } from '../../domain/sources.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
+import { told } from '../answers.ts'
 import {
   configSchema,
   errorIn,
@@ -18,7 +20,6 @@ import {
   pinSchema,
   pinsSchema,
   repositorySchema,
-  told,
   tooLate,
 } from './answers.ts'
 
@@ -153,8 +154,9 @@ export class KuboRpc {
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
     const { answer, bytes } = await this.#inTime(signal, async ended => {
       const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { signal: ended })
-      return { answer, bytes: await bytesOf(answer) }
+      return { answer, bytes: await wholeUpTo(answer.body, LONGEST_BLOCK) }
     })
+    if (bytes === null) throw noAnswer()
     const text = answer.status === 200 ? '' : bytes.toString('utf8')
     const problem = errorIn({ status: answer.status, text, trailers: answer.trailers() })
     if (problem === null) return bytes
@@ -219,17 +221,6 @@ export class KuboRpc {
       signal,
     }
   }
-}
-
-async function bytesOf({ body }: HttpStream): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of body) {
-    length += part.length
-    if (length > LONGEST_BLOCK) throw noAnswer()
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
 }
 
 function isSame(text: string, cid: CID): boolean {

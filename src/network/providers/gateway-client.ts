@@ -1,8 +1,10 @@
 import type { CID } from 'multiformats/cid'
-import { Agent, type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import { matches } from '../../domain/block-hash.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import { wholeUpTo } from '../../domain/sources.ts'
 import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
+import { type HttpAgent, httpAgent } from '../http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from '../public-lookup.ts'
 import type { ProviderAnswer } from './block-provider.ts'
 
@@ -15,11 +17,11 @@ export interface GatewayClientOptions {
   timeoutMs?: number
 }
 
+const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
 const LONGEST_BLOCK = 4 * 1024 * 1024
 const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
 const TIMEOUT_MS = 10_000
-const CONNECT_TIMEOUT_MS = 5_000
 /** Statuses by which gateways say that they cannot find it. */
 const NOT_THERE = new Set([404, 410, 412])
 const NOT_NOW = new Set([408, 425, 429])
@@ -28,20 +30,14 @@ const NOT_NOW = new Set([408, 425, 429])
 export class GatewayClient {
   readonly #trusted: ReadonlySet<string>
   readonly #allowPrivate: boolean
-  readonly #anywhere: Agent
-  readonly #publicOnly: Agent
+  readonly #anywhere: HttpAgent
+  readonly #publicOnly: HttpAgent
 
   constructor({ trusted, allowPrivate, timeoutMs = TIMEOUT_MS }: GatewayClientOptions) {
     this.#trusted = trusted
     this.#allowPrivate = allowPrivate
-    const options = {
-      connections: REQUESTS_PER_HOST,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      keepAliveTimeout: 4_000,
-    }
-    this.#anywhere = new Agent({ ...options, connect: { timeout: CONNECT_TIMEOUT_MS } })
-    this.#publicOnly = new Agent({ ...options, connect: { timeout: CONNECT_TIMEOUT_MS, lookup: lookupPublic } })
+    this.#anywhere = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs })
+    this.#publicOnly = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs, lookup: lookupPublic })
   }
 
   /** Whether a URL may be asked, as far as can be told without looking up its name. */
@@ -65,18 +61,15 @@ export class GatewayClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#anywhere.destroy(), this.#publicOnly.destroy()])
+    await Promise.all([this.#anywhere.close(), this.#publicOnly.close()])
   }
 
   async #follow(start: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
     let url = start
     for (let redirects = 0; ; redirects++) {
       if (!this.isAllowed(url)) throw new PrivateAddressError()
-      const response = await request(url, {
-        dispatcher: this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly,
-        headers: { accept: 'application/vnd.ipld.raw' },
-        signal,
-      })
+      const agent = this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly
+      const response = await agent.request(url, { method: 'GET', headers: ACCEPTED, signal })
       const { location } = response.headers
       if (response.statusCode < 300 || response.statusCode >= 400) return readBlock(response, cid)
       discard(response)
@@ -98,15 +91,8 @@ async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<P
     if (NOT_THERE.has(status)) return { kind: 'missing' }
     return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
   }
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of body as AsyncIterable<Uint8Array>) {
-    length += part.length
-    // Leaving the loop ends the connection.
-    if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
-    parts.push(part)
-  }
-  const bytes = Buffer.concat(parts)
+  const bytes = await wholeUpTo(body, LONGEST_BLOCK)
+  if (bytes === null) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
   if (await matches(cid.multihash.bytes, bytes)) return { kind: 'block', bytes }
   return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
 }
