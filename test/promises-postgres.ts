@@ -41,8 +41,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what a cluster elsewhere has got is not kept here for ever by a node that was killed',
     file: 'src/catalogue/postgres/placements.ts',
-    find: "'UPDATE placements SET placed = TRUE, last_error",
-    replace: "'UPDATE placements SET placed = TRUE, due_at = NULL, last_error",
+    find: '        await this.#ledger.setPlaced(row.backendId, row, now)\n',
+    replace: '',
     test: test('what a cluster elsewhere was seen to have stops'),
   },
   {

@@ -14,6 +14,8 @@ export interface WantedHold {
   dag: WholeDag
   /** When it ends, in milliseconds since the epoch; null for as long as it is not released. */
   ends: number | null
+  /** Whether its backend, if that is elsewhere, is known to have it; undefined where that is not asked. */
+  isPlaced?: boolean
 }
 
 /**
@@ -87,11 +89,17 @@ export class CatalogueHolds {
     return this.#roots.find(backendId, dag)
   }
 
-  /** Since when the backend of a DAG, which is elsewhere, has been seen to have it; null if it is not. */
-  setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
-    return this.#write(() => {
+  /**
+   * Notes since when the backend of a DAG, which is elsewhere, has been seen to have it; null if it is not. Where the one or
+   * the other is noted already, that stays.
+   */
+  async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
+    const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
+    const known = this.#roots.find(backendId, dag)
+    if (known === undefined || isSo(known)) return
+    await this.#write(() => {
       const root = this.#roots.find(backendId, dag)
-      if (root !== undefined) this.#roots.setPlaced(root.id, at)
+      if (root !== undefined && !isSo(root)) this.#roots.setPlaced(root.id, at)
     })
   }
 
@@ -124,8 +132,10 @@ export class CatalogueHolds {
     return this.#roots.files(rootId, offset, limit)
   }
 
-  #hold({ id, backendId, stagedRootId, dag, ends }: WantedHold): number {
+  #hold({ id, backendId, stagedRootId, dag, ends, isPlaced }: WantedHold): number {
     const rootId = this.#holds.complete(backendId, stagedRootId, dag) ?? this.#roots.find(backendId, dag)?.id ?? 0
+    // What was let go of there, and not yet here, is needed here again.
+    if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
     this.#holds.hold(id, rootId, ends)
     return rootId
   }

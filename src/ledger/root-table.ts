@@ -62,6 +62,7 @@ export class RootTable {
   readonly #announcedBefore: Statement<[number, number], IdentifiedRow>
   readonly #setAnnounced: Statement<[number, number], unknown>
   readonly #setPlaced: Statement<[number | null, number], unknown>
+  readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
   readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
@@ -106,6 +107,7 @@ export class RootTable {
     this.#announcedBefore = db.prepare(`${announced} AND announced_at < ? ORDER BY announced_at LIMIT ?`)
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#setPlaced = db.prepare('UPDATE roots SET placed_at = ? WHERE id = ?')
+    this.#isPlaced = db.prepare('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -214,6 +216,11 @@ export class RootTable {
 
   setAnnounced(rootId: number, at: number): void {
     this.#setAnnounced.run(at, rootId)
+  }
+
+  /** Whether its backend, which is elsewhere, has been seen to have it. */
+  isPlaced(rootId: number): boolean {
+    return this.#isPlaced.get(rootId) !== undefined
   }
 
   /** Since when its backend, which is elsewhere, has been seen to have it; null if it is not. */

@@ -23,12 +23,14 @@ export interface Prepared {
 export class ContentChange {
   readonly #sql: Sql
   readonly #holds: SharedHolds
+  readonly #ledger: CatalogueHolds
   readonly #elsewhere: ReadonlySet<number>
   readonly accounts: LockedAccounts
 
   private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
     this.#sql = sql
     this.#holds = parts.holds
+    this.#ledger = parts.ledger
     this.#elsewhere = parts.elsewhere
     this.accounts = accounts
   }
@@ -173,7 +175,10 @@ export class ContentChange {
   /** Content that is here, and held, is `pinned` once its backend has it as well. */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#elsewhere.has(backendId)) return 'pinned'
-    return (await wantPlacement(this.#sql, this.#holds.backend(backendId), record, now)) ? 'pinned' : 'pinning'
+    const isPlaced = await wantPlacement(this.#sql, this.#holds.backend(backendId), record, now)
+    // While the row is locked. The ledger may have kept the root since it was there the last time.
+    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
+    return isPlaced ? 'pinned' : 'pinning'
   }
 
   async #reread({ id }: NewRecord): Promise<RecordRow> {

@@ -127,10 +127,14 @@ export class PostgresFetches implements Fetches {
     const wanted = { id: holdId, backendId, stagedRootId: rootId, dag, ends: null }
     const [ledgerRootId] = (await this.#parts.ledger.place([wanted])) ?? []
     const root = await this.#database.transaction(async sql => {
+      const held = `SELECT 1 FROM holds WHERE id = $1 AND state = 'used' FOR UPDATE`
+      if ((await sql.first(held, [holdId])) === undefined) return null
       const put = await putRoot(sql, this.#parts.holds.backend(backendId), dag)
-      const held = await sql.run(`UPDATE holds SET root_id = $2 WHERE id = $1 AND state = 'used'`, [holdId, put.id])
-      return held === 1 ? put : null
+      await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
+      return put
     })
+    // Nobody waits any more, and the ledger had let go of it before.
+    if (root === null) await this.#parts.ledger.release([holdId])
     if (root === null || ledgerRootId === undefined) return
     if (dag.fileCount > 0 && !root.listed) await this.#parts.holds.list(root.id, ledgerRootId)
     await this.#database.command('UPDATE fetches SET whole = TRUE, root_id = $2 WHERE id = $1', [fetchId, ledgerRootId])

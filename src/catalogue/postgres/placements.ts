@@ -101,14 +101,19 @@ export class PostgresPlacements implements Placements {
     return (await this.#database.command(text, [id, generation, until])) === 1
   }
 
-  /** It stays due until the ledger knows as well: what stops in between is done by the next attempt. */
+  /** It stays due unless the ledger knows as well: what stops in between is done by the next attempt. */
   async placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }> {
-    const { row, ...step } = await this.#database.transaction(async sql => {
+    return this.#database.transaction(async sql => {
       const row = await current(sql, key)
       const root = row?.isWanted === true ? await rootOf(sql, this.#backend(row.backendId), row) : undefined
-      if (row === undefined || root === undefined) return { changes: [], isDone: true, row: null }
-      if (!row.isPlaced) {
-        await sql.run('UPDATE placements SET placed = TRUE, last_error = NULL, anew = FALSE WHERE id = $1', [row.id])
+      if (row === undefined || root === undefined) return { changes: [], isDone: true }
+      if (!row.isPlaced || row.dueAt !== null) {
+        // While the row is locked, so that it is never said of what has ceased to be wanted.
+        await this.#ledger.setPlaced(row.backendId, row, now)
+        const text = `UPDATE placements SET placed = TRUE, due_at = NULL, last_error = NULL, leased_until = NULL,
+            anew = FALSE
+          WHERE id = $1`
+        await sql.run(text, [row.id])
       }
       // What is being removed holds its row, and waits for this one.
       const rows = await sql.all<RecordRow>(
@@ -120,15 +125,9 @@ export class PostgresPlacements implements Placements {
       )
       const left = `SELECT 1 FROM records WHERE status = 'pinning' AND root_id = $1 LIMIT 1`
       const isDone = (await sql.first(left, [root.id])) === undefined
-      return { changes: rows.map(record => ({ record, from: 'pinning' as const })), isDone, row }
+      const changes = rows.map(record => ({ record, from: 'pinning' as const }))
+      return { changes, isDone }
     })
-    if (row !== null && row.dueAt !== null) {
-      await this.#ledger.setPlaced(row.backendId, row, now)
-      const text = `UPDATE placements SET due_at = NULL, leased_until = NULL
-        WHERE id = $1 AND generation = $2 AND wanted AND placed`
-      await this.#database.command(text, [row.id, row.generation])
-    }
-    return step
   }
 
   released({ id, generation }: PlacementKey, { now, until }: { now: number; until: number }): Promise<void> {
@@ -168,10 +167,10 @@ export class PostgresPlacements implements Placements {
         [key.id, key.generation, now, reason],
       )
       const root = row && (await rootOf(sql, this.#backend(row.backendId), row))
+      if (row !== undefined) await this.#ledger.setPlaced(row.backendId, row, null)
       return root && { row, rootId: root.id }
     })
     if (lost === undefined) return []
-    await this.#ledger.setPlaced(lost.row.backendId, lost.row, null)
     const changes: StatusChange[] = []
     for (let after: string | undefined = ''; after !== undefined; ) {
       const from: string = after

@@ -1,6 +1,6 @@
-import type { Pool, PoolClient, PoolConfig } from 'pg'
+import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
 import { HoldfastError } from '../../domain/errors.ts'
-import { isLost, isToRepeat, outcomeUnknown, told } from './failures.ts'
+import { isLost, isToRepeat, outcomeUnknown, StatementFailure, told } from './failures.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 /** How a transaction that met others is tried in all. */
@@ -148,10 +148,10 @@ export class Postgres {
     let isCommitting = false
     let isBroken = false
     try {
-      await client.query('BEGIN')
+      await ask(client, 'BEGIN')
       const result = await work(this.#sql((text, params) => this.#send(client, text, params)))
       isCommitting = true
-      const { command } = await client.query('COMMIT')
+      const { command } = await ask(client, 'COMMIT')
       if (command !== 'COMMIT') throw new HoldfastError('INTERNAL_ERROR', 'a transaction went on after an error')
       return result
     } catch (error) {
@@ -187,7 +187,7 @@ export class Postgres {
       name = `s${this.#names.size}`
       this.#names.set(text, name)
     }
-    const { rows, rowCount } = await client.query({ name, text, values: params.map(toValue) })
+    const { rows, rowCount } = await ask(client, { name, text, values: params.map(toValue) })
     return { rows: rows as Row[], count: rowCount ?? 0 }
   }
 
@@ -207,6 +207,14 @@ async function loadPg(): Promise<typeof import('pg')> {
     throw new HoldfastError('CONFIG_INVALID', 'database: a PostgreSQL database needs the package pg: npm install pg', {
       cause,
     })
+  }
+}
+
+async function ask(client: PoolClient, query: string | QueryConfig): Promise<QueryResult> {
+  try {
+    return await client.query(query)
+  } catch (error) {
+    throw new StatementFailure(error)
   }
 }
 

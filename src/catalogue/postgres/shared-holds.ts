@@ -24,7 +24,9 @@ const STEP = 200
 export const PLACING = `INTERVAL '10 minutes'`
 
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), $1`
-const ROOT = 'id, dag_size AS "dagSize", charge, content_size AS "contentSize", listed'
+const ROOT = `id, dag_size AS "dagSize", charge, content_size AS "contentSize", listed, EXISTS (
+  SELECT 1 FROM placements p WHERE p.multihash = roots.multihash AND p.codec = roots.codec
+    AND p.backend_id = roots.backend_id AND p.placed) AS "isPlaced"`
 
 interface RootFound {
   id: number
@@ -32,6 +34,8 @@ interface RootFound {
   charge: number
   contentSize: number
   listed: boolean
+  /** Whether its backend, if that is elsewhere, has it. */
+  isPlaced: boolean
 }
 
 /**
@@ -188,14 +192,14 @@ export class SharedHolds {
     await listFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
   }
 
-  async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean }> {
+  async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean; isPlaced: boolean }> {
     return this.#database.transaction(async sql => {
       const root = await putRoot(sql, this.backend(backendId), dag)
       const hold = await sql.first<{ id: string }>(`${NEW_HOLD}, $2::bigint, 'placing' RETURNING id`, [
         ...[this.node, root.id],
       ])
-      const { id: rootId, dagSize, charge, contentSize, listed } = root
-      return { id: idOf(hold), rootId, dagSize, charge, contentSize, isListed: listed }
+      const { id: rootId, listed: isListed, ...known } = root
+      return { ...known, id: idOf(hold), rootId, isListed }
     })
   }
 

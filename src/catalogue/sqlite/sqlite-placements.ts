@@ -76,7 +76,7 @@ export class SqlitePlacements implements Placements {
       const row = this.#current(key)
       const root = row?.isWanted === true ? this.#roots.find(row.backendId, row) : undefined
       if (row === undefined || root === undefined) return { changes: [], isDone: true }
-      if (!row.isPlaced) {
+      if (!row.isPlaced || row.dueAt !== null) {
         this.#placements.setPlaced(row.id)
         this.#roots.setPlaced(root.id, now)
       }

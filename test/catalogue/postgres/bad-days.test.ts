@@ -3,10 +3,10 @@ import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
 import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { SharedHolds } from '../../../src/catalogue/postgres/shared-holds.ts'
+import { openWay } from '../../support/database-way.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../content-support.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { type Cutter, cutConnections } from './cut-connections.ts'
 import { emptied } from './emptied.ts'
 
 const ALL_HOLDS = { after: '', limit: 1_000, mend: true }
@@ -30,16 +30,23 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     await server?.stop()
   })
 
-  /** A node whose connections can be cut. */
-  async function withCuts(run: (node: TestNode, cutter: Cutter) => Promise<void>): Promise<void> {
-    const cutter = await cutConnections(url)
-    const cut = await Postgres.open({ url: cutter.url })
+  /** A node one of whose connections is cut when it commits what has these words. */
+  async function withCut(
+    commitOf: string,
+    when: 'before' | 'after',
+    run: (node: TestNode) => Promise<void>,
+  ): Promise<void> {
+    const way = await openWay(url)
+    const cut = await Postgres.open({ url: way.url })
     try {
-      await withNode(cut, 'here', node => run(node, cutter))
-      expect(cutter.cuts()).toBe(1)
+      await withNode(cut, 'here', async node => {
+        const met = way.befall({ at: { commitOf }, when, what: 'cut' })
+        await run(node)
+        await met
+      })
     } finally {
       await cut.close()
-      await cutter.stop()
+      await way.stop()
     }
   }
 
@@ -52,8 +59,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
   }
 
   test('a commit whose answer is lost is looked up: it is there, once, and its content is held', async () => {
-    await withCuts(async (node, cutter) => {
-      cutter.cutCommitOf('the-record', 'after')
+    await withCut('the-record', 'after', async node => {
       const [made] = await commit(node, [record('the-record')])
       expect([made?.created, made?.record.status]).toEqual([true, 'pinned'])
       expect((await node.records.page(listOf('one'), 0, 10)).total).toBe(1)
@@ -62,8 +68,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
   })
 
   test('a commit that never arrived is refused for ever, and its content let go of', async () => {
-    await withCuts(async (node, cutter) => {
-      cutter.cutCommitOf('the-record', 'before')
+    await withCut('the-record', 'before', async node => {
       await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       expect(await node.records.get('the-record')).toBeUndefined()
       expect([await holdStates(), node.ledger.holdsAfter('', 9)]).toEqual([[], []])
@@ -73,8 +78,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
   })
 
   test('what cannot be looked up is unknown, and never refused', async () => {
-    await withCuts(async (node, cutter) => {
-      cutter.cutCommitOf('another@test', 'after')
+    await withCut('another@test', 'after', async node => {
       const change = node.accounts.change('one', { email: 'another@test' })
       await expect(change).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
       expect((await node.accounts.get('one'))?.email).toBe('another@test')
@@ -164,12 +168,11 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       ledger.setPlaced = () => Promise.reject(new Error('it was killed'))
       await expect(placements.placed(begun, NOW)).rejects.toThrow('it was killed')
       ledger.setPlaced = setPlaced
-      expect([await statusOf(), placedAt()]).toEqual(['pinned', null])
+      expect([await statusOf(), placedAt()]).toEqual(['pinning', null])
       const [again] = await due()
       const seen = again && (await placements.begin(again))
-      expect(seen?.isPlaced).toBe(true)
       if (seen === undefined) throw new Error('it is not due any more')
-      expect(await placements.placed(seen, NOW + 5)).toEqual({ changes: [], isDone: true })
+      expect((await placements.placed(seen, NOW + 5)).isDone).toBe(true)
       expect([placedAt(), await due(), await statusOf()]).toEqual([NOW + 5, [], 'pinned'])
     })
   })

@@ -25,7 +25,13 @@ export async function withAccounts(database: Postgres): Promise<void> {
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
 }
 
-export function withNode(database: Postgres, name: string, run: (node: TestNode) => Promise<void>): Promise<void> {
+/** @param number by which its backends are told from those of other nodes */
+export function withNode(
+  database: Postgres,
+  name: string,
+  run: (node: TestNode) => Promise<void>,
+  number = 0,
+): Promise<void> {
   return withTempDir(async dir => {
     const db = new Database(join(dir, 'holdfast.db'))
     const queue = new WriteQueue(db)
@@ -35,7 +41,7 @@ export function withNode(database: Postgres, name: string, run: (node: TestNode)
     try {
       await run({
         ...postgresAccess(database, name),
-        ...postgresContent(database, ledger, { name, number: 0 }, ELSEWHERE).content,
+        ...postgresContent(database, ledger, { name, number }, ELSEWHERE).content,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })
@@ -44,6 +50,15 @@ export function withNode(database: Postgres, name: string, run: (node: TestNode)
       db.close()
     }
   })
+}
+
+/** The same node by other connections: those of one of its requests, while its others go on. */
+export function byOther(database: Postgres, node: TestNode, name: string, number = 0): TestNode {
+  return {
+    ...node,
+    ...postgresAccess(database, name),
+    ...postgresContent(database, node.ledger, { name, number }, ELSEWHERE).content,
+  }
 }
 
 /** The rules name roots as records do, which is as the catalogue does, and holds by the records they are for. */

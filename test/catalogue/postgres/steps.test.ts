@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { Mishaps } from './mishaps.ts'
+import { contentProtocols } from './protocols/content.ts'
+import { fetchProtocols } from './protocols/fetches.ts'
+import { jobProtocols } from './protocols/jobs.ts'
+
+const protocols = [...contentProtocols, ...fetchProtocols, ...jobProtocols]
+const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
+
+/** Everything that may befall a statement. */
+const MISHAPS = (['before', 'after'] as const).flatMap(when => [
+  { when, what: 'stop' as const, isLong: false },
+  { when, what: 'stop' as const, isLong: true },
+  { when, what: 'cut' as const, isLong: false },
+  { when, what: 'outage' as const, isLong: true },
+])
+
+describe('whatever befalls a node at whatever statement, nothing is lost, left or done twice', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  test.each(protocols)('$name', { timeout: 600_000 }, async protocol => {
+    await Mishaps.with(server, async mishaps => {
+      const stride = isHeavy ? 1 : MISHAPS.length
+      let statements = 0
+      for (let isMet = true; isMet; ) {
+        for (const [i, { isLong, ...mishap }] of MISHAPS.entries()) {
+          if ((i + statements) % stride !== 0) continue
+          isMet = await mishaps.strike(protocol, { ...mishap, at: statements }, isLong).catch(cause => {
+            const how = `${mishap.what}${isLong ? ' for long' : ''} ${mishap.when}`
+            throw new Error(`${how} statement ${statements} of ${protocol.name}: ${cause}`, { cause })
+          })
+        }
+        if (isMet) statements++
+      }
+      expect(statements).toBeGreaterThan(3)
+    })
+  })
+})
