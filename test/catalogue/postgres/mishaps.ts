@@ -15,6 +15,8 @@ export type Outcome = 'done' | 'refused' | 'unknown'
 /** What the steps of a protocol are, who else acts, and what has to be so in the end. */
 export interface Protocol {
   name: string
+  /** Of its statements, where there is little time, only one of so many is befallen. Default 1. */
+  every?: number
   /** What is recorded has something wrong with it, which this mends. */
   isMending?: boolean
   /** What is there before. */

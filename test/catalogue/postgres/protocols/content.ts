@@ -138,6 +138,7 @@ export const contentProtocols: readonly Protocol[] = [
   },
   {
     name: 'a removal of more than one transaction removes',
+    every: 5,
     async before(nodes) {
       const made = Array.from({ length: MANY }, (_, i) => record(`r${100 + i}`))
       await upload(nodes.here, made)

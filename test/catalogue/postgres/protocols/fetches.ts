@@ -39,6 +39,7 @@ async function areFetched(nodes: Nodes, ids: readonly string[]): Promise<void> {
 export const fetchProtocols: readonly Protocol[] = [
   {
     name: 'a pin by its CID, until it is there',
+    every: 2,
     async run(node) {
       const { fetchId } = await request(node)
       await attempt(node, fetchId ?? 0)
