@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { contentProtocols } from './content-protocols.ts'
+import { fetchProtocols } from './fetches-protocols.ts'
+import { jobProtocols } from './jobs-protocols.ts'
 import { Mishaps } from './mishaps.ts'
-import { contentProtocols } from './protocols/content.ts'
-import { fetchProtocols } from './protocols/fetches.ts'
-import { jobProtocols } from './protocols/jobs.ts'
 
 const protocols = [...contentProtocols, ...fetchProtocols, ...jobProtocols]
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
-import type { ClusterBackend } from '../../../../src/clusters/cluster-backend.ts'
-import { PlacementAttempt } from '../../../../src/pins/placement-attempt.ts'
-import { ManualClock } from '../../../support/manual-clock.ts'
-import { AWAY, DAG, NOW, record } from '../../content-support.ts'
-import type { TestNode } from '../catalogue-in-postgres.ts'
-import type { Nodes, Protocol } from '../mishaps.ts'
-import { reconcile, remove, upload } from './content.ts'
+import type { ClusterBackend } from '../../../src/clusters/cluster-backend.ts'
+import { PlacementAttempt } from '../../../src/pins/placement-attempt.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { AWAY, DAG, NOW, record } from '../content-support.ts'
+import type { TestNode } from './catalogue-in-postgres.ts'
+import { reconcile, remove, upload } from './content-protocols.ts'
+import type { Nodes, Protocol } from './mishaps.ts'
 
 /** Longer than anything that was sent may take to arrive. */
 const LONG_MS = 3_600_000

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { CommitIntent, ListedFile, NewRecord } from '../../../../src/catalogue/index.ts'
-import { DAG, dagOf, NOW, record, SIZES } from '../../content-support.ts'
-import type { TestNode } from '../catalogue-in-postgres.ts'
-import type { Nodes, Outcome, Protocol } from '../mishaps.ts'
+import type { CommitIntent, ListedFile, NewRecord } from '../../../src/catalogue/index.ts'
+import { DAG, dagOf, NOW, record, SIZES } from '../content-support.ts'
+import type { TestNode } from './catalogue-in-postgres.ts'
+import type { Nodes, Outcome, Protocol } from './mishaps.ts'
 
 const LIMITS = { maxPins: 100, maxStorageBytes: 2 * SIZES.charge, maxQueuedPins: 10 }
 const FILES: ListedFile[] = ['a', 'b'].map(path => ({ path, size: 1, ...dagOf(path) }))
