@@ -9,6 +9,8 @@ const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', na
 
 const pages = (name: string) => ({ file: 'test/catalogue/postgres/pages.test.ts', name })
 
+const takedowns = (name: string) => ({ file: 'test/nodes/fleet-takedowns.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold that was made void is never used',
@@ -192,6 +194,34 @@ const promises: readonly KeptPromise[] = [
     find: '        PERFORM split_place(place);\n',
     replace: '        NULL;\n',
     test: pages('visit no more'),
+  },
+  {
+    promise: 'what was taken down while a node was away it refuses from its start on',
+    file: 'src/wiring/network.ts',
+    find: '      await takedowns.follow()\n',
+    replace: '',
+    test: takedowns('made or lifted while a node is away'),
+  },
+  {
+    promise: 'what is taken down at one node is taken down on all',
+    file: 'src/catalogue/postgres/credential-changes.ts',
+    find: '      else if (channel === TAKEDOWNS_CHANNEL) this.#onTakedowns()\n',
+    replace: '',
+    test: takedowns('hold on all of them'),
+  },
+  {
+    promise: 'what a node has taken down by itself is taken down on all, and stays so if the database loses it',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: '        await shared.adopt(unknown)\n',
+    replace: '',
+    test: takedowns('that a directory has by itself'),
+  },
+  {
+    promise: 'what was lifted while a node was away it does not take down again',
+    file: 'src/catalogue/postgres/takedowns.ts',
+    find: 'UPDATE takedowns SET lifted_at = $3 WHERE cid = $1 AND path = $2 AND lifted_at IS NULL',
+    replace: 'DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND at <= $3',
+    test: takedowns('made or lifted while a node is away'),
   },
   {
     promise: 'nodes that start at once bring the schema up once',

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import { PostgresTakedowns } from '../catalogue/postgres/takedowns.ts'
 import { pooledHash } from '../content/pooled-hash.ts'
 import { TAKEDOWNS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
+import type { Clock } from '../domain/clock.ts'
 import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
 import { Takedowns } from '../gateway/policy/takedowns.ts'
 import { loadNetwork } from '../network/load-network.ts'
@@ -10,15 +12,20 @@ import type { ClustersModule } from './clusters.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage.ts'
 
+/** After what time, in milliseconds, what other nodes have taken down is asked for again if it could not be. */
+const AGAIN_MS = 400
+
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
 /** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { datastore, heldRoots, threads }: StorageModule,
+  { datastore, heldRoots, threads, shared }: StorageModule,
   { live }: ClustersModule,
 ) {
-  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger })
+  const sharedTakedowns = shared === null ? null : new PostgresTakedowns(shared.database)
+  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger, shared: sharedTakedowns })
+  const followed = following(() => takedowns.follow(), clock)
   const blocks = new PeerBlocks(live, heldRoots, takedowns)
   let node: NetworkNode | null = null
   return {
@@ -31,10 +38,33 @@ export function makeNetwork(
     peerId: (): string | null => node?.peerId ?? null,
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
+      shared?.changes.takedowns(followed.soon)
+      // Nothing is served before, to peers neither.
+      await takedowns.follow()
       if (config.network?.enabled !== true) return
       const hash = pooledHash(threads)
       node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
     },
-    stop: async (): Promise<void> => node?.stop(),
+    stop: async (): Promise<void> => {
+      followed.end()
+      await node?.stop()
+    },
   }
+}
+
+/** Does it whenever it is called for, and again until it succeeds. */
+function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
+  let cancel: () => void = () => undefined
+  let isEnded = false
+  const soon = (): void => {
+    cancel()
+    follow().catch(() => {
+      if (!isEnded) cancel = clock.after(AGAIN_MS, soon)
+    })
+  }
+  const end = (): void => {
+    isEnded = true
+    cancel()
+  }
+  return { soon, end }
 }

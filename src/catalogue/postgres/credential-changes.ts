@@ -10,6 +10,8 @@ const TRUSTED_MS = 1_000
 
 /** By which nodes tell each other, each by its name, that there is something to do. */
 export const NODES_CHANNEL = 'holdfast_nodes'
+/** By which the database tells of what is taken down. */
+const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 
 /**
  * Tells whether credentials may have changed, on any node: the database tells each node of each change (`LISTEN`). While
@@ -26,6 +28,7 @@ export class CredentialChanges {
   #ended = false
   #changes = 0
   #onNotice: (node: string | null) => void = () => undefined
+  #onTakedowns: () => void = () => undefined
   /** When the connection was last known to be there; null while there is none. */
   #seenAt: number | null = null
 
@@ -50,6 +53,11 @@ export class CredentialChanges {
    */
   notices(told: (node: string | null) => void): void {
     this.#onNotice = told
+  }
+
+  /** Calls `told` when something was taken down or lifted, on whichever node, or may have been. */
+  takedowns(told: () => void): void {
+    this.#onTakedowns = told
   }
 
   /** Resolves once it listens, or could not for now: then it goes on trying. */
@@ -82,14 +90,16 @@ export class CredentialChanges {
     client.on('error', () => this.#lost())
     client.on('notification', ({ channel, payload }) => {
       if (channel === NODES_CHANNEL) this.#onNotice(payload ?? null)
+      else if (channel === TAKEDOWNS_CHANNEL) this.#onTakedowns()
       else this.#changes++
     })
     this.#client = client
-    await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}`)
+    await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
     // Of what has changed before, nobody has told.
     this.#changes++
     this.#onNotice(null)
+    this.#onTakedowns()
   }
 
   #lost(): void {

@@ -5,6 +5,7 @@ import { movesSchema } from './schema-moves.ts'
 import { nodesSchema } from './schema-nodes.ts'
 import { pagesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
+import { takedownsSchema } from './schema-takedowns.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 
 /** The schema, one entry a version, applied in order. An entry that has shipped is never edited: add another. */
@@ -17,4 +18,5 @@ export const migrations: readonly Migration[] = [
   { sql: movesSchema, isTolerated: false },
   { sql: nodesSchema, isTolerated: false },
   { sql: pagesSchema, isTolerated: true },
+  { sql: takedownsSchema, isTolerated: true },
 ]

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
+import type { TakedownRows } from '../../catalogue/takedowns.ts'
 import { parseCid } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -37,13 +38,18 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
+  /** The takedowns of all nodes, of which the file has what they were; null for a node that is alone. */
+  shared?: TakedownRows | null
 }
 
 const LONGEST_PATH = 4096
 const LONGEST_REASON = 1000
 const HEADER = 'version: 1\nname: takedowns\n---\n'
 
-/** What the owner of a node has taken down, kept in a file in the compact denylist format. */
+/**
+ * What the owner has taken down, kept in a file in the compact denylist format. Where nodes share them the file follows
+ * what all of them have, so that it holds without the others, too.
+ */
 export class Takedowns {
   readonly #path: string
   readonly #means: TakedownMeans
@@ -53,6 +59,8 @@ export class Takedowns {
   /** Counts the changes, in shared memory: by it other threads know that they have to read the file again. */
   readonly revision = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #changing: Promise<unknown> = Promise.resolve()
+  /** What has not begun to follow yet. */
+  #next: Promise<void> | null = null
 
   private constructor(path: string, means: TakedownMeans, text: string) {
     this.#path = path
@@ -94,7 +102,7 @@ export class Takedowns {
    * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
    * been taken down before gets the new reason and status.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `UNAVAILABLE`, `OUTCOME_UNKNOWN` where they are shared
    */
   async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
     const words = reason.trim()
@@ -103,7 +111,9 @@ export class Takedowns {
     }
     const at = this.#means.clock.now()
     const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
-    await this.#change(entries => entries.set(keyOf(entry), entry))
+    await this.#means.shared?.put(entry)
+    await this.#change(async entries => entries.set(keyOf(entry), entry))
+    await this.#followIfPossible()
     this.#means.logger.warn({ ...entry }, 'content taken down')
     return entry
   }
@@ -111,23 +121,60 @@ export class Takedowns {
   /**
    * Lets content be served again.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path.
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path;
+   * `UNAVAILABLE`, `OUTCOME_UNKNOWN` where they are shared
    */
   async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
-    await this.#change(entries => {
-      if (entries.delete(keyOf(entry))) return
+    const { shared, clock } = this.#means
+    const isLifted = await shared?.lift(entry, clock.now())
+    await this.#change(async entries => {
+      const wasHere = entries.delete(keyOf(entry))
+      if (isLifted ?? wasHere) return
       throw new HoldfastError('NOT_FOUND', `${keyOf(entry)} has not been taken down here`)
     })
+    await this.#followIfPossible()
     this.#means.logger.warn(entry, 'takedown lifted')
   }
 
+  /**
+   * Has here what all nodes have, and all nodes what was taken down here before they shared it, or is lost there. When
+   * this resolves it holds here as after {@link add}.
+   *
+   * @throws HoldfastError `UNAVAILABLE`
+   */
+  follow(): Promise<void> {
+    const { shared } = this.#means
+    if (!shared) return Promise.resolve()
+    this.#next ??= this.#change(async entries => {
+      // Whoever calls from here on may know of more than is read.
+      this.#next = null
+      let all = await shared.all()
+      const known = new Set(all.map(keyOf))
+      const unknown = [...entries.values()].filter(entry => !known.has(keyOf(entry)))
+      if (unknown.length > 0) {
+        await shared.adopt(unknown)
+        this.#means.logger.warn({ count: unknown.length }, 'what only this node had taken down is taken down on all')
+        all = await shared.all()
+      }
+      entries.clear()
+      for (const { liftedAt, ...entry } of all) if (liftedAt === null) entries.set(keyOf(entry), entry)
+    })
+    return this.#next
+  }
+
+  /** Another node may have changed the same just now. */
+  async #followIfPossible(): Promise<void> {
+    await this.follow().catch(() => undefined)
+  }
+
   /** One change after the other: the file first, then what is looked at. */
-  #change(change: (entries: Map<string, Takedown>) => void): Promise<void> {
+  #change(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
     const changed = this.#changing.then(async () => {
       const entries = new Map(this.#entries)
-      change(entries)
-      const text = HEADER + [...entries.values()].map(linesOf).join('')
+      await change(entries)
+      const text = textOf(entries)
+      if (text === textOf(this.#entries)) return
       await this.#write(text)
       this.#entries = entries
       this.denylist = new Denylist(text)
@@ -175,6 +222,10 @@ function readPath(text: string): string {
 
 function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
   return path === '' ? cid : `${cid}/${path}`
+}
+
+function textOf(entries: ReadonlyMap<string, Takedown>): string {
+  return HEADER + [...entries.values()].map(linesOf).join('')
 }
 
 /** The rule, and for a path another one for all below it. */

@@ -2,12 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresAccess } from '../../../src/catalogue/postgres/access-catalogue.ts'
 import { PostgresCensus } from '../../../src/catalogue/postgres/census.ts'
 import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
+import { Nodes } from '../../../src/catalogue/postgres/nodes.ts'
 import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { agreeOnKey } from '../../../src/catalogue/postgres/sealing-key.ts'
+import { SharedPlaces } from '../../../src/catalogue/postgres/shared-places.ts'
 import { postgresSignIn } from '../../../src/catalogue/postgres/sign-in.ts'
+import { PostgresTakedowns } from '../../../src/catalogue/postgres/takedowns.ts'
 import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
 import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { accessRules } from '../access-rules.ts'
@@ -72,6 +76,7 @@ const SEED = `
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
   INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   SELECT place_records();
+  INSERT INTO takedowns (cid, path, status, reason, at) SELECT 'c' || n, '', 410, '', n FROM generate_series(1, 20000) n;
   ALTER TABLE records ENABLE TRIGGER USER;
   ANALYZE`
 
@@ -119,6 +124,7 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
     })
     await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
     await agreeOnKey(database, () => 'key')
+    await nodes(database)
     const statements = database.statements.filter(text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text))
     expect(statements.length).toBeGreaterThan(120)
     await emptied(database)
@@ -150,6 +156,21 @@ async function signIns({ attempts, challenges, signingKeys, requests }: SharedSi
   await challenges.remove(hash)
   await signingKeys.replace(null, [{ kid: 'k', secret: 'AAAA', createdAt: 1 }])
   await requests.grant([{ key: 'one', limit }])
+}
+
+/** What nodes have to know of each other. */
+async function nodes(database: Postgres): Promise<void> {
+  const takedowns = new PostgresTakedowns(database)
+  const one = { cid: 'c', path: '', status: 410 as const, reason: 'r', at: 1 }
+  await takedowns.adopt([one])
+  await takedowns.put(one)
+  await takedowns.lift(one, 2)
+  await takedowns.all()
+  const known = new Nodes(database, systemClock, 'here')
+  await known.start()
+  await known.all()
+  await known.stop()
+  await new SharedPlaces(database).find(new Uint8Array(34), 1)
 }
 
 type Client = Awaited<ReturnType<Postgres['connection']>>

@@ -1,0 +1,22 @@
+/** What the owner has taken down, on all nodes. */
+export const takedownsSchema = `
+  CREATE TABLE takedowns (
+    cid TEXT COLLATE "C" NOT NULL,
+    -- empty for the block itself
+    path TEXT COLLATE "C" NOT NULL,
+    seq BIGINT GENERATED ALWAYS AS IDENTITY UNIQUE,
+    status INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    -- kept when it is lifted, so that a node tells what was lifted from what was lost
+    lifted_at BIGINT,
+    PRIMARY KEY (cid, path)
+  );
+  CREATE FUNCTION takedowns_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_notify('holdfast_takedowns', '');
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER takedowns_changed AFTER INSERT OR UPDATE OR DELETE ON takedowns
+    FOR EACH STATEMENT EXECUTE FUNCTION takedowns_changed();
+`

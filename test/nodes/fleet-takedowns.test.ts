@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Postgres } from '../../src/catalogue/postgres/postgres.ts'
+import { TAKEDOWNS } from '../../src/disk/file-names.ts'
+import { nodeFileSystem } from '../../src/disk/file-system.ts'
+import { systemClock } from '../../src/domain/clock.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { Takedowns } from '../../src/gateway/policy/takedowns.ts'
+import { type FleetNode, withFleet } from '../support/fleet.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+
+/** What another node is told follows a moment later, or much later where much else is done. */
+const PATIENCE = { timeout: 20_000 }
+
+describe('takedowns of several nodes', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  const upload = async ({ engine }: FleetNode, account: string, text: string): Promise<string> =>
+    (await engine.pins.upload(Buffer.from(text), { account })).record.cid
+  const status = async ({ url }: FleetNode, cid: string): Promise<number> => {
+    const answer = await fetch(`${url}/ipfs/${cid}`)
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  const list = async ({ engine }: FleetNode): Promise<Array<[cid: string, status: number, reason: string]>> => {
+    const { rows } = await engine.takedowns.page({ after: null, limit: 100 })
+    return rows.map(({ cid, status, reason }) => [cid, status, reason])
+  }
+  /** Of a node that is not there, as its directory has them by itself. */
+  const ofDirectory = ({ dataDir }: FleetNode): Takedowns => {
+    const means = { fileSystem: nodeFileSystem, clock: systemClock, logger: silentLogger }
+    return Takedowns.open(join(dataDir, TAKEDOWNS), means)
+  }
+
+  test('hold on all of them, whichever is told, and so it is when they are lifted', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+      const cid = await upload(a, account, 'bad')
+      expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
+      await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
+      expect(await status(b, cid)).toBe(410)
+      await expect.poll(() => status(a, cid), PATIENCE).toBe(410)
+      await a.engine.takedowns.add({ cid, reason: 'order 2', status: 451 })
+      await expect.poll(() => list(b), PATIENCE).toEqual([[cid, 451, 'order 2']])
+      expect(await status(b, cid)).toBe(451)
+      await a.engine.takedowns.remove({ cid })
+      expect(await status(a, cid)).toBe(200)
+      await expect.poll(() => status(b, cid), PATIENCE).toBe(200)
+      await expect(b.engine.takedowns.remove({ cid })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      // All at once, and each once: the files say the same in the end.
+      const others = Array.from({ length: 20 }, (_, i) => ({ cid, path: `p${i}`, reason: `${i}` }))
+      await Promise.all(others.map((one, i) => (i % 2 === 0 ? a : b).engine.takedowns.add(one)))
+      const files = async () => {
+        const texts = await Promise.all([a, b].map(node => readFile(join(node.dataDir, TAKEDOWNS), 'utf8')))
+        return [texts[0]?.match(/ reason:/g)?.length, texts[0] === texts[1]]
+      }
+      await expect.poll(files, PATIENCE).toEqual([20, true])
+    })
+  })
+
+  test('made or lifted while a node is away hold there before it serves anything', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+      const [bad, good] = [await upload(a, account, 'bad'), await upload(a, account, 'good')]
+      await b.engine.takedowns.add({ cid: good, reason: 'by mistake' })
+      await b.stop()
+      await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
+      await a.engine.takedowns.remove({ cid: good })
+      expect(
+        ofDirectory(b)
+          .page({ after: null, limit: 9 })
+          .rows.map(({ cid }) => cid),
+      ).toEqual([good])
+      await b.start()
+      expect([await status(b, bad), await status(b, good)]).toEqual([410, 200])
+    })
+  })
+
+  test('that a directory has by itself become those of all, and none is lost that the database loses', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, account, database }) => {
+      const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
+      await b.stop()
+      await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })
+      await b.start()
+      expect(await status(b, old)).toBe(451)
+      await expect.poll(() => status(a, old), PATIENCE).toBe(451)
+      await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
+      const postgres = await Postgres.open({ url: database })
+      await postgres.command('DELETE FROM takedowns').finally(() => postgres.close())
+      const all = [
+        [old, 451, 'before all nodes shared them'],
+        [bad, 410, 'complaint 1'],
+      ]
+      await b.stop()
+      await b.start()
+      for (const node of [a, b]) await expect.poll(() => list(node), PATIENCE).toEqual(all)
+    })
+  })
+})
