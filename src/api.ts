@@ -278,8 +278,8 @@ export interface Engine extends Border, AsyncDisposable {
   /** How much it holds. Cheap enough to be asked every few seconds. */
   stats(): Promise<EngineStats>
   /**
-   * Has `/ready` answer 503 from now on, while everything else goes on: for whoever sends work here to stop doing so
-   * before {@link Engine.stop}.
+   * Has `/ready` answer 503 from now on, and other nodes ask nothing new of this one, while everything else goes on: for
+   * whoever sends work here to stop doing so before {@link Engine.stop}.
    */
   announceStop(): Promise<void>
   /** Ends what is under way, closes all stores. Safe to call more than once. */

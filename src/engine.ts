@@ -92,6 +92,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
     reconcile: options => reconciler.run(options),
     announceStop: async () => {
       ending.isAnnounced = true
+      if (stopping === null) await modules.get(M.nodes).leave()
     },
     stop: () => {
       stopping ??= stop()

@@ -32,7 +32,7 @@ async function read(sender: NodeSender, node: string, cid: CID, signal: AbortSig
 async function ask(sender: NodeSender, node: string, cid: CID, signal: AbortSignal) {
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}`, headers: {}, body: null, signal }
-    const answer = await sender.send(node, { ...asked, client: OF_THE_NODE })
+    const answer = await sender.send(node, { ...asked, client: OF_THE_NODE, whileLeaving: true })
     const bytes = await wholeUpTo(answer.body, LONGEST_BLOCK)
     if (bytes === null) throw new HoldfastError('BLOCK_DAMAGED', 'a node has sent more than a block')
     return { status: answer.status, bytes }

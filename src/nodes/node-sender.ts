@@ -9,6 +9,7 @@ interface KnownNode {
   id: string
   url: string
   isThere: boolean
+  isLeaving: boolean
 }
 
 export interface NodeSenderParts {
@@ -31,6 +32,8 @@ export interface AskedOfNode extends Omit<NodeRequest, 'url'> {
   target: string
   /** Who asks it, if it is a client that does. */
   client: Said
+  /** Whether a node that only finishes what it has begun is asked it, too. */
+  whileLeaving?: boolean
 }
 
 /** Until a node that is gone may be there again. */
@@ -52,10 +55,10 @@ export class NodeSender {
    * @throws HoldfastError `UNAVAILABLE` if the node is not there; `OUTCOME_UNKNOWN` if it is taken for gone before it has
    * answered, or if it is not the node that has; what the client throws
    */
-  async send(node: string, { target, client, ...request }: AskedOfNode): Promise<NodeAnswer> {
+  async send(node: string, { target, client, whileLeaving = false, ...request }: AskedOfNode): Promise<NodeAnswer> {
     const { self, secret, clock } = this.#parts
     const known = await this.#there(node)
-    if (known === undefined) {
+    if (known === undefined || (known.isLeaving && !whileLeaving)) {
       const details = { retryAfter: RETRY_SECONDS }
       throw new HoldfastError('UNAVAILABLE', `the node ${node}, which keeps this, is not there now`, { details })
     }

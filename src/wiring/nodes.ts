@@ -48,6 +48,8 @@ const alone = {
   others: null as OtherContent | null,
   find: async (_cid: CID): Promise<ContentElsewhere | null> => null,
   taking: (_api: ApiHandler, otherwise: ApiHandler): ApiHandler => otherwise,
+  /** Has the others ask nothing new of this one. */
+  leave: (async () => undefined) as Lifecycle,
   start: (async () => undefined) as Lifecycle,
   stop: (async () => undefined) as Lifecycle,
 }
@@ -96,6 +98,7 @@ function amongOthers(
       })
       await nodes.start(follow)
     },
+    leave: () => nodes.leave(),
     stop: async () => {
       await nodes.stop()
       await http.close()

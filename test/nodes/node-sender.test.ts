@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ANSWERED_HEADER, takingPassedOn } from '../../src/http/passed-on.ts'
 import type { ApiResponse } from '../../src/http/types.ts'
 import { openNodeClient } from '../../src/network/node-client.ts'
@@ -25,14 +25,14 @@ interface Asked {
 async function asking(
   listener: RequestListener,
   use: (asked: Asked) => Promise<void>,
-  isThere: () => boolean = () => true,
+  state: () => { isThere?: boolean; isLeaving?: boolean } = () => ({}),
 ): Promise<void> {
   const clock = new ManualClock(0)
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = openNodeClient()
-  const known = async () => [{ id: 'there', url, isThere: isThere() }]
+  const known = async () => [{ id: 'there', url, isThere: true, isLeaving: false, ...state() }]
   const sender = new NodeSender({ self: 'asking', known, client, secret: SECRET, clock })
   try {
     await use({ clock, sender, asked: once(server, 'request') })
@@ -65,10 +65,10 @@ const asNode =
 
 test('a node that stands still is waited for until it is taken for gone, whatever of the catalogue cannot be read', async () => {
   const said: Array<'there' | 'gone' | 'nothing'> = ['there', 'there', 'nothing', 'there', 'gone']
-  const isThere = (): boolean => {
+  const state = () => {
     const next = said.shift()
     if (next === 'nothing') throw new Error('no catalogue')
-    return next === 'there'
+    return { isThere: next === 'there' }
   }
   const standStill: RequestListener = () => undefined
   await asking(
@@ -83,7 +83,34 @@ test('a node that stands still is waited for until it is taken for gone, whateve
       }
       await expect(answer).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     },
-    isThere,
+    state,
+  )
+})
+
+test('a node that is told to end is asked nothing new but what it has, and what it has begun is waited for', async () => {
+  let isLeaving = false
+  const answers: Array<() => void> = []
+  const answer = asNode('there', { status: 201, headers: {}, body: null })
+  const listener: RequestListener = (...exchange) => void answers.push(() => answer(...exchange))
+  await asking(
+    listener,
+    async ({ clock, sender, asked }) => {
+      const begun = sender.send('there', REQUEST)
+      await asked
+      isLeaving = true
+      await expect(sender.send('there', REQUEST)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      for (let i = 0; i < 20; i++) {
+        clock.advance(5_000)
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      answers[0]?.()
+      expect((await begun).status).toBe(201)
+      const read = sender.send('there', { ...REQUEST, whileLeaving: true })
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      answers[1]?.()
+      expect((await read).status).toBe(503)
+    },
+    () => ({ isLeaving }),
   )
 })
 

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type FleetNode, withFleet } from '../support/fleet.ts'
+import { createEngine } from '../../src/index.ts'
+import { type FleetNode, TWO_CLUSTERS, withFleet } from '../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 
 /** What follows on another node follows a moment later, or much later where much else is done. */
@@ -76,6 +79,27 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       ])
       expect((await send({ cl: 'second' })).status).toBe(200)
       expect((await send({ cl: 'second' }, false)).json.cid).toBe(json.cid)
+    })
+  })
+
+  test('no two engines are one node: neither by a copy of its directory, nor by its id', async () => {
+    const database = await server.fresh()
+    await withFleet(database, async ({ a, b, key }) => {
+      const [copied, other] = [`${b.dataDir}-copied`, `${b.dataDir}-other`]
+      await cp(b.dataDir, copied, { recursive: true })
+      await cp(join(b.dataDir, 'data.key'), join(other, 'data.key'))
+      const node = { id: 'b', url: 'http://127.0.0.1:1' }
+      const start = (dataDir: string) => createEngine({ ...TWO_CLUSTERS, database, dataDir, node })
+      await expect(start(copied)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+      const message = expect.stringContaining('node.id: another data directory is the node b')
+      await expect(start(other)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
+      // The node is where it was.
+      const body = formOf(bytes(900, 1), { cl: 'second' })
+      expect((await call(a, key, '/files', { method: 'POST', body })).status).toBe(201)
+      // Once it has ended, the copy can go on as it.
+      await b.stop()
+      const engine = await start(copied)
+      await engine.stop()
     })
   })
 

@@ -35,7 +35,8 @@ export interface Fleet {
 }
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
-const TWO_CLUSTERS = {
+/** What {@link withFleet} configures both with. */
+export const TWO_CLUSTERS = {
   clusters: [
     { ...cluster, id: 'first', node: 'a' },
     { ...cluster, id: 'second', node: 'b' },

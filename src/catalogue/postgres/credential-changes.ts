@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import type { Clock } from '../../domain/clock.ts'
 import { DatabaseHealth } from './database-health.ts'
 import type { DatabasePast } from './database-past.ts'
+import type { NodeClaim } from './node-claim.ts'
 import type { Postgres } from './postgres.ts'
 
 /** How often the connection is looked at, and how long it is trusted since; in milliseconds. */
@@ -23,6 +24,8 @@ export class CredentialChanges {
   /** By the same looks. */
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
+  readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
+  #given: PoolClient | null = null
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
   #ended = false
@@ -32,12 +35,18 @@ export class CredentialChanges {
   /** When the connection was last known to be there; null while there is none. */
   #seenAt: number | null = null
 
-  /** @param past checked with each connection */
-  constructor(database: Postgres, clock: Clock, past: Pick<DatabasePast, 'check'> | null = null) {
+  /** @param past checked with each connection; @param claim kept by it */
+  constructor(
+    database: Postgres,
+    clock: Clock,
+    past: Pick<DatabasePast, 'check'> | null = null,
+    claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null = null,
+  ) {
     this.#database = database
     this.#clock = clock
     this.health = new DatabaseHealth(clock)
     this.#past = past
+    this.#claim = claim
   }
 
   /** Another number than before once something may have changed. */
@@ -60,8 +69,13 @@ export class CredentialChanges {
     this.#onTakedowns = told
   }
 
-  /** Resolves once it listens, or could not for now: then it goes on trying. */
-  async start(): Promise<void> {
+  /**
+   * Resolves once it listens, or could not for now: then it goes on trying.
+   *
+   * @param connection the first to listen by, which is its own then
+   */
+  async start(connection: PoolClient | null = null): Promise<void> {
+    this.#given = connection
     await this.#look()
   }
 
@@ -76,6 +90,7 @@ export class CredentialChanges {
     const begun = this.#clock.now()
     try {
       if (this.#client === null) await this.#listen()
+      if (this.#client !== null) await this.#claim?.takeAgain(this.#client)
       if (this.#client !== null) await this.health.look(this.#client)
       if (this.#client !== null) this.#seenAt = begun
     } catch {
@@ -86,7 +101,8 @@ export class CredentialChanges {
   }
 
   async #listen(): Promise<void> {
-    const client = await this.#database.connection()
+    const client = this.#given ?? (await this.#database.connection())
+    this.#given = null
     client.on('error', () => this.#lost())
     client.on('notification', ({ channel, payload }) => {
       if (channel === NODES_CHANNEL) this.#onNotice(payload ?? null)
@@ -107,6 +123,7 @@ export class CredentialChanges {
     this.#client = null
     this.#seenAt = null
     this.#changes++
+    this.#claim?.lost()
     client?.release(true)
   }
 }

@@ -11,6 +11,8 @@ export interface KnownNode {
   url: string
   /** Whether it was there a short time ago. */
   isThere: boolean
+  /** Whether it is told to end, and only finishes what it has begun. */
+  isLeaving: boolean
 }
 
 /** How often a node says that it is there, and how often what others said is read anew; in milliseconds. */
@@ -27,6 +29,7 @@ export class Nodes {
   #known: { nodes: Promise<KnownNode[]>; until: number } | null = null
   #cancel: () => void = () => undefined
   #ended = false
+  #isLeaving = false
 
   /** @param name of this node's data directory */
   constructor(database: Postgres, clock: Clock, name: string) {
@@ -38,7 +41,7 @@ export class Nodes {
   /** Says that this node is there, goes on saying it, and calls `look` as often. What cannot be said now is said later. */
   async start(look: () => void = () => undefined): Promise<void> {
     const say = async (): Promise<void> => {
-      await this.#say('clock_timestamp()').catch(() => undefined)
+      await this.#say('clock_timestamp()', this.#isLeaving).catch(() => undefined)
       if (this.#ended) return
       this.#cancel = this.#clock.after(SAY_MS, () => void say())
       look()
@@ -46,11 +49,17 @@ export class Nodes {
     await say()
   }
 
+  /** Says that this node is told to end: others ask nothing new of it, and wait for what it has begun. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true
+    await this.#say('clock_timestamp()', true).catch(() => undefined)
+  }
+
   /** Says that this node is gone. */
   async stop(): Promise<void> {
     this.#ended = true
     this.#cancel()
-    await this.#say('NULL').catch(() => undefined)
+    await this.#say('NULL', false).catch(() => undefined)
   }
 
   /** Those that others can reach. @throws HoldfastError `UNAVAILABLE` */
@@ -58,7 +67,8 @@ export class Nodes {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${GONE}, FALSE) AS "isThere" FROM nodes
+        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${GONE}, FALSE) AS "isThere",
+           leaving AS "isLeaving" FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
       )
       this.#known = { nodes, until: now + READ_MS }
@@ -69,7 +79,8 @@ export class Nodes {
     return this.#known.nodes
   }
 
-  async #say(seen: string): Promise<void> {
-    await this.#database.command(`UPDATE nodes SET seen_at = ${seen} WHERE name = $1`, [this.#name])
+  async #say(seen: string, isLeaving: boolean): Promise<void> {
+    const text = `UPDATE nodes SET seen_at = ${seen}, leaving = $2 WHERE name = $1`
+    await this.#database.command(text, [this.#name, isLeaving])
   }
 }

@@ -21,3 +21,9 @@ export const nodesSchema = `
   CREATE INDEX records_by_life ON records (root_id, expires_at) WHERE root_id IS NOT NULL;
   CREATE INDEX root_files_by_cid ON root_files (multihash);
 `
+
+/** What nodes say when they are told to end. */
+export const leavingSchema = `
+  -- whether it only finishes what it has begun
+  ALTER TABLE nodes ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
+`

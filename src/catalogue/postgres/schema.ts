@@ -2,7 +2,7 @@ import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { movesSchema } from './schema-moves.ts'
-import { nodesSchema } from './schema-nodes.ts'
+import { leavingSchema, nodesSchema } from './schema-nodes.ts'
 import { pagesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
@@ -19,4 +19,5 @@ export const migrations: readonly Migration[] = [
   { sql: nodesSchema, isTolerated: false },
   { sql: pagesSchema, isTolerated: true },
   { sql: takedownsSchema, isTolerated: true },
+  { sql: leavingSchema, isTolerated: true },
 ]

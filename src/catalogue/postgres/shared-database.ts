@@ -1,9 +1,11 @@
+import type { PoolClient } from 'pg'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { DatabasePast, type KeptPast } from './database-past.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
+import { NodeClaim } from './node-claim.ts'
 import { Nodes } from './nodes.ts'
 import { Postgres, type PostgresOptions } from './postgres.ts'
 import { migrations } from './schema.ts'
@@ -61,18 +63,25 @@ export interface SharedOptions {
  * Opens the database, brings its schema up, and joins it: as the one node there is, or as one of those that have addresses.
  *
  * @throws HoldfastError `CONFIG_INVALID` if it is not PostgreSQL 15 or newer, another directory's, or `pg` is missing;
- * `UNAVAILABLE`, `DATA_DIR_NEWER`
+ * `DATA_DIR_IN_USE` if a copy of the directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedDatabase> {
   const database = await openMigrated(options)
+  let connection: PoolClient | null = null
   try {
     const { address, clock, openKey, newSecret } = options
     await agreeOnKey(database, openKey)
+    connection = await database.connection()
+    if (name.known !== null) await new NodeClaim(name.known).take(connection)
     if (name.known !== null) await takeUp(database, name.known)
     const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret }))
+    const claim = new NodeClaim(node.name)
+    await claim.take(connection)
     const past = new DatabasePast(options.past, options.onProblem)
-    const changes = new CredentialChanges(database, clock, past)
-    await changes.start()
+    const changes = new CredentialChanges(database, clock, past, claim)
+    const first = connection
+    connection = null
+    await changes.start(first)
     const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret }
     const close = async (): Promise<void> => {
       await changes.stop()
@@ -80,6 +89,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     }
     return { database, node, changes, past, fleet, close }
   } catch (error) {
+    connection?.release(true)
     await database.close()
     throw error
   }

@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { leaf } from '../pins/fetches/support/dags.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { type NodeProcess, openNodeProcesses } from '../support/fleet-processes.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { storeSizes } from '../support/store-inspection.ts'
+import { Receiver } from '../webhooks/receiver.ts'
+
+const MIB = 1024 ** 2
+/** What follows on another node follows a moment later, or much later where much else is done. */
+const PATIENCE = { timeout: 30_000 }
+
+interface Uploaded {
+  cid: string
+  code: string
+}
+interface Listed {
+  uploads: Array<{ cid: string; status: string }>
+}
+
+describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres }, () => {
+  let postgres: TestPostgres
+  let database: pg.Client
+  let a: NodeProcess
+  let b: NodeProcess
+  let close: () => Promise<void>
+  /** A gateway that both nodes ask for what they are to fetch. */
+  let origin: http.Server
+  const atOrigin = new Map<string, Uint8Array | 'never answered'>()
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    origin = http.createServer(serveOrigin).listen(0, '127.0.0.1')
+    await once(origin, 'listening')
+    const url = await postgres.fresh()
+    database = new pg.Client({ connectionString: url })
+    await database.connect()
+    const gateways = [`http://127.0.0.1:${(origin.address() as AddressInfo).port}`]
+    const network = { listen: ['/ip4/127.0.0.1/tcp/0'], gateways, allowPrivateGateways: true }
+    const opened = await openNodeProcesses(url, { network, webhooks: { allowPrivate: true } })
+    ;({ a, b, close } = opened)
+  }, 60_000)
+  beforeEach(async () => {
+    for (const { cid } of await listed(a)) await a.call('DELETE', `/api/v3/files/remove/${cid}`)
+  })
+  afterAll(async () => {
+    await close?.()
+    await database?.end()
+    origin?.closeAllConnections()
+    origin?.close()
+    await postgres?.stop()
+  })
+
+  function serveOrigin(request: IncomingMessage, response: ServerResponse): void {
+    const [, cid = ''] = /^\/ipfs\/([^/?]+)/.exec(request.url ?? '') ?? []
+    const bytes = atOrigin.get(cid)
+    if (bytes === 'never answered') return
+    if (bytes === undefined) response.writeHead(404).end()
+    else response.writeHead(200, { 'content-type': 'application/vnd.ipld.raw' }).end(bytes)
+  }
+
+  /** Threads take the gateway over after its first request, and end the connections that there are. */
+  const servedByThreads = async (node: NodeProcess): Promise<void> => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    for (let isLeft = false; !isLeft; ) {
+      const asked = http.get(`${node.gateway}/`, { agent }).on('error', () => undefined)
+      const [answer] = (await Promise.race([once(asked, 'response'), once(asked, 'close')])) as [IncomingMessage?]
+      isLeft = answer?.headers.connection === 'close'
+      answer?.resume()
+    }
+    agent.destroy()
+  }
+
+  const listed = async (node: NodeProcess) => (await node.call<Listed>('GET', '/api/v3/users/me/uploads')).json.uploads
+  const formOf = (content: Uint8Array, fields: Record<string, string> = {}): FormData => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.set(name, value)
+    form.set('file', new Blob([new Uint8Array(content)]), 'file.bin')
+    return form
+  }
+  const upload = async (through: NodeProcess, cl: string, content: Uint8Array, fields = {}): Promise<string> => {
+    const { status, json } = await through.call<Uploaded>('POST', '/api/v3/files', formOf(content, { cl, ...fields }))
+    expect([status, json.code]).toEqual([201, undefined])
+    return json.cid
+  }
+  const usage = async (node: NodeProcess) => {
+    const { json } = await node.call<{ usage: object }>('GET', '/api/v3/users/me')
+    return json.usage
+  }
+  const rows = async (text: string) => (await database.query<Record<string, unknown>>(text)).rows
+  /** What its ledger and its disk have, once it has freed what it can. */
+  const kept = async (node: NodeProcess) => {
+    await node.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
+    const { roots, blocks, blockFiles, tempFiles } = await storeSizes(node.dataDir)
+    return { roots, blocks, blockFiles, tempFiles }
+  }
+  const NOTHING = { roots: 0, blocks: 0, blockFiles: 0, tempFiles: 0 }
+
+  test('an upload that a node is in the middle of when it is killed is nowhere, and is freed once it is back', async () => {
+    const before = await usage(a)
+    const uploads = [a.begin('second', pseudoRandom(3 * MIB, '1')), b.begin('second', pseudoRandom(3 * MIB, '2'))]
+    await expect.poll(async () => (await storeSizes(b.dataDir)).blockFiles, PATIENCE).toBeGreaterThanOrEqual(4)
+    await b.kill()
+    for (const begun of uploads) begun.end()
+    // What was passed on may have been done, for all that the one knows which passed it on.
+    expect(await Promise.all(uploads.map(({ answer }) => answer))).toEqual([
+      { status: 503, code: 'OUTCOME_UNKNOWN' },
+      { status: null, code: null },
+    ])
+    expect([await listed(a), await usage(a)]).toEqual([[], before])
+    await b.start()
+    await expect.poll(() => kept(b), PATIENCE).toEqual(NOTHING)
+    expect([await listed(b), await usage(b)]).toEqual([[], before])
+    expect(await rows('SELECT id FROM holds')).toEqual([])
+  })
+
+  test('what a node was fetching when it was killed can be given up through another; the rest goes on at its start', async () => {
+    const [left, kept1] = [leaf(pseudoRandom(2_000, 'left')), leaf(pseudoRandom(2_000, 'kept'))]
+    for (const { root } of [left, kept1]) atOrigin.set(String(root), 'never answered')
+    const requested: string[] = []
+    for (const { root } of [left, kept1]) {
+      const made = await a.call<{ requestid: string }>('POST', '/psa/pins', { cid: String(root) })
+      expect(made.status).toBe(202)
+      requested.push(made.json.requestid)
+    }
+    const states = async (node: NodeProcess) => (await listed(node)).map(({ cid, status }) => [cid, status])
+    const both = [kept1, left].map(({ root }) => [String(root), 'pinning'])
+    await expect.poll(() => states(a), PATIENCE).toEqual(both)
+    await b.kill()
+    expect(await states(a)).toEqual(both)
+    expect((await a.call('GET', `/psa/pins/${requested[0]}`)).status).toBe(200)
+    expect((await a.call('DELETE', `/psa/pins/${requested[0]}`)).status).toBe(202)
+    expect(await states(a)).toEqual(both.slice(0, 1))
+    atOrigin.set(String(kept1.root), kept1.blocks[0]?.bytes ?? new Uint8Array())
+    await b.start()
+    await expect.poll(() => states(a), PATIENCE).toEqual([[String(kept1.root), 'pinned']])
+    await expect.poll(() => rows('SELECT id FROM fetches'), PATIENCE).toEqual([])
+    expect((await kept(b)).blocks).toBe(1)
+    expect((await fetch(`${a.url}/ipfs/${kept1.root}`)).status).toBe(200)
+  })
+
+  test('threads of the gateway serve what another node has as their own, and say when that is away', async () => {
+    const content = pseudoRandom(3 * MIB, 'file')
+    const cid = await upload(a, 'second', content)
+    const ends = Date.now() + 3_600_000
+    const ending = await upload(a, 'second', pseudoRandom(1_000, 'ends'), { timelock: new Date(ends).toISOString() })
+    const form = new FormData()
+    form.set('cl', 'second')
+    form.append('files', new Blob(['one']), 'one.txt')
+    form.append('files', new Blob(['two']), 'below/two.txt')
+    const made = await a.call<Uploaded>('POST', '/api/v3/files/directory-dag', form)
+    expect(made.status).toBe(201)
+    for (const node of [a, b]) await servedByThreads(node)
+    const read = async (node: NodeProcess, path: string, headers: Record<string, string> = {}, method = 'GET') => {
+      const answer = await fetch(`${node.gateway}${path}`, { method, headers })
+      return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+    }
+    expect((await read(a, `/ipfs/${cid}`)).bytes.equals(content)).toBe(true)
+    const part = await read(a, `/ipfs/${cid}`, { range: `bytes=${MIB - 5}-${2 * MIB + 4}` })
+    expect([part.status, part.bytes.equals(content.subarray(MIB - 5, 2 * MIB + 5))]).toEqual([206, true])
+    const head = await read(a, `/ipfs/${cid}`, {}, 'HEAD')
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(3 * MIB)])
+    expect((await read(a, `/ipfs/${made.json.cid}/`)).bytes.toString()).toContain('one.txt')
+    expect((await read(a, `/ipfs/${made.json.cid}/below/two.txt`)).bytes.toString()).toBe('two')
+    // What is listed below a directory is found by its own CID, what is deeper on its node alone.
+    expect((await read(a, `/ipfs/${leaf(Buffer.from('two')).root}`)).bytes.toString()).toBe('two')
+    const chunk = `/ipfs/${leaf(content.subarray(0, MIB)).root}`
+    expect([(await read(a, chunk)).status, (await read(b, chunk)).status]).toEqual([404, 200])
+    // Nobody keeps it for longer than it may be served.
+    const kept = /^public, max-age=(\d+), must-revalidate$/.exec(
+      (await read(a, `/ipfs/${ending}`)).headers.get('cache-control') ?? '',
+    )
+    expect(Number(kept?.[1])).toBeGreaterThan(0)
+    expect(Number(kept?.[1])).toBeLessThanOrEqual(3_600)
+    await b.kill()
+    const away = await read(a, `/ipfs/${cid}`)
+    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5'])
+    await b.start()
+    await expect.poll(async () => (await read(a, `/ipfs/${cid}`)).status, PATIENCE).toBe(200)
+  })
+
+  test('what is removed while it is read through another node ends, and is never taken for whole', async () => {
+    const content = pseudoRandom(24 * MIB, 'removed')
+    const cid = await upload(a, 'second', content)
+    const asked = http.get(`${a.gateway}/ipfs/${cid}`, { agent: false })
+    const [answer] = (await once(
+      asked.on('error', () => undefined),
+      'response',
+    )) as [IncomingMessage]
+    expect((await a.call('DELETE', `/api/v3/files/remove/${cid}`)).status).toBe(200)
+    await expect.poll(() => kept(b), PATIENCE).toEqual(NOTHING)
+    let bytes = 0
+    const rest = async (): Promise<void> => {
+      for await (const chunk of answer) bytes += (chunk as Buffer).length
+    }
+    await expect(rest()).rejects.toThrow('aborted')
+    expect(bytes).toBeLessThan(content.length)
+    for (const node of [a, b]) expect((await fetch(`${node.gateway}/ipfs/${cid}`)).status).toBe(404)
+  })
+
+  test('what a node was telling when it was killed is told by another, under the same id; what expires is told once', async () => {
+    await using receiver = await new Receiver().start()
+    receiver.answer = () => undefined
+    expect((await b.call('POST', '/api/v3/webhooks', { url: receiver.url })).status).toBe(201)
+    await a.kill()
+    const timelock = new Date(Date.now() + 3_600_000).toISOString()
+    const cid = await upload(b, 'second', Buffer.from('told'), { timelock })
+    await expect.poll(() => receiver.events.length, PATIENCE).toBe(1)
+    await b.kill()
+    receiver.answer = response => response.writeHead(204).end()
+    // As if both had been away for as long as it lasts.
+    await rows("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+    await rows('UPDATE records SET expires_at = 1')
+    await Promise.all([a.start(), b.start()])
+    await expect.poll(() => listed(a), PATIENCE).toEqual([])
+    await expect.poll(() => rows('SELECT id FROM deliveries WHERE due_at IS NOT NULL'), PATIENCE).toEqual([])
+    const told = Object.groupBy(receiver.events, ({ event }) => event)
+    expect(told['pin:created']).toHaveLength(2)
+    expect(told['pin:created']?.[0]).toEqual(told['pin:created']?.[1])
+    expect(told['pin:removed']).toEqual([expect.objectContaining({ record: expect.objectContaining({ cid }) })])
+    await expect.poll(() => rows('SELECT id FROM holds'), PATIENCE).toEqual([])
+  })
+
+  test('a node that is told to end is asked nothing new, and ends what it was asked before', async () => {
+    const content = pseudoRandom(2 * MIB, 'before')
+    const cid = await upload(a, 'second', pseudoRandom(1_000, 'read'))
+    const begun = a.begin('second', content)
+    await expect.poll(async () => (await storeSizes(b.dataDir)).blockFiles, PATIENCE).toBeGreaterThanOrEqual(1)
+    b.server.signal('SIGTERM')
+    const refused = async () => {
+      const { status, json, headers } = await a.call<Uploaded>('POST', '/api/v3/files', formOf(Buffer.from('new')))
+      return [status, json.code, headers.get('retry-after')]
+    }
+    await expect.poll(refused, PATIENCE).toEqual([503, 'UNAVAILABLE', '5'])
+    expect((await b.call<{ status: string }>('GET', '/ready')).json.status).toBe('stopping')
+    expect((await fetch(`${a.gateway}/ipfs/${cid}`)).status).toBe(200)
+    begun.end()
+    expect(await begun.answer).toEqual({ status: 201, code: null })
+    await b.kill()
+    await b.start()
+    await expect.poll(async () => (await refused())[0], PATIENCE).toBeLessThan(300)
+  })
+})

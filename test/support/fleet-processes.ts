@@ -1,0 +1,145 @@
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EngineConfig } from '../../src/index.ts'
+import { fixedPort } from './fixed-port.ts'
+import { ServerProcess } from './server-process.ts'
+
+const KEY = 'fleet-0123456789abcdef0123456789abcdef'
+const cluster = { label: '', region: '', country: null, gateways: [] }
+
+export interface NodeAnswer<Json> {
+  status: number
+  headers: Headers
+  json: Json
+}
+
+/** A standalone server, one of two on a database, which may be killed and comes back at the same address. */
+export class NodeProcess {
+  readonly id: string
+  readonly dataDir: string
+  /** Where its API is, whether it is there or not. */
+  readonly url: string
+  readonly config: EngineConfig
+  readonly #port: number
+  #server: ServerProcess | null = null
+
+  constructor(id: string, directory: string, port: number, shared: EngineConfig) {
+    this.id = id
+    this.dataDir = join(directory, id)
+    this.#port = port
+    this.url = `http://127.0.0.1:${port}`
+    this.config = { ...shared, node: { id, url: this.url } }
+  }
+
+  /** Written at each start. */
+  get configFile(): string {
+    return `${this.dataDir}.json`
+  }
+
+  get server(): ServerProcess {
+    if (this.#server === null) throw new Error(`the node ${this.id} is not there`)
+    return this.#server
+  }
+
+  /** Where its gateway's own port is. */
+  get gateway(): string {
+    return /^gateway base +(\S+)\/ipfs\/$/m.exec(this.server.stdout)?.[1] ?? ''
+  }
+
+  async start(): Promise<void> {
+    await writeFile(this.configFile, JSON.stringify(this.config))
+    const args = ['--config', this.configFile, '--port', String(this.#port), '--gateway-port', '0', '--no-console']
+    const given = { HOLDFAST_BOOTSTRAP_KEY: KEY, HOLDFAST_GATEWAY_THREADS: '1', HOLDFAST_DRAIN_SECONDS: '60' }
+    this.#server = await ServerProcess.start(this.dataDir, args, given)
+  }
+
+  /** As a crash does: at once, without a word. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.server.signal('SIGKILL')
+    await this.server.ended()
+    this.#server = null
+  }
+
+  /** As the owner; a body that is none of a form is JSON. */
+  async call<Json>(method: string, path: string, body?: FormData | object): Promise<NodeAnswer<Json>> {
+    const isForm = body instanceof FormData
+    const headers = { 'x-api-key': KEY, ...(body !== undefined && !isForm && { 'content-type': 'application/json' }) }
+    const given = body === undefined ? null : isForm ? body : JSON.stringify(body)
+    const answer = await fetch(`${this.url}${path}`, { method, headers, body: given })
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, json: (text === '' ? null : JSON.parse(text)) as Json }
+  }
+
+  /** An upload for a cluster, of which this much is sent and the rest is not, until it is asked for. */
+  begin(clusterId: string, content: Uint8Array): BegunUpload {
+    const boundary = 'of-an-upload'
+    const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n`
+    const rest = Promise.withResolvers<void>()
+    const body = async function* () {
+      yield Buffer.from(head)
+      yield content
+      await rest.promise
+      yield Buffer.from(`\r\n--${boundary}--\r\n`)
+    }
+    const headers = {
+      'x-api-key': KEY,
+      'x-cluster': clusterId,
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+    }
+    const answer = fetch(`${this.url}/api/v3/files`, {
+      method: 'POST',
+      headers,
+      body: ReadableStream.from(body()),
+      duplex: 'half',
+    } as RequestInit).then(
+      async answered => ({
+        status: answered.status,
+        code: ((await answered.json()) as { code?: string }).code ?? null,
+      }),
+      () => ({ status: null, code: null }),
+    )
+    return { end: rest.resolve, answer }
+  }
+}
+
+export interface BegunUpload {
+  /** Has the rest sent. */
+  end(): void
+  /** Nulls for a connection that is broken. */
+  answer: Promise<{ status: number | null; code: string | null }>
+}
+
+/** Two nodes, of which `a` keeps the cluster `first`, and `b` `second`, which is the default one. The caller closes them. */
+export async function openNodeProcesses(
+  database: string,
+  config: EngineConfig = {},
+): Promise<{ a: NodeProcess; b: NodeProcess; close(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'holdfast-nodes-'))
+  const shared = {
+    database,
+    clusters: [
+      { ...cluster, id: 'first', node: 'a' },
+      { ...cluster, id: 'second', node: 'b' },
+    ],
+    defaultCluster: 'second',
+    ...config,
+  }
+  const a = new NodeProcess('a', directory, await fixedPort(), shared)
+  const b = new NodeProcess('b', directory, await fixedPort(), shared)
+  const close = async (): Promise<void> => {
+    await ServerProcess.killAll()
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    await a.start()
+    // What one seals in the database, the other opens.
+    await mkdir(b.dataDir, { mode: 0o700 })
+    await copyFile(join(a.dataDir, 'data.key'), join(b.dataDir, 'data.key'))
+    await b.start()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { a, b, close }
+}
