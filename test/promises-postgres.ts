@@ -11,6 +11,8 @@ const pages = (name: string) => ({ file: 'test/catalogue/postgres/pages.test.ts'
 
 const takedowns = (name: string) => ({ file: 'test/nodes/fleet-takedowns.test.ts', name })
 
+const columns = (name: string) => ({ file: 'test/catalogue/postgres/move-in.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold that was made void is never used',
@@ -222,6 +224,20 @@ const promises: readonly KeptPromise[] = [
     find: 'UPDATE takedowns SET lifted_at = $3 WHERE cid = $1 AND path = $2 AND lifted_at IS NULL',
     replace: 'DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND at <= $3',
     test: takedowns('made or lifted while a node is away'),
+  },
+  {
+    promise: 'what is moved is moved in every column',
+    file: 'src/catalogue/postgres/moved-rows.ts',
+    find: 'original_name text, ',
+    replace: '',
+    test: columns('has every column of every table'),
+  },
+  {
+    promise: 'pages of a catalogue that was moved are found by their numbers',
+    file: 'src/catalogue/postgres/move-in.ts',
+    find: "    await sql.run('SELECT place_records()')\n",
+    replace: '',
+    test: columns('has every column of every table'),
   },
   {
     promise: 'nodes that start at once bring the schema up once',
