@@ -104,7 +104,8 @@ describe('what a catalogue is moved into', needsPostgres, () => {
       })
       expect(moved.recounted).toEqual([])
       sqlite.close()
-      const [is, was]: Array<Record<string, unknown>> = [{}, {}]
+      const is: Record<string, unknown> = {}
+      const was: Record<string, unknown> = {}
       const seen = new Set<string>()
       for (const [table, there] of rows) {
         const here = (await postgres.reading.all<Record<string, unknown>>(`SELECT * FROM ${table}`))[0] ?? {}
