@@ -43,6 +43,20 @@ export class Outside implements BlockSource {
   }
 }
 
+/** A backend that takes what is outside, whose records are kept under one hold. */
+export function keptFromOutside(backend: ClusterBackend): Pick<BackendUnderTest, 'backend' | 'keep' | 'release'> {
+  return {
+    backend,
+    keep: async content => {
+      const source = new Outside()
+      const root = await source.add(content)
+      await backend.pin({ hold: 'record', root, source, origins: [], ends: null })
+      return root
+    },
+    release: root => backend.unpin('record', identityOf(root)),
+  }
+}
+
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 100_000, 'backend')
 
 /** What every backend of clusters has to keep. Each rule gets one that has nothing. */

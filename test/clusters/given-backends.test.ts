@@ -7,7 +7,7 @@ import { pseudoRandom } from '../support/bytes.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
-import { describeBackend, Outside } from './backend.suite.ts'
+import { describeBackend, keptFromOutside } from './backend.suite.ts'
 import { MemoryCluster } from './memory-cluster.ts'
 
 const CONTENT = pseudoRandom(1_500_000, 'given')
@@ -19,17 +19,7 @@ const clusters: EngineOptions['clusters'] = [
 
 describeBackend('one of the host program, by the types of the package alone', async run => {
   const backend = new MemoryCluster()
-  await run({
-    backend,
-    keep: async content => {
-      const source = new Outside()
-      const root = await source.add(content)
-      await backend.pin({ hold: 'record', root, source, origins: [], ends: null })
-      return root
-    },
-    release: root => backend.unpin('record', identityOf(root)),
-    collect: async () => backend.blockCount,
-  })
+  await run({ ...keptFromOutside(backend), collect: async () => backend.blockCount })
 })
 
 /** Resolves with the record once it is `pinned`. */

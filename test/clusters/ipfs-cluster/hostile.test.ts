@@ -9,6 +9,7 @@ import { CODEC, identityOf } from '../../../src/domain/cid.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { Outside } from '../backend.suite.ts'
+import { refusalOf } from '../refusal.ts'
 import { until } from '../remote-support.ts'
 import {
   endless,
@@ -28,18 +29,7 @@ async function jobOf(content = pseudoRandom(100, 'content'), hold = 'one'): Prom
   return { hold, root: await source.add(content), source, origins: [], ends: null }
 }
 
-/** Says why a pin has failed. */
-async function refusal(done: Promise<unknown>): Promise<string> {
-  const failure: unknown = await done.then(
-    () => 'it was believed',
-    (thrown: unknown) => thrown,
-  )
-  expect(failure).toMatchObject({ code: 'UNAVAILABLE' })
-  const { message } = failure as Error
-  expect(message).not.toContain('never-to-be-told')
-  expect(message.length).toBeLessThan(1_000)
-  return message
-}
+const refusal = (done: Promise<unknown>): Promise<string> => refusalOf(done, 1_000)
 
 const stateOf = async (backend: ClusterBackend, { root }: PinJob) => (await backend.status(identityOf(root))).state
 

@@ -1,13 +1,11 @@
-import type { CID } from 'multiformats/cid'
 import { GatewaysReader } from '../../../src/clusters/gateways-reader.ts'
 import { IpfsClusterApi } from '../../../src/clusters/ipfs-cluster/api.ts'
 import { IpfsClusterBackend } from '../../../src/clusters/ipfs-cluster/ipfs-cluster-backend.ts'
-import { identityOf } from '../../../src/domain/cid.ts'
 import { type Clock, systemClock } from '../../../src/domain/clock.ts'
 import { type HttpClient, openHttpClient } from '../../../src/network/http-client.ts'
 import { GatewayClient } from '../../../src/network/providers/gateway-client.ts'
 import { AUTHORIZATION } from '../../support/ipfs-cluster.ts'
-import { type BackendUnderTest, Outside } from '../backend.suite.ts'
+import { type BackendUnderTest, keptFromOutside } from '../backend.suite.ts'
 import { until } from '../remote-support.ts'
 import type { Reached } from './reached.ts'
 
@@ -45,14 +43,8 @@ export async function withBackend(
   try {
     const begun = { pins: await pinned(), blocks: await blocks() }
     await run({
+      ...keptFromOutside(backend),
       backend,
-      keep: async content => {
-        const source = new Outside()
-        const root = await source.add(content)
-        await backend.pin({ hold: 'record', root, source, origins: [], ends: null })
-        return root
-      },
-      release: (root: CID) => backend.unpin('record', identityOf(root)),
       collect: async () => {
         const wished: string[] = []
         await until('its Kubo pins what the cluster does', async () => {

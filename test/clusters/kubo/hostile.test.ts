@@ -10,6 +10,8 @@ import { openHttpClient } from '../../../src/network/http-client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { Outside } from '../backend.suite.ts'
+import { refusalOf } from '../refusal.ts'
+import { until } from '../remote-support.ts'
 import {
   endless,
   error,
@@ -23,11 +25,6 @@ import {
 } from './hostile-rpc.ts'
 import { MARK } from './kubo-under-test.ts'
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (let looks = 0; looks < 3_000 && !holds(); looks++) await wait(10)
-  if (!holds()) throw new Error(`it never came about: ${what}`)
-}
-
 /** Pins a block of a few bytes, or as many chunks as are asked for. */
 async function pinned(backend: KuboBackend, { chunks = 0, signal }: { chunks?: number; signal?: AbortSignal } = {}) {
   const outside = new Outside()
@@ -38,17 +35,7 @@ async function pinned(backend: KuboBackend, { chunks = 0, signal }: { chunks?: n
   return { done, outside, root }
 }
 
-async function refusal(done: Promise<unknown>): Promise<string> {
-  const failure: unknown = await done.then(
-    () => 'it was believed',
-    (thrown: unknown) => thrown,
-  )
-  expect(failure).toMatchObject({ code: 'UNAVAILABLE' })
-  const { message } = failure as Error
-  expect(message).not.toContain('never-to-be-told')
-  expect(message.length).toBeLessThan(300)
-  return message
-}
+const refusal = (done: Promise<unknown>): Promise<string> => refusalOf(done, 300)
 
 describe('a hostile RPC', () => {
   const html: Handler = (request, response) =>

@@ -6,7 +6,6 @@ import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
 import { RpcReader } from '../../../src/clusters/kubo/rpc-reader.ts'
 import { CheckedSource } from '../../../src/content/block-source.ts'
-import { identityOf } from '../../../src/domain/cid.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { type HttpClient, openHttpClient } from '../../../src/network/http-client.ts'
 import { findKubo } from '../../interop/kubo.ts'
@@ -14,7 +13,7 @@ import { makeKubo, placesOf, TOKEN } from '../../support/kubo.ts'
 import { needs } from '../../support/needs.ts'
 import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from '../../support/recorded-exchanges.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
-import { type BackendUnderTest, Outside } from '../backend.suite.ts'
+import { type BackendUnderTest, keptFromOutside } from '../backend.suite.ts'
 
 export const MARK = 'holdfast:0123456789abcdef'
 const FILE = join(import.meta.dirname, 'exchanges.jsonl')
@@ -136,15 +135,5 @@ export async function blocksOf(api: string): Promise<number> {
 }
 
 export function underTest(backend: KuboBackend, { api }: Pick<Places, 'api'>): BackendUnderTest {
-  return {
-    backend,
-    keep: async content => {
-      const outside = new Outside()
-      const root = await outside.add(content)
-      await backend.pin({ hold: 'record', root, source: outside, origins: [], ends: null })
-      return root
-    },
-    release: cid => backend.unpin('record', identityOf(cid)),
-    collect: () => blocksOf(api),
-  }
+  return { ...keptFromOutside(backend), collect: () => blocksOf(api) }
 }
