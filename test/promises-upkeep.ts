@@ -96,4 +96,14 @@ export const upkeepPromises: readonly KeptPromise[] = [
     replace: '',
     test: { file: verification, name: 'heals from another cluster' },
   },
+  {
+    promise: 'a node that is started anew every day looks at what clusters elsewhere have',
+    file: 'src/upkeep/scheduled-reconciliation.ts',
+    find: 'Math.min(this.#everyMs, FIRST_MS)',
+    replace: 'Math.max(this.#everyMs, FIRST_MS)',
+    test: {
+      file: 'test/upkeep/scheduled-reconciliation.test.ts',
+      name: 'a node looks an hour after its start, however seldom it is to look, so that one started anew every day looks',
+    },
+  },
 ]

@@ -183,9 +183,9 @@ export interface EngineConfig {
   /** Clusters that are kept elsewhere are looked into from time to time. */
   reconcile?: {
     /**
-     * Hours between two looks at what clusters that are kept elsewhere really have, and after a start until the first;
-     * `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than
-     * one in a hundred. Default: `24`.
+     * Hours between two looks at what clusters that are kept elsewhere really have; the first is an hour after a start
+     * at the latest; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless
+     * that is more than one in a hundred. Default: `12`.
      */
     everyHours?: number
     /** DAGs of each such cluster that a look reads back whole. Default: `4`. */

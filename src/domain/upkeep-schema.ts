@@ -45,9 +45,9 @@ export const upkeep = {
         Type.Number({
           minimum: 0,
           maximum: 8_760,
-          default: 24,
+          default: 12,
           description:
-            'Hours between two looks at what clusters that are kept elsewhere really have, and after a start until the first; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than one in a hundred.',
+            'Hours between two looks at what clusters that are kept elsewhere really have; the first is an hour after a start at the latest; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than one in a hundred.',
         }),
       ),
       sample: defaulted(

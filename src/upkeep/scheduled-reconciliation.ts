@@ -2,6 +2,9 @@ import { type Clock, waitFor } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Reconciler } from './reconciler.ts'
 
+/** The first look after a start is not later than this: what is started anew every day looks as well. */
+const FIRST_MS = 3_600_000
+
 export interface ReconciliationParts {
   reconciler: Pick<Reconciler, 'run'>
   clock: Clock
@@ -25,7 +28,7 @@ export class ScheduledReconciliation {
   }
 
   start(): void {
-    this.#sleepUntil(this.#parts.clock.now() + this.#everyMs)
+    this.#sleepUntil(this.#parts.clock.now() + Math.min(this.#everyMs, FIRST_MS))
   }
 
   /** Ends after the question under way. */

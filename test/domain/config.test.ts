@@ -209,7 +209,7 @@ test('defaults are those of the schema, and what is given stays', () => {
     gc: { graceSeconds: 60, intervalSeconds: 30 },
     verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
     webhooks: { allowPrivate: false },
-    reconcile: { everyHours: 24, sample: 4 },
+    reconcile: { everyHours: 12, sample: 4 },
     disk: { reserveBytes: 0 },
     gateway: {
       mode: 'own',

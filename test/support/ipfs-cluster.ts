@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -98,13 +98,18 @@ class Daemon {
 class ClusterPeer {
   readonly #kubo: Daemon
   readonly #service: Daemon
-  readonly #repository: string
+  readonly #home: string
+  readonly #makeRepository: () => Promise<void>
   #kuboReady = false
+  #serviceReady = false
+  /** Where other peers reach it; null before its first start. */
+  address: string | null = null
 
-  private constructor(kubo: Daemon, service: Daemon, repository: string) {
+  private constructor(kubo: Daemon, service: Daemon, home: string, makeRepository: () => Promise<void>) {
     this.#kubo = kubo
-    this.#repository = repository
+    this.#home = home
     this.#service = service
+    this.#makeRepository = makeRepository
   }
 
   static async make(
@@ -114,7 +119,8 @@ class ClusterPeer {
   ): Promise<ClusterPeer> {
     const kuboEnv = { ...process.env, IPFS_PATH: join(dir, 'kubo'), IPFS_TELEMETRY: 'off' }
     await mkdir(dir, { recursive: true })
-    await makeRepository(programs.kubo, kuboEnv, isSynced)
+    const makeOwn = () => makeRepository(programs.kubo, kuboEnv, isSynced)
+    await makeOwn()
     const kubo = new Daemon(() => ({ file: programs.kubo, args: ['daemon'], env: kuboEnv }), /^Daemon is ready/)
     const env = { ...process.env, IPFS_CLUSTER_PATH: join(dir, 'cluster'), CLUSTER_SECRET: SECRET }
     const service = new Daemon(() => {
@@ -123,9 +129,9 @@ class ClusterPeer {
       return { file: programs.service, args, env }
     }, /IPFS Cluster is READY/)
     await run(programs.service, ['init', '--consensus', 'crdt'], { env })
-    const peer = new ClusterPeer(kubo, service, kuboEnv.IPFS_PATH)
+    const peer = new ClusterPeer(kubo, service, dir, makeOwn)
     await peer.startKubo()
-    await configure(join(env.IPFS_CLUSTER_PATH, 'service.json'), kubo.said(RPC_LISTENS))
+    await configure(peer.#configFile, kubo.said(RPC_LISTENS))
     return peer
   }
 
@@ -142,27 +148,62 @@ class ClusterPeer {
     return [this.#kubo.pid, this.#service.pid]
   }
 
+  get #configFile(): string {
+    return join(this.#home, 'cluster', 'service.json')
+  }
+
+  /** Starts what of it is away. */
   async start(): Promise<void> {
     if (!this.#kuboReady) await this.startKubo()
+    if (this.#serviceReady) return
     await this.#service.start()
+    this.#serviceReady = true
+    const { addresses } = JSON.parse(await this.ask('GET', '/id')) as { addresses: string[] }
+    this.address = addresses[0] ?? null
+    const port = this.address?.split('/')[4]
+    // Others look for it there.
+    await change(this.#configFile, ({ cluster }) => {
+      Object.assign(cluster ?? {}, { listen_multiaddress: [`/ip4/127.0.0.1/tcp/${port}`] })
+    })
   }
 
   async startKubo(): Promise<void> {
     await this.#kubo.start()
     this.#kuboReady = true
     // Its peer looks for it there.
-    const addresses = { API: this.#kubo.said(RPC_LISTENS), Gateway: this.#kubo.said(GATEWAY_LISTENS) }
-    await change(join(this.#repository, 'config'), ({ Addresses }) => Object.assign(Addresses ?? {}, addresses))
+    const addresses = this.#addresses()
+    await change(join(this.#home, 'kubo', 'config'), ({ Addresses }) => Object.assign(Addresses ?? {}, addresses))
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    await this.#service.end(signal)
+    await this.endService(signal)
     await this.endKubo(signal)
+  }
+
+  async endService(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.#service.end(signal)
+    this.#serviceReady = false
+  }
+
+  /** Its Kubo loses all it has, and is there again as another one. */
+  async loseKubo(): Promise<void> {
+    const { API, Gateway } = this.#addresses()
+    await this.endKubo('SIGKILL')
+    await rm(join(this.#home, 'kubo'), { recursive: true })
+    await this.#makeRepository()
+    await change(join(this.#home, 'kubo', 'config'), ({ Addresses }) =>
+      Object.assign(Addresses ?? {}, { API, Gateway }),
+    )
+    await this.startKubo()
   }
 
   async endKubo(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     await this.#kubo.end(signal)
     this.#kuboReady = false
+  }
+
+  #addresses(): { API: string; Gateway: string } {
+    return { API: this.#kubo.said(RPC_LISTENS), Gateway: this.#kubo.said(GATEWAY_LISTENS) }
   }
 
   /** Asks its REST API. */
@@ -214,16 +255,16 @@ export class IpfsCluster {
     count: number,
     { isSynced = false }: { isSynced?: boolean } = {},
   ): Promise<IpfsCluster> {
-    let first: string | null = null
-    const options = { bootstrap: () => first, isSynced }
-    const peers = await Promise.all(
-      Array.from({ length: count }, (_, i) => ClusterPeer.make(programs, join(dir, `peer-${i}`), options)),
+    // Whoever starts knows of the next one that has been there.
+    const known = (i: number) => peers[(i + 1) % count]?.address ?? peers[0]?.address ?? null
+    const peers: ClusterPeer[] = await Promise.all(
+      Array.from({ length: count }, (_, i) => {
+        return ClusterPeer.make(programs, join(dir, `peer-${i}`), { bootstrap: () => known(i), isSynced })
+      }),
     )
     const cluster = new IpfsCluster(peers)
     try {
       await cluster.first.start()
-      const { addresses } = JSON.parse(await cluster.first.ask('GET', '/id')) as { addresses: string[] }
-      first = addresses[0] ?? null
       await Promise.all(peers.slice(1).map(peer => peer.start()))
       await cluster.#knowsAll()
       return cluster

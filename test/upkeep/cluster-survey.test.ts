@@ -167,12 +167,12 @@ test('a cluster that cannot be asked is told of, and nothing there is changed', 
   })
 })
 
-test('clusters are looked into by themselves, and nothing else is, as often as is configured', async () => {
+test('clusters are looked into by themselves, and nothing else is, first an hour after a start', async () => {
   await withWorld(
     async world => {
       const [cid = ''] = await world.upload(1)
       world.lose(cid)
-      world.clock.advance(7_199_000)
+      world.clock.advance(3_599_000)
       expect(await world.statusOf(cid)).toBe('pinned null')
       await until('it is there again', () => {
         world.clock.advance(1_000)

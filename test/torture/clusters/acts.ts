@@ -4,7 +4,8 @@ import type { Draws } from '../../support/draws.ts'
 import { type Content, now } from '../account-log.ts'
 import { quiet, reconciled, truth, without } from './agreement.ts'
 import type { Fate } from './proxy.ts'
-import { type Tenant, until, type World } from './world.ts'
+import { until } from './until.ts'
+import type { Tenant, World } from './world.ts'
 
 /** What happens in a round once the load has ended, in a world that is quiet. */
 export interface Act {
@@ -30,10 +31,11 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { cid } = await upload(world, tenant, label)
   await quiet(world)
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  let held = 0
+  let isHeld = false
   place.proxy.judge = async (asked): Promise<Fate> => {
-    if (!place.isUnpinRequest(asked)) return 'pass'
-    held++
+    // Only the first: what is sent after it overtakes it.
+    if (isHeld || !place.isUnpinRequest(asked)) return 'pass'
+    isHeld = true
     await released
     return 'pass'
   }
@@ -41,7 +43,7 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { status } = await world.clientOf(tenant).ask('DELETE', `/api/v3/files/remove/${cid}`)
   assert.equal(status, 200)
   acknowledge()
-  await until('the place is to let go', async () => held > 0)
+  await until('the place is to let go', async () => isHeld)
   return { label, cid, release }
 }
 
@@ -87,6 +89,10 @@ async function addMarked(world: World, draws: Draws): Promise<void> {
   const { mark, needed } = await truth(world)
   for (const { cid } of world.foreign) {
     if (mark !== null && !needed.has(cid) && draws.below(3) > 0) await world.place.pinAsMarked(mark, cid)
+    if (draws.below(3) > 0) continue
+    // Ours stays, if there is one.
+    await world.place.unpinByHand(cid)
+    world.theirs.delete(cid)
   }
 }
 
@@ -157,8 +163,10 @@ export const ACTS: readonly Act[] = [
     name: 'everything lost',
     async run(world) {
       await world.place.loseAll()
+      // Theirs are not looked after by us.
       world.theirs.clear()
-      world.open.clear()
+      for (const { cid, name } of await world.place.pins())
+        if (!name.startsWith('holdfast:')) world.theirs.set(cid, name)
       await reconciled(world)
     },
   },

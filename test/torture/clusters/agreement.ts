@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { type Content, now } from '../account-log.ts'
 import { inspectAccount } from '../inspection.ts'
-import { until, type World } from './world.ts'
+import type { PlacedPin } from './place.ts'
+import { until } from './until.ts'
+import type { World } from './world.ts'
 
 /** What names of our pins begin with. */
 const MARK = 'holdfast:'
@@ -52,14 +54,27 @@ async function uploadsOf(world: World): Promise<Upload[]> {
   return all
 }
 
-/** The roots that records need, and those that the place has pinned for us. */
-export async function truth(world: World): Promise<{ needed: Set<string>; kept: Set<string>; mark: string | null }> {
+/** Roots. */
+interface Truth {
+  /** Those that records need. */
+  needed: Set<string>
+  /** Those that are pinned for us, and of these those that as many have as are promised. */
+  pinned: Set<string>
+  kept: Set<string>
+  /** Null while nothing is pinned for us. */
+  mark: string | null
+}
+
+/** What the place itself says. */
+export async function truth(world: World): Promise<Truth> {
   const pins = await world.place.pins()
-  const ours = pins.filter(({ name }) => name.startsWith(MARK)).map(({ name }) => name.split(' '))
+  const ours = pins.filter(({ name }) => name.startsWith(MARK))
+  const rootOf = ({ name }: PlacedPin): string => name.split(' ')[1] ?? ''
   const needed = new Set((await uploadsOf(world)).map(({ cid }) => cid))
-  const kept = new Set(ours.map(([, root = '']) => root))
-  assert.equal(kept.size, ours.length, 'a root is pinned twice')
-  return { needed, kept, mark: ours[0]?.[0] ?? null }
+  const pinned = new Set(ours.map(rootOf))
+  assert.equal(pinned.size, ours.length, 'a root is pinned twice')
+  const kept = new Set(ours.filter(({ isKept }) => isKept).map(rootOf))
+  return { needed, pinned, kept, mark: ours[0]?.name.split(' ')[0] ?? null }
 }
 
 /** What is in the first and not in the second. */
@@ -84,11 +99,13 @@ export async function agreed(world: World): Promise<void> {
   assert.deepEqual([status, json.damaged], [200, []], 'blocks are damaged')
   // What has just expired is let go of a little later.
   await until('the place has what is needed, and no more', async () => {
-    const { needed, kept } = await truth(world)
-    return without(needed, kept).length + without(kept, needed).length === 0
+    const { needed, pinned, kept } = await truth(world)
+    return without(needed, kept).length + without(pinned, needed).length === 0
   }).catch(async (error: unknown) => {
-    const { needed, kept } = await truth(world)
-    const [missing, left] = [without(needed, kept), without(kept, needed)].map(cids => cids.slice(0, MOST_DIFFERENCES))
+    const { needed, pinned, kept } = await truth(world)
+    const [missing, left] = [without(needed, kept), without(pinned, needed)].map(cids =>
+      cids.slice(0, MOST_DIFFERENCES),
+    )
     throw new Error(`not pinned there: ${missing}; pinned for nobody: ${left}`, { cause: error })
   })
   await othersAreLeft(world)
@@ -147,14 +164,14 @@ async function readBackThere(world: World): Promise<void> {
  * go of only by force where it is much.
  */
 export async function reconciled(world: World): Promise<Record<string, number>> {
-  const { needed, kept } = await truth(world)
-  const [missing, unwanted] = [without(needed, kept).length, without(kept, needed).length]
+  const { needed, pinned, kept } = await truth(world)
+  const [missing, unwanted] = [without(needed, kept).length, without(pinned, needed).length]
   const look = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
   assert.equal(look.status, 200)
   const found = look.json.found
   const counts = [found['pin-missing'] ?? 0, found['pin-unwanted'] ?? 0]
   assert.deepEqual(counts, [missing, unwanted], `missing and unwanted: ${JSON.stringify(look.json.findings)}`)
-  if (unwanted > 0.01 * kept.size) {
+  if (unwanted > 0.01 * pinned.size) {
     const asked = await world.owner.json('POST', '/admin/v1/reconcile', {})
     assert.equal(asked.status, 409, 'much was let go of without being asked about')
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { findKubo } from '../../interop/kubo.ts'
+import { findIpfsCluster } from '../../support/ipfs-cluster.ts'
 import { needs } from '../../support/needs.ts'
 import { openPlace } from './places.ts'
 import { torturePlace } from './torture.ts'
@@ -15,6 +16,18 @@ test('a node whose clusters a Kubo keeps, either of which is killed, stopped or 
   console.log(`torture with a Kubo: seed ${SEED}`)
   const { rounds, acknowledged } = await torturePlace({
     ...{ rounds: 7, seed: SEED, open: openPlace('kubo'), isShared: false },
+  })
+  expect(rounds).toBe(7)
+  expect(acknowledged).toBeGreaterThanOrEqual(7)
+})
+
+test('a node whose clusters an IPFS Cluster keeps, peers of which are killed one by one and all, loses nothing and leaves nothing', {
+  timeout: 1_200_000,
+  ...needs(isHeavy && findIpfsCluster() !== null, missing),
+}, async () => {
+  console.log(`torture with an IPFS Cluster: seed ${SEED}`)
+  const { rounds, acknowledged } = await torturePlace({
+    ...{ rounds: 7, seed: SEED, open: openPlace('ipfs-cluster'), isShared: false },
   })
   expect(rounds).toBe(7)
   expect(acknowledged).toBeGreaterThanOrEqual(7)

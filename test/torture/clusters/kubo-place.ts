@@ -20,6 +20,7 @@ const WALK_MS = 10_000
 /** A Kubo with a repository of its own. */
 export class KuboPlace implements Place {
   readonly blows = ['kill the Kubo'] as const
+  readonly forgetful = []
   readonly copies = 1
   readonly proxy: ApiProxy
   readonly #gateway: ApiProxy
@@ -73,11 +74,15 @@ export class KuboPlace implements Place {
     this.#gateway.target = gateway
   }
 
+  async settle(): Promise<void> {}
+
   async pins(): Promise<PlacedPin[]> {
     const text = await this.#ask('pin/ls?type=recursive&names=true&stream=true')
     const lines = text.split('\n').filter(line => line !== '')
     const pins = lines.map(line => JSON.parse(line) as { Cid: string; Name?: string })
-    return pins.flatMap(({ Cid: cid, Name: name = '' }) => (cid === EMPTY_DIRECTORY ? [] : [{ cid, name }]))
+    return pins.flatMap(({ Cid: cid, Name: name = '' }) =>
+      cid === EMPTY_DIRECTORY ? [] : [{ cid, name, isKept: true }],
+    )
   }
 
   async add(content: Buffer, name: string): Promise<Foreign> {
@@ -134,7 +139,7 @@ export class KuboPlace implements Place {
     return url.pathname === `${API}pin/rm`
   }
 
-  liar(draws: Draws): { name: string; judge: (asked: Asked) => Fate } {
+  liar(draws: Draws): { name: string; judge: (asked: Asked) => Fate | Promise<Fate> } {
     const said = new Map<string, string>()
     const told = (cid: string) => ({ status: 200, body: `${JSON.stringify({ Pins: [cid] })}\n` })
     const late = { trailers: { 'x-stream-error': 'the disk is full' } }

@@ -6,6 +6,8 @@ import type { ApiProxy, Asked, Fate } from './proxy.ts'
 export interface PlacedPin {
   cid: string
   name: string
+  /** Whether as many have it as are promised. */
+  isKept: boolean
 }
 
 /** A content that somebody else has put there. */
@@ -27,10 +29,14 @@ export interface Place {
   readonly gateways: readonly string[]
   /** What may be struck while it is asked; each comes back by {@link recover}. */
   readonly blows: readonly string[]
-  /** Kills some of it, as a power cut does. */
+  /** Those of them after which it may have forgotten what it has said. */
+  readonly forgetful: readonly string[]
+  /** Kills some of it, as `kill -9` does. */
   strike(blow: string): Promise<void>
   /** Has all of it there again. */
   recover(): Promise<void>
+  /** Resolves when all of it is of one mind. */
+  settle(): Promise<void>
   /** Everything that is pinned, ours and others'. */
   pins(): Promise<PlacedPin[]>
   /** Puts content there as somebody else would, pinned under a name. */
@@ -46,7 +52,7 @@ export interface Place {
   readonly copies: number
   /** Frees what nothing needs. */
   collect(): Promise<void>
-  /** Loses everything, and is there again with nothing. */
+  /** Loses all content, and is there again. */
   loseAll(): Promise<void>
   isPinRequest(asked: Asked): boolean
   isUnpinRequest(asked: Asked): boolean

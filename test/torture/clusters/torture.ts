@@ -14,7 +14,8 @@ import { ACTS } from './acts.ts'
 import { agreed, quiet, reconciled, truth } from './agreement.ts'
 import type { Place } from './place.ts'
 import type { Asked, Fate } from './proxy.ts'
-import { until, World } from './world.ts'
+import { until } from './until.ts'
+import { World } from './world.ts'
 
 /** A round goes on for so many answers of an account at most before a blow falls, and for some after. */
 const MOST_ANSWERS = 30
@@ -53,25 +54,29 @@ export async function torturePlace(
     world = await World.make(place, home, (await postgres?.fresh()) ?? null)
     const blows = [...BLOWS, ...place.blows]
     const [firstBlow, firstAct] = [draws.below(blows.length), draws.below(ACTS.length)]
-    await putForeign(world)
     for (let round = 0; round < rounds && now() < latest; round++) {
       const blow = blows[(firstBlow + round) % blows.length] ?? ''
       const act = ACTS[(firstAct + round) % ACTS.length]
       assert.ok(act)
-      const began = now()
+      const marks = [now()]
       const before = world.acknowledged
       const own = draws.fork()
       progress(`round ${round + 1} of ${rounds}: ${blow}; ${act.name}`)
       await struckRound(world, blow, own, round)
       done.acknowledged += world.acknowledged - before
       done.rounds++
+      await place.settle()
       if ((round + 1) % PATIENT_EVERY !== 0) await world.pass()
       await world.start()
       await quiet(world)
-      if (blow === 'lie') await mendLies(world)
+      marks.push(now())
+      if (blow === 'lie' || place.forgetful.includes(blow)) await mendLies(world)
       await act.run(world, own)
+      marks.push(now())
       await agreed(world)
-      progress(`  ${done.acknowledged} acknowledged, ${Math.round((now() - began) / 1_000)} s`)
+      marks.push(now())
+      const seconds = marks.slice(1).map((mark, i) => Math.round((mark - (marks[i] ?? 0)) / 1_000))
+      progress(`  ${done.acknowledged} acknowledged; load, act and look: ${seconds.join(', ')} s`)
     }
     await emptiedOut(world)
     return done
@@ -83,11 +88,12 @@ export async function torturePlace(
   }
 }
 
+/** Others have put there what is to be pinned by its CID, and keep it for as long as that goes on. */
 async function putForeign({ place, foreign, theirs }: World): Promise<void> {
   for (let i = 0; i < FOREIGN; i++) {
     const name = `theirs-${i}`
     const content = await place.add(pseudoRandom(10_000 + 300_000 * (i % 3), `foreign ${i}`), name)
-    foreign.push(content)
+    foreign[i] = content
     theirs.set(content.cid, name)
   }
 }
@@ -95,6 +101,7 @@ async function putForeign({ place, foreign, theirs }: World): Promise<void> {
 /** Resolves with the node killed and all else there again. */
 async function struckRound(world: World, blow: string, draws: Draws, round: number): Promise<void> {
   await world.place.recover()
+  await putForeign(world)
   await world.start()
   const theirs = world.foreign.map(({ cid, hash }) => ({ cid, hashes: { '': hash }, expiresAt: null, isFetched: true }))
   const loads = world.tenants.map(tenant => {
@@ -167,6 +174,7 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
     const cid = cids[draws.below(cids.length)] ?? ''
     const name = `by-hand-${i}`
     const isPinned = theirs.has(cid)
+    if (isPinned && foreign.some(other => other.cid === cid)) continue
     open.add(cid)
     try {
       if (isPinned) {
@@ -182,12 +190,11 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
   }
 }
 
-/** What was believed of a liar is found, once it lies no more. */
+/** What was believed of one that lied or has forgotten is found, once it does so no more. */
 async function mendLies(world: World): Promise<void> {
-  const { needed, kept } = await truth(world)
   await world.place.collect()
   await reconciled(world)
-  if (needed.size + kept.size > 0) await quiet(world)
+  await quiet(world)
 }
 
 /** Removes all, and looks whether anything is left, here or there. */
@@ -200,7 +207,7 @@ async function emptiedOut(world: World): Promise<void> {
     }
   }
   await quiet(world)
-  await until('nothing is pinned there for us', async () => (await truth(world)).kept.size === 0)
+  await until('nothing is pinned there for us', async () => (await truth(world)).pinned.size === 0)
   assert.equal((await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
   await world.end()
   assert.deepEqual(await storeSizes(world.dataDir), EMPTY, 'something is left after everything was removed')

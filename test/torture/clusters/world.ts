@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { EngineConfig } from '../../../src/index.ts'
 import { fixedPort } from '../../support/fixed-port.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
-import { AccountLog, now } from '../account-log.ts'
+import { AccountLog } from '../account-log.ts'
 import type { Client } from '../client.ts'
 import { TortureServer } from '../torture-server.ts'
 import type { Foreign, Place } from './place.ts'
+import { until } from './until.ts'
 
 const HOUR_MS = 3_600_000
-/** An unpin of which the end is unknown is waited out for a minute, and attempts for longer. */
-const PATIENCE_MS = 240_000
-const LOOK_MS = 100
 
 /** Two clusters that are one place. */
 const FIRST = 'far'
@@ -133,12 +130,5 @@ export class World {
     } finally {
       await client.end()
     }
-  }
-}
-
-/** Looks again until something holds. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const latest = now() + PATIENCE_MS; !(await holds()); await sleep(LOOK_MS)) {
-    assert.ok(now() < latest, `it never came about: ${what}`)
   }
 }
