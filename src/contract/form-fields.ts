@@ -2,12 +2,13 @@ import { type TSchema, Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
 import { quoted } from '../http/form-headers.ts'
 import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'
+import { present } from './request-target.ts'
 import type { Body } from './route.ts'
 
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
-/** The text fields of a form. Unknown ones are read past; of a repeated one the last holds. */
+/** The text fields of a form. Unknown ones are read past; of a repeated one the last holds that is not empty. */
 export class FormFields {
   readonly #known: ReadonlySet<string>
   readonly #values = new Map<string, string>()
@@ -21,7 +22,7 @@ export class FormFields {
     return this.#values.get(name)
   }
 
-  /** Those that are known and were sent. */
+  /** Those that are known, and say something. */
   entries(): Iterable<[name: string, text: string]> {
     return this.#values.entries()
   }
@@ -45,7 +46,7 @@ export class FormFields {
   }
 
   #set(name: string, text: string): void {
-    if (this.#known.has(name)) this.#values.set(name, text)
+    if (this.#known.has(name) && present(text) !== undefined) this.#values.set(name, text)
   }
 }
 

@@ -26,14 +26,13 @@ export function handingOver<Piece>(
   files: (content: AsyncIterable<Piece>) => AsyncIterable<NewPart> | Iterable<NewPart>,
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
-  return (node, content) => {
+  return ({ node, content, signal }) => {
     // Nothing is taken in any more, and whoever waits for another node must not keep others from that.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }
       yield* files(content)
     }
-    const { signal } = slot
     return handOver({ node, cluster: target.cluster(fields.get('cl')), signal, ...formBody(parts()) })
   }
 }

@@ -76,7 +76,7 @@ async function inForm({ header }: ApiRequest, { start, isWhole }: BegunBody): Pr
   }
   try {
     for await (const part of readForm({ header, body: known() })) {
-      if (part.name === 'cl' && !part.isFile) named = await readPartText(part, LOOKED_AT_BYTES)
+      if (part.name === 'cl' && !part.isFile) named = present(await readPartText(part, LOOKED_AT_BYTES)) ?? named
     }
   } catch {
     // What was found until then is what is known.

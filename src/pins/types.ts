@@ -140,12 +140,17 @@ export interface CarOutcome extends PinOutcome {
   roots: CarRoot[]
 }
 
-/**
- * Called in place of the commit of an upload that turns out to be for a cluster of another node, with that node's id and
- * what was sent, read back piece by piece: to the end, for what it is held against a quota is given back then. What it
- * resolves to is the upload's result; what was staged is dropped once it has settled.
- */
-export type HandOver<Piece, T> = (node: string, content: AsyncIterable<Piece>) => Promise<T>
+/** An upload that has been read to its end and is for a cluster of another node. */
+export interface StagedElsewhere<Piece> {
+  /** Id of that node. */
+  node: string
+  /** What was sent, from what was staged of it. What it is held against a quota is given back at its end. */
+  content: AsyncIterable<Piece>
+  signal: AbortSignal
+}
+
+/** What such an upload comes to, in place of a record of this node. What was staged is dropped once it has settled. */
+export type HandOver<Piece, T> = (staged: StagedElsewhere<Piece>) => Promise<T>
 
 /** Content to be pinned by its CID. */
 export interface PinRequest extends PinTarget, PinNames {

@@ -2,7 +2,7 @@ import type { KeyStore } from '../catalogue/keys.ts'
 import type { Records } from '../catalogue/records.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 import type { PinTargets } from './pin-targets.ts'
 import type { DecidedTarget, HandOver, Requester, UploadOptions } from './types.ts'
@@ -94,7 +94,7 @@ export class UploadStaging {
       return await upload({ staged, budget, requester })
     } catch (error) {
       await staged.abandon()
-      if (options.signal?.aborted === true) {
+      if (options.signal?.aborted === true && !isHoldfastError(error, 'OUTCOME_UNKNOWN')) {
         throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
       }
       throw error
@@ -120,7 +120,8 @@ export class UploadStaging {
    * Has an upload handed over to the node that keeps its cluster.
    *
    * @param read what was sent, from what was staged of it
-   * @throws HoldfastError `VALIDATION` where nobody hands it over; what `handOver` throws
+   * @throws HoldfastError `VALIDATION` where nobody hands it over; `OUTCOME_UNKNOWN` if it is ended once all has been
+   * sent; what `handOver` throws
    */
   async handOver<Piece, T>(
     { staged, giveBack }: Upload,
@@ -129,12 +130,24 @@ export class UploadStaging {
     handOver: HandOver<Piece, T> | undefined,
   ): Promise<T> {
     if (handOver === undefined) throw new HoldfastError('VALIDATION', `cl names a cluster that the node ${node} keeps`)
-    settings.signal?.throwIfAborted()
+    const { signal = AbortSignal.any([]) } = settings
+    signal.throwIfAborted()
     await staged.begin()
     await staged.settle()
-    const outcome = await handOver(node, followedBy(read(settings.signal ?? AbortSignal.any([])), giveBack))
-    await staged.abandon()
-    return outcome
+    let isSent = false
+    const end = (): void => {
+      isSent = true
+      giveBack()
+    }
+    try {
+      const outcome = await handOver({ node, content: followedBy(read(signal), end), signal })
+      await staged.abandon()
+      return outcome
+    } catch (error) {
+      if (!isSent || !signal.aborted) throw error
+      const message = `nobody waits any more for the node ${node}, which has all of it: it may have done it`
+      throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause: error })
+    }
   }
 }
 

@@ -1,0 +1,302 @@
+import type { IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/domain/clock.ts'
+import { type Account, SCOPES } from '../../src/index.ts'
+import { carOf } from '../content/car/support/cars.ts'
+import { form } from '../contract/world.ts'
+import { type Block, type Dag, directoryOf, leaf, leaves } from '../pins/fetches/support/dags.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { type FleetNode, openFleet, TWO_CLUSTERS } from '../support/fleet.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+
+/** What follows on another node follows a moment later, or much later where much else is done. */
+const PATIENCE = { timeout: 20_000 }
+/** More than is looked at before a node is chosen. */
+const LARGE = 400_000
+
+const unlimited = {
+  timelock: true,
+  clusters: '*' as const,
+  maxFileBytes: null,
+  maxDirectoryBytes: null,
+  maxDirectoryFiles: null,
+  maxStorageBytes: null,
+  maxPins: null,
+  pageLimit: { default: 100, max: 100 },
+  rateLimit: null,
+  accountRateLimit: null,
+}
+const plans = {
+  all: unlimited,
+  'first-only': { ...unlimited, clusters: ['first'] },
+  full: { ...unlimited, maxStorageBytes: LARGE },
+  'full-but-one': { ...unlimited, maxStorageBytes: LARGE - 1 },
+}
+
+type Parts = Parameters<typeof form>[0]
+interface Sent {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
+  json: any
+}
+
+describe('forms that name the cluster of another node behind their files', needsPostgres, () => {
+  let server: TestPostgres
+  let fleet: Awaited<ReturnType<typeof openFleet>>
+  let a: FleetNode
+  let b: FleetNode
+  let accounts = 0
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    fleet = await openFleet({
+      database: await server.fresh(),
+      ...TWO_CLUSTERS,
+      plans,
+      clock: systemClock,
+      uploads: { maxPerAccount: 1 },
+    })
+    a = fleet.a
+    b = fleet.b
+  })
+  afterAll(async () => {
+    await fleet?.close()
+    await server?.stop()
+  })
+
+  async function account(plan: keyof typeof plans = 'all'): Promise<Account & { key: string }> {
+    const made = await a.engine.accounts.create({ email: `${accounts++}@example.org`, plan })
+    const { secret } = await a.engine.keys.create(made.id, { name: 'all', scopes: SCOPES })
+    return { ...made, key: secret }
+  }
+  const call = async (node: FleetNode, key: string, path: string, init: RequestInit = {}): Promise<Sent> => {
+    const headers = { 'x-api-key': key, ...init.headers }
+    const response = await fetch(`${node.url}/api/v3${path}`, { ...init, headers })
+    return { status: response.status, json: await response.json() }
+  }
+  const send = (node: FleetNode, key: string, path: string, parts: Parts, init: RequestInit = {}): Promise<Sent> => {
+    const { headers, body } = form(parts)
+    return call(node, key, path, {
+      method: 'POST',
+      body: new Uint8Array(body),
+      ...init,
+      headers: { ...headers, ...init.headers },
+    })
+  }
+  const file = (content: Uint8Array, filename = 'file.bin') => ({ name: 'file', filename, content })
+  const cl = (id: string) => ({ name: 'cl', content: id })
+  const kept = async (node: FleetNode): Promise<[roots: number, staging: number, blocks: number]> => {
+    await node.engine.collect({ graceSeconds: 0 })
+    const { roots, blocks } = await node.engine.stats()
+    return [roots.complete.count, roots.staging.count, blocks.durable.count]
+  }
+  /** How many of a node's requests are asked by another one while it runs. */
+  const askedOf = async (node: FleetNode, run: () => Promise<unknown>): Promise<number> => {
+    let count = 0
+    const asked = ({ headers }: IncomingMessage): void => {
+      if ('holdfast-passed-on' in headers) count++
+    }
+    node.server.on('request', asked)
+    await run().finally(() => node.server.off('request', asked))
+    return count
+  }
+  /** Has a node's server answer in another way while it runs. */
+  const instead = async (
+    node: FleetNode,
+    answer: (request: IncomingMessage) => unknown,
+    run: () => Promise<unknown>,
+  ): Promise<void> => {
+    const own = node.server.listeners('request') as Array<(...args: unknown[]) => void>
+    node.server.removeAllListeners('request').on('request', answer)
+    await run().finally(() => {
+      node.server.removeAllListeners('request')
+      for (const listener of own) node.server.on('request', listener)
+    })
+  }
+  const recordOf = async (key: string, cid: string) => {
+    const { json } = await call(a, key, `/users/me/uploads?cid=${cid}`)
+    const [{ uploadId, createdAt, uploadedAt, ...record }, ...more] = json.uploads
+    expect(more).toEqual([])
+    return record
+  }
+
+  test('are stored there as if they had come there: names, meta, expiry and order are the same', async () => {
+    const [there, through] = [await account(), await account()]
+    const before = await kept(a)
+    const fields = [
+      { name: 'meta', content: '{"a":"ü","b":"%22"}' },
+      { name: 'timelock', content: '2100-01-01T00:00:00Z' },
+      { name: 'other', content: 'is not known' },
+      { name: 'dirName', content: ' a "name" ' },
+      cl(' second '),
+    ]
+    const large = pseudoRandom(LARGE, 'names')
+    const files = Array.from({ length: 450 }, (_, i) => pseudoRandom(i * 7, `file ${i}`))
+    const paths = files.map((_, i) => (i % 5 === 0 ? `d${i % 7}/ü %22 ${i}` : `e/"${i};'`))
+    const pairs = files.slice(0, 3).flatMap((content, i) => [
+      { name: `files[${i}][content]`, filename: 'blob', content },
+      { name: `files[${i}][path]`, content: `late\\./${i}` },
+    ])
+    const forms: Array<[path: string, parts: Parts]> = [
+      ['/files', [file(large, 'ü %22 "x\\y;=.txt'.replaceAll('"', '\\"')), ...fields]],
+      ['/files', [file(pseudoRandom(LARGE, 'unnamed'), ''), ...fields]],
+      ['/files', [{ name: 'file', content: large, type: 'application/octet-stream' }, ...fields]],
+      [
+        '/files',
+        [
+          file(new Uint8Array(), 'empty'),
+          { name: 'filler', content: 'x'.repeat(60_000) },
+          { name: 'more', content: 'x'.repeat(60_000) },
+          ...fields,
+        ],
+      ],
+      [
+        '/files/directory-dag',
+        [
+          { name: 'files[]', filename: 'large', content: large },
+          ...files.map((content, i) => ({ name: 'files', filename: (paths[i] ?? '').replaceAll('"', '\\"'), content })),
+          ...pairs,
+          ...fields,
+        ],
+      ],
+    ]
+    for (const [path, parts] of forms) {
+      const direct = await send(b, there.key, path, parts, { headers: { 'x-cluster': 'second' } })
+      const handed = await send(a, through.key, path, parts)
+      const { uploadId, createdAt, ...expected } = direct.json
+      expect([direct.status, expected.clusterId, expected.expiresAt]).toEqual([
+        201,
+        'second',
+        '2100-01-01T00:00:00.000Z',
+      ])
+      expect(handed).toMatchObject({ status: 201, json: expected })
+      expect(Object.keys(handed.json)).toEqual(Object.keys(direct.json))
+      const again = await send(a, through.key, path, parts)
+      expect(again).toEqual({
+        status: 200,
+        json: { ...handed.json, ...('message' in again.json && { message: again.json.message }) },
+      })
+    }
+    const listed = await call(a, through.key, '/users/me/uploads')
+    const own = await call(b, there.key, '/users/me/uploads')
+    const shown = ({ uploads }: Sent['json']) =>
+      uploads.map(({ uploadId, createdAt, uploadedAt, ...rest }: Sent['json']) => rest)
+    expect(shown(listed.json)).toEqual(shown(own.json))
+    expect(await kept(a)).toEqual(before)
+  })
+
+  test('are stored as CARs: every root, blocks that are there twice or not linked, names and what is missing', async () => {
+    const [there, through] = [await account(), await account()]
+    const before = await kept(a)
+    const one = directoryOf({ large: leaf(pseudoRandom(LARGE, 'car')), same: leaf(pseudoRandom(LARGE, 'car')) })
+    const [two, lost, unlinked] = leaves(3, 1_000, 'more') as [Dag, Dag, Dag]
+    const blocks = [...one.blocks, ...one.blocks, ...two.blocks, ...unlinked.blocks]
+    const parts = [
+      file(await carOf([two.root, one.root], blocks), 'backup.CAR'),
+      { name: 'meta', content: '{"a":"b"}' },
+      cl('second'),
+    ]
+    const direct = await send(b, there.key, '/files/car?customName=custom', parts, {
+      headers: { 'x-cluster': 'second' },
+    })
+    const handed = await send(a, through.key, '/files/car?customName=custom', parts)
+    const roots = ({ json }: Sent) => json.roots.map(({ uploadId, createdAt, ...rest }: Sent['json']) => rest)
+    expect([direct.status, handed.status]).toEqual([201, 201])
+    expect(roots(handed)).toEqual(roots(direct))
+    for (const { root } of [one, two]) {
+      expect(await recordOf(through.key, `${root}`)).toEqual(await recordOf(there.key, `${root}`))
+    }
+    const partial = directoryOf({ two, lost })
+    const rest = file(await carOf([partial.root], [...blocks, partial.blocks[0] as Block]))
+    const incomplete = await send(a, through.key, '/files/car', [rest, cl('second')])
+    expect([incomplete.status, incomplete.json.message]).toEqual([400, expect.stringContaining(`${lost.root}`)])
+    const kept1 = await send(a, through.key, '/files/car?allowPartial=true', [rest, cl('second')])
+    expect([kept1.status, kept1.json.roots[0].missing]).toEqual([201, { blocks: 1, first: `${lost.root}` }])
+    expect(await kept(a)).toEqual(before)
+  })
+
+  test('are refused by the node that they came to before anything is sent, if it can tell', async () => {
+    const [all, narrow] = [await account(), await account('first-only')]
+    const before = [await kept(a), await kept(b)]
+    const large = file(pseudoRandom(LARGE, 'refused'))
+    const refusals: Array<[key: string, parts: Parts, status: number, code: string]> = [
+      [narrow.key, [large, cl('second')], 403, 'CLUSTER_NOT_ALLOWED'],
+      [all.key, [large, cl('third')], 403, 'CLUSTER_NOT_ALLOWED'],
+      [all.key, [large, cl('second'), { name: 'timelock', content: 'soon' }], 400, 'INVALID_TIMELOCK'],
+      [all.key, [large, cl('second'), { name: 'meta', content: '[]' }], 400, 'VALIDATION'],
+      [all.key, [large, cl('second'), large], 400, 'VALIDATION'],
+    ]
+    const asked = await askedOf(b, async () => {
+      for (const [key, parts, status, code] of refusals) {
+        const answer = await send(a, key, '/files', parts)
+        expect([answer.status, answer.json.code]).toEqual([status, code])
+      }
+    })
+    expect(asked).toBe(0)
+    expect([await kept(a), await kept(b)]).toEqual(before)
+  })
+
+  test('are refused by the other node as it refuses all: meta, a quota that is full by one byte', async () => {
+    const content = pseudoRandom(LARGE, 'quota')
+    const [all, full, one] = [await account(), await account('full'), await account('full-but-one')]
+    // It costs nobody who sends it again here anything, so that only the other node can refuse it.
+    expect((await send(a, all.key, '/files', [file(content)])).status).toBe(201)
+    const before = [await kept(a), await kept(b)]
+    const meta = { name: 'meta', content: JSON.stringify({ long: 'x'.repeat(5_000) }) }
+    const long = await send(a, all.key, '/files', [file(content), cl('second'), meta])
+    expect([long.status, long.json.code]).toEqual([400, 'VALIDATION'])
+    const refused = await send(a, one.key, '/files', [file(content), cl('second')])
+    expect([refused.status, refused.json.code]).toEqual([403, 'QUOTA_EXCEEDED'])
+    expect([await kept(a), await kept(b)]).toEqual(before)
+    const fits = await send(a, full.key, '/files', [file(content), cl('second')])
+    expect([fits.status, fits.json.clusterId]).toEqual([201, 'second'])
+  })
+
+  test('go where the last field says, through another node and back, whatever stands before', async () => {
+    const { key } = await account()
+    const large = (seed: string) => file(pseudoRandom(LARGE, seed))
+    const padded = cl(`${' '.repeat(30_000)}second${' '.repeat(35_530)}`)
+    const ways: Array<[through: FleetNode, parts: Parts, cluster: string]> = [
+      [a, [cl('second'), large('1'), cl('first')], 'first'],
+      [b, [cl('first'), large('2'), cl('second')], 'second'],
+      [b, [large('3'), cl('second')], 'second'],
+      [a, [cl('second'), large('4'), cl(' ')], 'second'],
+      [a, [padded, large('5')], 'second'],
+      [a, [large('6'), padded], 'second'],
+    ]
+    const before = [await kept(a), await kept(b)]
+    for (const [through, parts, expected] of ways) {
+      const { status, json } = await send(through, key, '/files', parts)
+      expect([status, json.clusterId]).toEqual([201, expected])
+    }
+    const [[rootsOfA], [rootsOfB]] = [await kept(a), await kept(b)]
+    expect([rootsOfA - (before[0]?.[0] ?? 0), rootsOfB - (before[1]?.[0] ?? 0)]).toEqual([1, 5])
+  })
+
+  test('may be refused before all has been sent, or by a node that is not there', async () => {
+    const [all, full] = [await account(), await account('full')]
+    const content = pseudoRandom(12_000_000, 'early')
+    expect((await send(a, all.key, '/files', [file(content)])).status).toBe(201)
+    const before = [await kept(a), await kept(b)]
+    const refused = await send(a, full.key, '/files', [file(content), cl('second')])
+    expect([refused.status, refused.json.code]).toEqual([403, 'QUOTA_EXCEEDED'])
+    expect([await kept(a), await kept(b)]).toEqual(before)
+    await instead(
+      b,
+      request => request.resume().on('end', () => request.socket.destroy()),
+      async () => {
+        const lost = await send(a, all.key, '/files', [file(content), cl('second')])
+        expect([lost.status, lost.json.code]).toEqual([503, 'OUTCOME_UNKNOWN'])
+      },
+    )
+    await b.stop()
+    const away = async () => {
+      const { status, json } = await send(a, all.key, '/files', [file(content), cl('second')])
+      return [status, json.code]
+    }
+    await expect.poll(away, PATIENCE).toEqual([503, 'UNAVAILABLE'])
+    await b.start()
+    expect([await kept(a), await kept(b)]).toEqual(before)
+    await expect.poll(away, PATIENCE).toEqual([201, undefined])
+  })
+})
