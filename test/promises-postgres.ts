@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 import { hasPostgres } from './support/postgres-server.ts'
 
 const test = (name: string) => ({ file: 'test/catalogue/postgres/bad-days.test.ts', name })
+const step = (name: string) => ({ file: 'test/catalogue/postgres/steps.test.ts', name })
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.ts', name })
 
@@ -48,6 +49,35 @@ const promises: readonly KeptPromise[] = [
     find: '        await this.#ledger.setPlaced(row.backendId, row, now)\n',
     replace: '',
     test: test('what a cluster elsewhere was seen to have stops'),
+  },
+  {
+    promise: 'a commit that finds that it needs a hold is done again with one',
+    file: 'src/catalogue/postgres/failures.ts',
+    find: '  if (!(error instanceof StatementFailure)) return error\n',
+    replace:
+      "  if (!(error instanceof StatementFailure)) return new HoldfastError('UNAVAILABLE', 'not now', { cause: error })\n",
+    test: step('a pin by its CID, until it is there'),
+  },
+  {
+    promise: 'a removal that was noted is finished, whoever has begun it',
+    file: 'src/catalogue/postgres/record-removals.ts',
+    find: '    await this.#finishNoted(now - LATE_MS)\n',
+    replace: '',
+    test: test('a removal that was noted and not finished'),
+  },
+  {
+    promise: 'content that has ceased to be wanted is never taken to be kept elsewhere',
+    file: 'src/catalogue/postgres/content-change.ts',
+    find: '    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)\n',
+    replace: '',
+    test: step('a cluster elsewhere that is told to keep content'),
+  },
+  {
+    promise: 'a pin does not wait for ever because the end of an attempt could not be recorded',
+    file: 'src/pins/fetch-scheduler.ts',
+    find: '      again: id => fetches.dropOrRepeat(id, clock.now()),\n',
+    replace: '',
+    test: { file: 'test/pins/fetch-scheduler.test.ts', name: 'an attempt whose end could not be recorded' },
   },
   {
     promise: 'a node that stands still in a transaction keeps nothing from others',

@@ -78,6 +78,18 @@ export class FetchScheduler {
     this.wake()
   }
 
+  /**
+   * As {@link subscribersChanged}, for records that have left already, which is done, whatever can be looked at now: a fetch
+   * that nobody waits for is given up with its next attempt, or by a reconciliation.
+   */
+  async left(fetchId: number): Promise<void> {
+    try {
+      await this.subscribersChanged(fetchId)
+    } catch (error) {
+      this.#logger.warn({ err: error, fetch: fetchId }, 'a fetch could not be given up now')
+    }
+  }
+
   /** To be called when records have joined or left a fetch. */
   async subscribersChanged(fetchId: number): Promise<void> {
     const attempt = this.attempt(fetchId)
@@ -112,6 +124,7 @@ export class FetchScheduler {
         return started?.fetch
       },
       failed: (attempt, begun, failure) => this.#failed(attempt, begun, failure),
+      again: id => fetches.dropOrRepeat(id, clock.now()),
     }
   }
 

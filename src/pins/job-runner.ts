@@ -52,6 +52,11 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
   begin(attempt: Made): Promise<Row | undefined>
   /** Notes that an attempt has failed, and when it is to be repeated. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
+  /**
+   * Has a job be due again whose attempt could not be begun, or its end not be recorded, and which may be noted as under
+   * way. Absent where a job is due until its end is recorded.
+   */
+  again?(id: number): Promise<void>
 }
 
 /** After a look that failed, and between looks while something that is due runs already. */
@@ -66,6 +71,8 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #running = new Map<number, { attempt: Made; ended: Promise<void> }>()
+  /** Jobs of which is noted something else than has become of them. */
+  readonly #unrecorded = new Set<number>()
   /** The last account that was looked at: accounts take turns. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
@@ -117,11 +124,13 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     if (this.#stopped || this.#running.has(id) || this.#isFull()) return false
     const ended = underName(this.#kind.name, () => this.#run(attempt))
       .catch((error: unknown) => {
+        this.#unrecorded.add(id)
         this.#logger.error({ err: error, job: id, jobs: this.#kind.name }, 'what became of a job could not be recorded')
       })
       .finally(() => {
         this.#running.delete(id)
-        this.wake()
+        if (this.#unrecorded.has(id)) this.#sleepUntil(null)
+        else this.wake()
       })
     this.#running.set(id, { attempt, ended })
     return true
@@ -142,6 +151,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     const kind = this.#kind
     await nextTurn()
     this.#lookAgain = false
+    await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
     // From the last account round to itself; those that come in meanwhile ask for another look.
@@ -163,6 +173,13 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return later === null ? null : Math.max(later, this.#clock.now() + LOOK_AGAIN_MS)
   }
 
+  async #repeatUnrecorded(): Promise<void> {
+    for (const id of this.#unrecorded) {
+      if (!this.#running.has(id)) await this.#kind.again?.(id)
+      this.#unrecorded.delete(id)
+    }
+  }
+
   #isFull(): boolean {
     return this.#kind.isFull(this.attempts)
   }
@@ -170,7 +187,10 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   #sleepUntil(next: number | null): void {
     this.#cancelTimer()
     if (this.#stopped) return
-    this.#cancelTimer = this.#clock.after(waitFor(next, this.#clock.now()), () => this.wake())
+    const now = this.#clock.now()
+    const ms = waitFor(next, now)
+    const soon = this.#unrecorded.size > 0 ? Math.min(ms, LOOK_AGAIN_MS) : ms
+    this.#cancelTimer = this.#clock.after(soon, () => this.wake())
   }
 
   /** Those that are not running, ordered so that no account waits for another's many. */

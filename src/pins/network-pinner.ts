@@ -4,7 +4,7 @@ import type { Records } from '../catalogue/records.ts'
 import { HASH, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { Deadline } from '../domain/deadline.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { BlockFetcher, FetchSession } from '../network/block-fetcher.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinChanges } from './pin-changes.ts'
@@ -145,11 +145,12 @@ export class NetworkPinner {
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    const row = await this.#parts.records.get(outcome.record.uploadId)
+    // It is recorded, whatever can be looked up now.
+    const row = await this.#parts.records.get(outcome.record.uploadId).catch(unlessUnavailable)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
       await this.#parts.records.discard(row.id)
-      if (fetchId !== null) await this.#parts.scheduler.subscribersChanged(fetchId)
+      if (fetchId !== null) await this.#parts.scheduler.left(fetchId)
       throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
     }
     return { record: presentRecord(row), created: outcome.created }
@@ -182,6 +183,10 @@ export class NetworkPinner {
     if (status === 'queued' || status === 'pinning') return
     for (const done of [...(this.#waiting.get(uploadId) ?? [])]) done()
   }
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!isHoldfastError(error, 'UNAVAILABLE')) throw error
 }
 
 function notFound(cid: CID): HoldfastError {

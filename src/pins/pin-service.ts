@@ -89,7 +89,7 @@ export class PinService {
     const rows = dag === null ? [] : await this.#parts.records.remove({ accountId, dag, clusterId, now })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
     for (const fetchId of new Set(rows.map(row => row.fetchId))) {
-      if (fetchId !== null) await this.#parts.scheduler.subscribersChanged(fetchId)
+      if (fetchId !== null) await this.#parts.scheduler.left(fetchId)
     }
     const removed: types.PinRecord[] = []
     for (const row of rows) {
@@ -112,7 +112,7 @@ export class PinService {
     const { uploadId } = await this.get(request)
     const row = await this.#parts.records.get(uploadId)
     if (row === undefined || !(await this.#parts.records.discard(uploadId))) throw noUpload()
-    if (row.fetchId !== null) await this.#parts.scheduler.subscribersChanged(row.fetchId)
+    if (row.fetchId !== null) await this.#parts.scheduler.left(row.fetchId)
     return this.#parts.changes.removed(row, 'deleted')
   }
 

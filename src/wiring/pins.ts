@@ -56,11 +56,7 @@ export function makePins(setup: Setup, below: Below) {
   const shared = { ...below, changes, tellChanges }
   const scheduler = fetchScheduler(setup, shared)
   const placements = placementRunner(setup, shared)
-  const leaveFetch = (fetchId: number): void => {
-    scheduler
-      .subscribersChanged(fetchId)
-      .catch((error: unknown) => logger.error({ err: error, fetch: fetchId }, 'a fetch could not be given up'))
-  }
+  const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
   const ownAccount = async (): Promise<string | undefined> =>
@@ -117,7 +113,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
   const { accounts, plans } = access
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock: new Timelock(), clock })
-  const leaveFetch = (fetchId: number): Promise<void> => scheduler.subscribersChanged(fetchId)
+  const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
   const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
   const staging = new UploadStaging(registry, targets, records, catalogue.keys, now)
   const { findTimeoutSeconds, waitSeconds, maxDepth } = config.pin

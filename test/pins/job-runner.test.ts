@@ -33,6 +33,10 @@ function world(names: readonly string[]) {
   const rows: Row[] = names.map((accountId, id) => ({ id, accountId, attempts: 0, dueAt: clock.now() }))
   const made: Held[] = []
   const seen = { looks: 0, rows: 0 }
+  const faults = new Set<'begin' | 'failed' | 'again'>()
+  const meet = (step: 'begin' | 'failed' | 'again'): void => {
+    if (faults.has(step)) throw new Error('nothing can be noted now')
+  }
   const kind: JobKind<Row, Held> = {
     name: 'jobs',
     pauses: { firstMs: 1_000, longestMs: 4_000 },
@@ -59,10 +63,17 @@ function world(names: readonly string[]) {
     async begin({ job: row }) {
       if (row.dueAt === null) return undefined
       row.attempts++
+      row.dueAt = null
+      meet('begin')
       return { ...row }
     },
     async failed({ job }, _, { retryAt }) {
+      meet('failed')
       job.dueAt = retryAt
+    },
+    async again(id) {
+      meet('again')
+      for (const row of rows) if (row.id === id) row.dueAt = clock.now()
     },
   }
   const runner = new JobRunner(
@@ -82,7 +93,7 @@ function world(names: readonly string[]) {
     attempt.ending.resolve()
     await turns(20)
   }
-  return { clock, rows, made, seen, runner, end }
+  return { clock, rows, made, seen, runner, end, faults }
 }
 
 test('accounts take turns, however many jobs one has, and a look is short', async () => {
@@ -132,6 +143,29 @@ test('a failure is repeated with pauses that grow to their bound, and is not cou
   await turns(20)
   expect(made.length).toBe(6)
 })
+
+test.each(['begin', 'failed'] as const)(
+  'what could not be noted of a job when it was to %s is repeated once it can be',
+  async step => {
+    const { clock, rows, made, runner, faults } = world(['one'])
+    faults.add(step).add('again')
+    runner.wake()
+    await turns(20)
+    if (step === 'failed') made[0]?.ending.reject(new Error('not now'))
+    for (let i = 0; i < 3; i++) {
+      await turns(20)
+      // As far as is noted it is under way, and so not due.
+      expect([rows[0]?.dueAt, made.length]).toEqual([null, 1])
+      clock.advance(1_000)
+    }
+    faults.clear()
+    await turns(20)
+    clock.advance(1_000)
+    await turns(20)
+    expect([rows[0]?.attempts, made.length]).toEqual([2, 2])
+    await runner.stop()
+  },
+)
 
 test('what comes while it is full starts when an attempt ends', async () => {
   const { rows, made, runner, end, clock } = world(['a', 'b'])

@@ -29,6 +29,7 @@ export class CredentialChanges {
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
   #ended = false
+  #isAsking = false
   #changes = 0
   #onNotice: (node: string | null) => void = () => undefined
   #onTakedowns: () => void = () => undefined
@@ -91,13 +92,27 @@ export class CredentialChanges {
     try {
       if (this.#client === null) await this.#listen()
       if (this.#client !== null) await this.#claim?.takeAgain(this.#client)
-      if (this.#client !== null) await this.health.look(this.#client)
+      if (this.#client !== null) await this.#lookBy(this.#client)
       if (this.#client !== null) this.#seenAt = begun
     } catch {
       this.#lost()
     }
     if (this.#ended) this.#lost()
     else this.#cancel = this.#clock.after(LOOK_MS, () => void this.#look())
+  }
+
+  /** One that listens is of no use for anything else: where no other is to be had, the database is out of reach. */
+  async #lookBy(client: PoolClient): Promise<void> {
+    if (!this.#database.isRefused) return this.health.look(client)
+    if (this.#isAsking) return
+    this.#isAsking = true
+    this.#database
+      .connection()
+      .then(other => other.release())
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isAsking = false
+      })
   }
 
   async #listen(): Promise<void> {

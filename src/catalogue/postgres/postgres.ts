@@ -38,6 +38,7 @@ export class Postgres {
   readonly #pool: Pool
   /** Statements are prepared once for each connection, by these names. */
   readonly #names = new Map<string, string>()
+  #isRefused = false
   /** The last of those who wait for the same lock. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
@@ -133,10 +134,18 @@ export class Postgres {
   /** A connection of its own, outside the pool's turn, until `release`; `isBroken` has it closed. */
   async connection(): Promise<PoolClient> {
     try {
-      return await this.#pool.connect()
+      const client = await this.#pool.connect()
+      this.#isRefused = false
+      return client
     } catch (error) {
+      this.#isRefused = true
       throw new HoldfastError('UNAVAILABLE', 'the catalogue cannot be reached now', { cause: error })
     }
+  }
+
+  /** Whether no connection was to be had when one was last asked for. */
+  get isRefused(): boolean {
+    return this.#isRefused
   }
 
   async close(): Promise<void> {

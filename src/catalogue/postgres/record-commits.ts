@@ -55,7 +55,8 @@ export class RecordCommits {
       return prepared
     } catch (error) {
       await holds.giveUp(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      throw error
+      // Whatever has become of the holds, no record was written.
+      throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }
 
@@ -83,9 +84,7 @@ export class RecordCommits {
     } catch (error) {
       if (!isHoldfastError(error, 'OUTCOME_UNKNOWN')) throw error
       if (await this.#hasHappened(prepared, error)) return attempt
-      throw new HoldfastError('UNAVAILABLE', 'the catalogue could not be reached; nothing was recorded', {
-        cause: error,
-      })
+      throw notRecorded(error)
     }
   }
 
@@ -118,6 +117,10 @@ export class RecordCommits {
     })
     await this.#parts.ledger.abandon(staged)
   }
+}
+
+function notRecorded(cause: HoldfastError): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', 'the catalogue could not be reached; nothing was recorded', { cause })
 }
 
 async function takeUse(sql: Sql, token: string): Promise<void> {

@@ -1,12 +1,15 @@
 import type { DagIdentity } from '../../domain/cid.ts'
 import type { RecordRow } from '../records.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
+import { outcomeUnknown } from './failures.ts'
 import type { Postgres } from './postgres.ts'
 import { getRecord, live, lockRecords } from './record-rows.ts'
 import type { Sql } from './sql.ts'
 
 /** Records that one transaction removes. */
 const STEP = 50
+/** A removal that is noted for longer, in milliseconds, is finished by whoever comes by: who began it may be gone. */
+const LATE_MS = 60_000
 
 interface Removal {
   accountId: string
@@ -47,7 +50,7 @@ export class RecordRemovals {
       )
       return { rows: removed, id: noted?.id ?? null }
     }, accountId)
-    if (id !== null) for (const row of await this.#finish({ ...removal, id })) rows.push(row)
+    if (id !== null) for (const row of await this.#rest({ ...removal, id })) rows.push(row)
     await this.#letGo()
     return rows
   }
@@ -69,6 +72,7 @@ export class RecordRemovals {
 
   /** As `Records.expire`. */
   async expire(now: number, limit: number): Promise<RecordRow[]> {
+    await this.#finishNoted(now - LATE_MS)
     const ended = await this.#database.reading.all<{ id: string; accountId: string }>(
       `SELECT id, account_id AS "accountId" FROM records WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`,
       [now, Math.min(limit, STEP)],
@@ -90,16 +94,31 @@ export class RecordRemovals {
 
   /** As `Records.finishRemovals`. */
   async finishRemovals(): Promise<void> {
+    await this.#finishNoted(Number.MAX_SAFE_INTEGER)
+    await this.#letGo()
+  }
+
+  /** Finishes what was noted before an instant. */
+  async #finishNoted(before: number): Promise<void> {
     for (;;) {
       const next = await this.#database.reading.first<Omit<Removal, 'dag'> & DagIdentity & { id: number }>(
         `SELECT id, account_id AS "accountId", codec, multihash, cluster_id AS "clusterId", created_by AS "createdBy"
-         FROM removals ORDER BY id LIMIT 1`,
+         FROM removals WHERE created_by < $1 ORDER BY id LIMIT 1`,
+        [before],
       )
-      if (next === undefined) break
+      if (next === undefined) return
       const { codec, multihash, ...removal } = next
       await this.#finish({ ...removal, dag: { codec, multihash } })
     }
-    await this.#letGo()
+  }
+
+  /** What is noted will be done, so of a failure nobody can say that nothing has happened. */
+  async #rest(removal: Removal & { id: number }): Promise<RecordRow[]> {
+    try {
+      return await this.#finish(removal)
+    } catch (error) {
+      throw outcomeUnknown(error)
+    }
   }
 
   /** The rest of a removal that is noted; it is forgotten with the last record. */

@@ -201,6 +201,23 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     }
   })
 
+  test('a removal that was noted and not finished is finished a minute later, by whichever node', async () => {
+    await withNode(database, 'here', async here => {
+      await commit(here, [record('r1'), record('r2'), record('later', { createdAt: NOW + 1 })])
+      await database.command(
+        'INSERT INTO removals (account_id, codec, multihash, created_by) VALUES ($1, $2, $3, $4)',
+        ['one', DAG.codec, DAG.multihash, NOW],
+      )
+      await withNode(database, 'there', async there => {
+        await there.records.expire(NOW + 60_000, 10)
+        expect(await countOf('records')).toBe(3)
+        await there.records.expire(NOW + 60_001, 10)
+        const left = await database.reading.all('SELECT id FROM records')
+        expect([left, await countOf('removals')]).toEqual([[{ id: 'later' }], 0])
+      })
+    })
+  })
+
   test('transactions that wait for each other are repeated until both are through', async () => {
     let attempts = 0
     const meeting: Array<() => void> = []

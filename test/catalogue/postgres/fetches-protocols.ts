@@ -72,7 +72,6 @@ export const fetchProtocols: readonly Protocol[] = [
         const id = await fetchIdOf(nodes)
         await remove(nodes.there)
         await nodes.there.fetches.dropIfUnneeded(id)
-        await nodes.here.fetches.dropIfUnneeded(id)
       },
     ],
     after: attemptAll,

@@ -26,7 +26,7 @@ export interface Protocol {
   /** What others do meanwhile. */
   meanwhile: ReadonlyArray<(nodes: Nodes) => Promise<unknown>>
   /** What is so once all is over, but before anything is removed. */
-  after?(nodes: Nodes, outcome: Outcome): Promise<void>
+  after?(nodes: Nodes, outcome: Outcome, mishap: Mishap): Promise<void>
 }
 
 export interface Nodes {
@@ -105,7 +105,7 @@ export class Mishaps {
     this.#way.goOn()
     const [outcome] = await Promise.all([running, others])
     await this.#settle(protocol.isMending === true)
-    await protocol.after?.(this.nodes, outcome)
+    await protocol.after?.(this.nodes, outcome, mishap)
     await this.#empty()
     return isMet
   }
