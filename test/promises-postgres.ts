@@ -66,11 +66,18 @@ const promises: readonly KeptPromise[] = [
     test: test('a removal that was noted and not finished'),
   },
   {
-    promise: 'content that has ceased to be wanted is never taken to be kept elsewhere',
+    promise: 'content that is uploaded again is not taken to be kept elsewhere since it was there the last time',
+    file: 'src/ledger/catalogue-holds.ts',
+    find: '    if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)\n',
+    replace: '',
+    test: test('what a cluster elsewhere was let go of'),
+  },
+  {
+    promise: 'content that a cluster elsewhere has does not stay here for ever because it was uploaded twice',
     file: 'src/catalogue/postgres/content-change.ts',
     find: '    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)\n',
     replace: '',
-    test: step('a cluster elsewhere that is told to keep content'),
+    test: test('what a cluster elsewhere was let go of'),
   },
   {
     promise: 'a pin does not wait for ever because the end of an attempt could not be recorded',

@@ -177,6 +177,33 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
+  test('what a cluster elsewhere was let go of, and this node not yet, is kept here again from before it is committed', async () => {
+    await withNode(database, 'here', async here => {
+      const away = (id: string) => commit(here, [record(id, { clusterId: 'far' })], { backendId: AWAY })
+      const placedAt = () => here.db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
+      const told = async () => {
+        const row = await here.placements.find(AWAY, DAG)
+        if (row !== undefined) await here.placements.placed(row, NOW)
+      }
+      await away('first')
+      await told()
+      expect(placedAt()).toBe(NOW)
+      await withNode(database, 'there', async there => {
+        await there.records.remove({ accountId: 'one', dag: DAG, clusterId: null, now: NOW })
+      })
+      const holds = new SharedHolds(database, here.ledger, 'here', id => id)
+      const wanted = { backendId: AWAY, stagedRootId: await here.stage(AWAY), dag: { ...DAG, ...SIZES }, ends: null }
+      await holds.place([wanted])
+      expect(placedAt()).toBeNull()
+      await away('second')
+      await told()
+      // As by a commit that has found it not to be there yet, a moment before it was.
+      await here.ledger.setPlaced(AWAY, DAG, null)
+      await away('third')
+      expect(placedAt()).toBe(NOW)
+    })
+  })
+
   test('a node that stands still in the middle of a transaction keeps nothing from others', async () => {
     const still = await Postgres.open({ url, silentMs: 100 })
     const touch = 'UPDATE accounts SET pins = pins + 1 WHERE id = $1'
