@@ -150,13 +150,28 @@ async function readBackThere(world: World): Promise<void> {
   const contents = new Map<string, Content>()
   for (const { log } of world.tenants) for (const content of log.contents) contents.set(content.cid, content)
   const listed = new Set((await uploadsOf(world)).map(({ cid }) => cid))
-  for (const { cid, hashes, expiresAt } of contents.values()) {
-    if (expiresAt !== null || !listed.has(cid)) continue
-    for (const [path, hash] of Object.entries(hashes)) {
-      const found = (await world.place.hashesOf(cid, path)).filter(read => read === hash).length
-      assert.ok(found >= world.place.copies, `${cid}/${path}: ${found} of ${world.place.copies} have it`)
-    }
+  for (const content of contents.values()) {
+    if (content.expiresAt !== null || !listed.has(content.cid)) continue
+    assert.ok(
+      await isThere(world, content, world.place.copies),
+      `${content.cid} does not read back from where it is kept`,
+    )
   }
+}
+
+/** Whether so many have all of a content. */
+async function isThere({ place }: World, { cid, hashes }: Content, copies: number): Promise<boolean> {
+  for (const [path, hash] of Object.entries(hashes)) {
+    const found = (await place.hashesOf(cid, path)).filter(read => read === hash).length
+    if (found < copies) return false
+  }
+  return true
+}
+
+/** Whether anybody there has all of what some account has stored. */
+export async function isWholeThere(world: World, cid: string): Promise<boolean> {
+  const content = world.tenants.map(({ log }) => log.find(cid)).find(known => known !== undefined)
+  return content !== undefined && isThere(world, content, 1)
 }
 
 /**
@@ -177,5 +192,6 @@ export async function reconciled(world: World): Promise<Record<string, number>> 
   }
   const mended = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { force: true })
   assert.equal(mended.status, 200)
+  world.tell(`  found ${JSON.stringify(found)}`)
   return found
 }

@@ -6,7 +6,7 @@ import { HOLD } from '../../../src/pins/placement-attempt.ts'
 import { sha256Hex } from '../../support/bytes.ts'
 import type { Draws } from '../../support/draws.ts'
 import { AUTH, IpfsCluster, type IpfsClusterPrograms } from '../../support/ipfs-cluster.ts'
-import type { Foreign, Place, PlacedPin } from './place.ts'
+import type { Foreign, Liar, Place, PlacedPin } from './place.ts'
 import { ApiProxy, type Asked, type Fate } from './proxy.ts'
 import { until } from './until.ts'
 
@@ -162,9 +162,9 @@ export class IpfsClusterPlace implements Place {
     return method === 'DELETE' && PIN.test(url.pathname)
   }
 
-  liar(draws: Draws): { name: string; judge: (asked: Asked) => Fate | Promise<Fate> } {
+  liar(draws: Draws): Liar {
     const said = new Map<string, object>()
-    return draws.pick<{ name: string; judge: (asked: Asked) => Fate | Promise<Fate> }>([
+    return draws.pick<Liar>([
       {
         name: 'says that it has pinned what it has not',
         judge: async asked => {

@@ -8,8 +8,8 @@ import type { Kubo } from '../../interop/kubo.ts'
 import { sha256Hex } from '../../support/bytes.ts'
 import type { Draws } from '../../support/draws.ts'
 import { makeKubo, placesOf, TOKEN } from '../../support/kubo.ts'
-import type { Foreign, Place, PlacedPin } from './place.ts'
-import { ApiProxy, type Asked, type Fate } from './proxy.ts'
+import type { Foreign, Liar, Place, PlacedPin } from './place.ts'
+import { ApiProxy, type Asked } from './proxy.ts'
 
 const API = '/api/v0/'
 /** What every repository has pinned from its beginning. */
@@ -139,11 +139,11 @@ export class KuboPlace implements Place {
     return url.pathname === `${API}pin/rm`
   }
 
-  liar(draws: Draws): { name: string; judge: (asked: Asked) => Fate | Promise<Fate> } {
+  liar(draws: Draws): Liar {
     const said = new Map<string, string>()
     const told = (cid: string) => ({ status: 200, body: `${JSON.stringify({ Pins: [cid] })}\n` })
     const late = { trailers: { 'x-stream-error': 'the disk is full' } }
-    return draws.pick<{ name: string; judge: (asked: Asked) => Fate }>([
+    return draws.pick<Liar>([
       {
         name: 'says that it has pinned what it has not',
         judge: asked => {

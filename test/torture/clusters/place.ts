@@ -1,6 +1,6 @@
 import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import type { Draws } from '../../support/draws.ts'
-import type { ApiProxy, Asked, Fate } from './proxy.ts'
+import type { ApiProxy, Asked, Judge } from './proxy.ts'
 
 /** A pin that a backend has. */
 export interface PlacedPin {
@@ -15,6 +15,12 @@ export interface Foreign {
   cid: string
   /** SHA-256 of all of it, in hex. */
   hash: string
+}
+
+/** What goes on in the place of what would. */
+export interface Liar {
+  name: string
+  judge: Judge
 }
 
 /** Something outside that keeps a cluster, run for a torture and treated badly by it. Behind proxies, so that it may move. */
@@ -57,6 +63,6 @@ export interface Place {
   isPinRequest(asked: Asked): boolean
   isUnpinRequest(asked: Asked): boolean
   /** One that says what is not so, about pins or about letting go. */
-  liar(draws: Draws): { name: string; judge: (asked: Asked) => Fate | Promise<Fate> }
+  liar(draws: Draws): Liar
   stop(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { now } from '../account-log.ts'
 import { Load } from '../load.ts'
 import type { Tortured, TortureOptions } from '../torture.ts'
 import { ACTS } from './acts.ts'
-import { agreed, quiet, reconciled, truth } from './agreement.ts'
+import { agreed, isWholeThere, quiet, type Reconciled, reconciled, truth, without } from './agreement.ts'
 import type { Place } from './place.ts'
 import type { Asked, Fate } from './proxy.ts'
 import { until } from './until.ts'
@@ -51,7 +51,7 @@ export async function torturePlace(
   let world: World | null = null
   try {
     place = await open(home)
-    world = await World.make(place, home, (await postgres?.fresh()) ?? null)
+    world = await World.make(place, home, { database: (await postgres?.fresh()) ?? null, tell: progress })
     const blows = [...BLOWS, ...place.blows]
     const [firstBlow, firstAct] = [draws.below(blows.length), draws.below(ACTS.length)]
     for (let round = 0; round < rounds && now() < latest; round++) {
@@ -131,6 +131,7 @@ async function struckRound(world: World, blow: string, draws: Draws, round: numb
   }
 }
 
+/** What is struck comes back. */
 async function strike(world: World, blow: string, draws: Draws): Promise<void> {
   const { place } = world
   const away = () => sleep(draws.below(AWAY_MS))
@@ -156,7 +157,10 @@ async function strike(world: World, blow: string, draws: Draws): Promise<void> {
     return
   }
   if (blow === 'lie') {
-    place.proxy.judge = place.liar(draws).judge
+    const { name, judge } = place.liar(draws)
+    world.tell(`  it ${name}`)
+    place.proxy.judge = judge
+    world.liar = judge
     return
   }
   await place.strike(blow)
@@ -190,8 +194,25 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
   }
 }
 
+/** What a place says that it has, and cannot give, is found by reading it back, whatever it goes on saying. */
+async function seenThrough(world: World): Promise<void> {
+  const { place, liar } = world
+  if (liar === null) return
+  world.liar = null
+  await place.collect()
+  place.proxy.judge = liar
+  const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
+  place.proxy.calm()
+  const told = new Set(json.findings.map(({ what }) => what))
+  const { needed, kept } = await truth(world)
+  for (const cid of without(needed, kept)) {
+    assert.ok(told.has(cid) || (await isWholeThere(world, cid)), `${cid} is not there, and was not found by reading`)
+  }
+}
+
 /** What was believed of one that lied or has forgotten is found, once it does so no more. */
 async function mendLies(world: World): Promise<void> {
+  await seenThrough(world)
   await world.place.collect()
   await reconciled(world)
   await quiet(world)

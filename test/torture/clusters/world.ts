@@ -8,6 +8,7 @@ import { AccountLog } from '../account-log.ts'
 import type { Client } from '../client.ts'
 import { TortureServer } from '../torture-server.ts'
 import type { Foreign, Place } from './place.ts'
+import type { Judge } from './proxy.ts'
 import { until } from './until.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,6 +25,12 @@ export interface Tenant {
   log: AccountLog
 }
 
+interface Means {
+  /** Of its catalogue; null for its own. */
+  database: string | null
+  tell: (text: string) => void
+}
+
 /** A node whose clusters are kept by a place outside, and all who use either. */
 export class World {
   readonly place: Place
@@ -37,20 +44,25 @@ export class World {
   /** Pins of others by CID, with their names; `open` are those of which the end is unknown. */
   readonly theirs = new Map<string, string>()
   readonly open = new Set<string>()
+  /** How it has lied, as long as that is of any use. */
+  liar: Judge | null = null
+  /** Told what has come about. */
+  readonly tell: (text: string) => void
   readonly dataDir: string
   readonly #database: string | null
   readonly #port: number
   #server: TortureServer | null = null
 
-  constructor(place: Place, dataDir: string, port: number, database: string | null) {
+  constructor(place: Place, dataDir: string, port: number, { database, tell }: Means) {
+    this.tell = tell
     this.place = place
     this.dataDir = dataDir
     this.#port = port
     this.#database = database
   }
 
-  static async make(place: Place, home: string, database: string | null): Promise<World> {
-    return new World(place, join(home, 'here'), await fixedPort(), database)
+  static async make(place: Place, home: string, means: Means): Promise<World> {
+    return new World(place, join(home, 'here'), await fixedPort(), means)
   }
 
   /** Whether its catalogue is in PostgreSQL. */
