@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 import type { Draws } from '../../support/draws.ts'
 import { type Content, now } from '../account-log.ts'
@@ -114,6 +115,8 @@ export const ACTS: readonly Act[] = [
       await world.kill()
       await world.start()
       await storeAgain(world, held, draws)
+      // Long enough for one that waits for nothing to have pinned it again.
+      await sleep(1_000 + draws.below(2_000))
       await release(world, held)
       // The lease is waited out, now and then for real.
       if (draws.below(4) === 0) return quiet(world)
