@@ -5,6 +5,7 @@ import type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, Statu
 import type { PinLimits } from '../records.ts'
 import { ContentChange, type ContentParts, NeedsHold } from './content-change.ts'
 import { type Delivery, deliverSome } from './deliver.ts'
+import { dueByAccount } from './due-by-account.ts'
 import {
   changeSome,
   dropIfUnneeded,
@@ -216,24 +217,16 @@ export class PostgresFetches implements Fetches {
     last: string | null
   }> {
     const { node } = this.#parts.holds
-    const fetches: FetchRow[] = []
-    let last: string | null = query.after
-    for (let looked = 0; looked < query.accounts; looked++) {
-      const next: { accountId: string } | undefined = await this.#sql.first<{ accountId: string }>(
-        `SELECT account_id AS "accountId" FROM fetches
-         WHERE node = $1 AND next_attempt_at IS NOT NULL AND account_id > $2 ORDER BY account_id LIMIT 1`,
-        [node, last],
-      )
-      last = next?.accountId ?? null
-      if (last === null) break
-      const found = await this.#sql.all<FetchRow>(
-        `SELECT ${FETCH_COLUMNS} FROM fetches
+    const next = `SELECT account_id AS "accountId" FROM fetches
+         WHERE node = $1 AND next_attempt_at IS NOT NULL AND account_id > $2 ORDER BY account_id LIMIT 1`
+    const due = `SELECT ${FETCH_COLUMNS} FROM fetches
          WHERE node = $1 AND account_id = $2 AND next_attempt_at IS NOT NULL AND next_attempt_at <= $3
-         ORDER BY next_attempt_at LIMIT $4`,
-        [node, last, query.now, query.each],
-      )
-      fetches.push(...found)
-    }
+         ORDER BY next_attempt_at LIMIT $4`
+    const { jobs: fetches, last } = await dueByAccount(
+      query,
+      after => this.#sql.first<{ accountId: string }>(next, [node, after]),
+      account => this.#sql.all<FetchRow>(due, [node, account, query.now, query.each]),
+    )
     return { fetches, last }
   }
 

@@ -11,6 +11,7 @@ import {
 } from '../placements.ts'
 import type { RecordRow } from '../records.ts'
 import { BACKEND_ID, LAST_BACKEND, type SharedBackend } from './backends.ts'
+import { dueByAccount } from './due-by-account.ts'
 import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
@@ -54,24 +55,16 @@ export class PostgresPlacements implements Placements {
     const { reading } = this.#database
     const { now, each } = query
     const backend = this.#backend(query.backendId)
-    const placements: PlacementRow[] = []
-    let last: string | null = query.after
-    for (let looked = 0; looked < query.accounts; looked++) {
-      const next: { accountId: string } | undefined = await reading.first<{ accountId: string }>(
-        `SELECT account_id AS "accountId" FROM placements
-         WHERE due_at IS NOT NULL AND backend_id = $1 AND account_id > $2 ORDER BY account_id LIMIT 1`,
-        [backend, last],
-      )
-      last = next?.accountId ?? null
-      if (last === null) break
-      const found = await reading.all<PlacementRow>(
-        `SELECT ${COLUMNS} FROM placements
+    const next = `SELECT account_id AS "accountId" FROM placements
+         WHERE due_at IS NOT NULL AND backend_id = $1 AND account_id > $2 ORDER BY account_id LIMIT 1`
+    const due = `SELECT ${COLUMNS} FROM placements
          WHERE due_at IS NOT NULL AND backend_id = $1 AND account_id = $2 AND due_at <= $3 AND ${free('$5')}
-         ORDER BY due_at LIMIT $4`,
-        [backend, last, now, each, this.#node],
-      )
-      placements.push(...found)
-    }
+         ORDER BY due_at LIMIT $4`
+    const { jobs: placements, last } = await dueByAccount(
+      query,
+      after => reading.first<{ accountId: string }>(next, [backend, after]),
+      account => reading.all<PlacementRow>(due, [backend, account, now, each, this.#node]),
+    )
     return { placements, last }
   }
 

@@ -59,15 +59,13 @@ export class RecordRemovals {
   async discard(id: string): Promise<boolean> {
     const known = await getRecord(this.#database.reading, id)
     if (known === undefined) return false
-    const removed = await this.#database.transaction(async sql => {
-      const change = await ContentChange.begin(sql, this.#parts, [known.accountId])
-      const records = await lockRecords(sql, [id])
-      await change.remove(records)
-      await change.accounts.write()
-      return records.length > 0
-    }, known.accountId)
+    const { accountId } = known
+    const rows = await this.#database.transaction(
+      sql => this.#removeThese(sql, [accountId], async () => [id]),
+      accountId,
+    )
     await this.#letGo()
-    return removed
+    return rows.length > 0
   }
 
   /** As `Records.expire`. */
@@ -80,13 +78,8 @@ export class RecordRemovals {
     if (ended.length === 0) return []
     const rows = await this.#database.transaction(async sql => {
       const accounts = ended.map(({ accountId }) => accountId)
-      const change = await ContentChange.begin(sql, this.#parts, accounts)
       // Another node may have taken some of them meanwhile.
-      const ids = ended.map(({ id }) => id)
-      const records = await lockRecords(sql, ids)
-      await change.remove(records)
-      await change.accounts.write()
-      return records.toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id)).map(withoutHold)
+      return this.#removeThese(sql, accounts, async () => ended.map(({ id }) => id))
     })
     await this.#letGo()
     return rows
@@ -135,9 +128,14 @@ export class RecordRemovals {
     }
   }
 
-  async #removeSome(sql: Sql, removal: Removal): Promise<RecordRow[]> {
-    const change = await ContentChange.begin(sql, this.#parts, [removal.accountId])
-    const ids = await this.#ofRemoval(sql, removal, STEP)
+  #removeSome(sql: Sql, removal: Removal): Promise<RecordRow[]> {
+    return this.#removeThese(sql, [removal.accountId], () => this.#ofRemoval(sql, removal, STEP))
+  }
+
+  /** @param found looks for the ids of records, once the rows of their accounts are locked. @returns those that were there */
+  async #removeThese(sql: Sql, accounts: readonly string[], found: () => Promise<string[]>): Promise<RecordRow[]> {
+    const change = await ContentChange.begin(sql, this.#parts, accounts)
+    const ids = await found()
     const records = await lockRecords(sql, ids)
     await change.remove(records)
     await change.accounts.write()

@@ -215,8 +215,7 @@ export async function tellNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
 }
 
-/** The root of a DAG, locked, so that it does not go before something holds it. */
-/** @param backend as all nodes know it */
+/** The root of a DAG, locked, so that it does not go before something holds it. @param backend as all nodes know it */
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(

@@ -7,6 +7,7 @@ import {
   type WebhookStore,
 } from '../webhooks.ts'
 import { lockedAccount } from './accounts.ts'
+import { dueByAccount } from './due-by-account.ts'
 import { free } from './leased.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -76,24 +77,15 @@ export class PostgresWebhooks implements WebhookStore {
     last: string | null
   }> {
     const { reading } = this.#database
-    const jobs: DeliveryRow[] = []
-    let last: string | null = query.after
-    for (let looked = 0; looked < query.accounts; looked++) {
-      const next: { accountId: string } | undefined = await reading.first<{ accountId: string }>(
-        `SELECT account_id AS "accountId" FROM deliveries WHERE due_at IS NOT NULL AND account_id > $1
-         ORDER BY account_id LIMIT 1`,
-        [last],
-      )
-      last = next?.accountId ?? null
-      if (last === null) break
-      const found = await reading.all<DeliveryRow>(
-        `SELECT ${DELIVERY} FROM deliveries WHERE due_at IS NOT NULL AND account_id = $1 AND due_at <= $2 AND ${free('$4')}
-         ORDER BY due_at, id LIMIT $3`,
-        [last, query.now, query.each, this.#node],
-      )
-      jobs.push(...found)
-    }
-    return { jobs, last }
+    const next = `SELECT account_id AS "accountId" FROM deliveries WHERE due_at IS NOT NULL AND account_id > $1
+         ORDER BY account_id LIMIT 1`
+    const due = `SELECT ${DELIVERY} FROM deliveries WHERE due_at IS NOT NULL AND account_id = $1 AND due_at <= $2 AND ${free('$4')}
+         ORDER BY due_at, id LIMIT $3`
+    return dueByAccount(
+      query,
+      after => reading.first<{ accountId: string }>(next, [after]),
+      account => reading.all<DeliveryRow>(due, [account, query.now, query.each, this.#node]),
+    )
   }
 
   async nextDue(): Promise<number | null> {
