@@ -127,6 +127,13 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: 'test/domain/byte-source.test.ts', name: 'is had in one piece up to a bound' },
   },
   {
+    promise: 'why something cannot be sent to a cluster elsewhere is told, not that it was not',
+    file: 'src/network/http-client.ts',
+    find: '      if (failure !== null) throw failure.error\n',
+    replace: '',
+    test: { file: 'test/network/http-client.test.ts', name: 'says why the body of a request has ended' },
+  },
+  {
     promise: 'what goes on is given time anew',
     file: 'src/domain/deadline.ts',
     find: '    this.#cancel()\n    const { clock',

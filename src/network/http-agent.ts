@@ -26,6 +26,23 @@ export interface HttpAgent {
   close(): Promise<void>
 }
 
+/**
+ * A body that tells what it has thrown: why a request's body ended is more than that it did.
+ *
+ * @param onFailure called before whoever reads it is told
+ */
+export async function* watchedBody(
+  body: AsyncIterable<Uint8Array>,
+  onFailure: (error: unknown) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body
+  } catch (error) {
+    onFailure(error)
+    throw error
+  }
+}
+
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 4_000
 

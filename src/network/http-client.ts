@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import { wholeUpTo } from '../domain/sources.ts'
-import { httpAgent } from './http-agent.ts'
+import { httpAgent, watchedBody } from './http-agent.ts'
 
 /** A request over HTTP. */
 export interface HttpRequest {
@@ -52,13 +52,18 @@ const LONGEST_ANSWER = 4 * 1024 * 1024
 export function openHttpClient(): HttpClient {
   const agent = httpAgent({ connections: CONNECTIONS, timeoutMs: ANSWER_TIMEOUT_MS })
   const stream: StreamHttp = async ({ url, body, ...rest }) => {
+    let failure: { error: unknown } | null = null
     const failed = (cause: unknown): never => {
       rest.signal.throwIfAborted()
-      if (isHoldfastError(cause)) throw cause
+      if (failure !== null) throw failure.error
       throw new HoldfastError('UNAVAILABLE', 'the node of the cluster could not be reached', { cause })
     }
     try {
-      const sent = body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(body)
+      const note = (error: unknown): void => {
+        failure = { error }
+      }
+      const sent =
+        body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(watchedBody(body, note))
       const answer = await agent.request(url, { ...rest, body: sent })
       const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
         try {

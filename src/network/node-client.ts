@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { httpAgent } from './http-agent.ts'
+import { httpAgent, watchedBody } from './http-agent.ts'
 
 /** A request that another node is to answer. */
 export interface NodeRequest {
@@ -62,7 +62,7 @@ export function openNodeClient(): NodeClient {
     const source =
       body === null
         ? null
-        : copied(body, error => {
+        : watchedBody(copied(body), error => {
             failure = { error }
           })
     try {
@@ -86,16 +86,8 @@ export function openNodeClient(): NodeClient {
 }
 
 /** A piece is good until the next one is asked for, but may be sent later. */
-async function* copied(
-  body: AsyncIterable<Uint8Array>,
-  onFailure: (error: unknown) => void,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    for await (const piece of body) yield Buffer.from(piece)
-  } catch (error) {
-    onFailure(error)
-    throw error
-  }
+async function* copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of body) yield Buffer.from(piece)
 }
 
 function codeOf(error: unknown): string {

@@ -77,6 +77,35 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
+  test('says why the body of a request has ended, also to whoever reads the answer by then', async () => {
+    await withClient(async http => {
+      let heard = (): void => undefined
+      await using server = await scriptedServer(
+        request => void request.resume(),
+        (request, response) => {
+          request.resume()
+          response.writeHead(200)
+          response.write('half')
+          heard()
+        },
+      )
+      const { promise: isHeard, resolve } = Promise.withResolvers<void>()
+      const body = async function* (until: Promise<void>): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('some')
+        await until
+        throw new TypeError('there is no more')
+      }
+      const post = { ...get(server.base), method: 'POST' as const }
+      await expect(http.send({ ...post, body: body(Promise.resolve()) })).rejects.toThrow('there is no more')
+      heard = resolve
+      const read = async (): Promise<void> => {
+        const answer = await http.stream({ ...post, body: body(isHeard) })
+        for await (const _ of answer.body);
+      }
+      await expect(read()).rejects.toThrow('there is no more')
+    })
+  })
+
   test('a server that hangs up is unavailable', async () => {
     await withClient(async http => {
       await using server = await scriptedServer(hangUp)

@@ -90,21 +90,8 @@ export class HoldfastBackend implements ClusterBackend {
     if (isThere && !again) return
     const { cluster, mark } = this.#options
     const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
-    let failure: { error: unknown } | null = null
-    const body = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-      try {
-        yield* carBytes(root, source, { signal: own, onProgress })
-      } catch (error) {
-        failure = { error }
-        throw error
-      }
-    }
-    try {
-      await this.#ask('POST', `/files/car?${query}`, { body: body(), type: CAR_TYPE, signal: own })
-    } catch (error) {
-      // Why the body ended is more than that it did.
-      throw failure === null ? error : (failure as { error: unknown }).error
-    }
+    const body = carBytes(root, source, { signal: own, onProgress })
+    await this.#ask('POST', `/files/car?${query}`, { body, type: CAR_TYPE, signal: own })
   }
 
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
@@ -146,7 +133,7 @@ export class HoldfastBackend implements ClusterBackend {
   async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {
     const own = signal ?? new AbortController().signal
     let [after, page] = [0, 1]
-    let told = new Set<string>()
+    let seen = new Set<string>()
     for (;;) {
       const from = { sort: 'oldest', after: new Date(after).toISOString() }
       const query = new URLSearchParams({ ...from, limit: String(PAGE), page: String(page) })
@@ -154,16 +141,16 @@ export class HoldfastBackend implements ClusterBackend {
         uploadsSchema,
         await this.#ask('GET', `/users/me/uploads?${query}`, { signal: own }),
       )
-      const fresh = uploads.filter(({ uploadId }) => !told.has(uploadId))
+      const fresh = uploads.filter(({ uploadId }) => !seen.has(uploadId))
       const pins = fresh.flatMap(record => this.#markedPin(record) ?? [])
       if (pins.length > 0) yield pins
       const last = uploads.at(-1)
       if (last === undefined || page >= pagination.totalPages || (page > 1 && fresh.length === 0)) return
       // Those of the same instant are asked for again.
       const next = Date.parse(last.createdAt) - 1
-      if (next > after) [after, page, told] = [next, 1, new Set()]
+      if (next > after) [after, page, seen] = [next, 1, new Set()]
       else page++
-      for (const { uploadId } of uploads) told.add(uploadId)
+      for (const { uploadId } of uploads) seen.add(uploadId)
     }
   }
 

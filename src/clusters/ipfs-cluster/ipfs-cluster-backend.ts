@@ -7,10 +7,10 @@ import { OneByOne } from '../../domain/concurrency/one-by-one.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formBody } from '../../domain/form-body.ts'
 import { orAborted } from '../../domain/sources.ts'
-import { carBytes } from '../car-bytes.ts'
+import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
 import type { ClusterPin, IpfsClusterApi, Replication } from './api.ts'
-import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf, sourceWith } from './mark-block.ts'
+import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf } from './mark-block.ts'
 import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { StatusBatch } from './status-batch.ts'
@@ -145,25 +145,15 @@ export class IpfsClusterBackend implements ClusterBackend {
   async #handOver(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Handed> {
     const { source, origins } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
-    const failed: { error?: unknown } = {}
     const { onProgress } = job
-    const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-      try {
-        yield* carBytes(block.cid, new SendableBlocks(sourceWith(block, source)), { signal, onProgress })
-      } catch (error) {
-        failed.error = error
-        throw error
-      }
-    }
+    const car = carBytes(block.cid, new SendableBlocks(sourceWith(block, source)), { signal, onProgress })
     try {
-      return { peers: await this.#add(block, car(), first, signal) }
+      return { peers: await this.#add(block, car, first, signal) }
     } catch (error) {
-      // Why the body ended is more than that it did.
-      const reason = failed.error ?? error
-      if (!(reason instanceof NotSendable)) throw reason
+      if (!(error instanceof NotSendable)) throw error
       const places = [...this.#options.addresses(), ...origins].filter(isPeerAddress)
       if (places.length > 0) return this.#fetched(block, places, first, signal)
-      const problem = `${job.root} ${reason.message}, which an IPFS Cluster fetches itself, and no peer of it can reach this node`
+      const problem = `${job.root} ${error.message}, which an IPFS Cluster fetches itself, and no peer of it can reach this node`
       throw new HoldfastError('UNAVAILABLE', problem)
     }
   }

@@ -1,7 +1,6 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import type { BlockSource } from '../../content/block-source.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { ClusterPin, PinWish, Replication } from './api.ts'
@@ -30,11 +29,6 @@ export async function markBlock(mark: string, identity: DagIdentity): Promise<Ma
   // All blocks of one upload are hashed in one way.
   const hasher = root.multihash.code === HASH.sha2_512 ? sha512 : sha256
   return { cid: CID.createV1(CODEC.dagCbor, await hasher.digest(bytes)), bytes, root, mark }
-}
-
-/** A source of the DAG that begins with the block. */
-export function sourceWith({ cid, bytes }: MarkBlock, below: BlockSource): BlockSource {
-  return { read: async (wanted, options) => (wanted.equals(cid) ? bytes : below.read(wanted, options)) }
 }
 
 /** The holds of a pin of such a block; null if it is none of ours. */

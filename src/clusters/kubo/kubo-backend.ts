@@ -3,7 +3,7 @@ import { cidOf, type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { Deadline } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { carBytes } from '../car-bytes.ts'
+import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
 import { failure, tooLate } from './answers.ts'
 import { lostWithPower } from './datastore-sync.ts'
@@ -128,32 +128,15 @@ export class KuboBackend implements ClusterBackend {
     signal: AbortSignal,
     onProgress: (sent: { blocks: number; bytes: number }) => void,
   ): Promise<void> {
-    const withBlock: BlockSource = {
-      read: async (cid, options) => (cid.equals(block.cid) ? block.bytes : source.read(cid, options)),
-    }
     let blocks = 0
-    let failed: { error: unknown } | null = null
-    const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-      try {
-        yield* carBytes(block.cid, withBlock, {
-          signal,
-          onProgress: sent => {
-            blocks = sent.blocks
-            onProgress(sent)
-          },
-        })
-      } catch (error) {
-        failed = { error }
-        throw error
-      }
-    }
-    let taken: number
-    try {
-      taken = await this.#rpc.takeCar(car(), signal)
-    } catch (error) {
-      // Why the body ended is more than that it did.
-      throw failed === null ? error : (failed as { error: unknown }).error
-    }
+    const car = carBytes(block.cid, sourceWith(block, source), {
+      signal,
+      onProgress: sent => {
+        blocks = sent.blocks
+        onProgress(sent)
+      },
+    })
+    const taken = await this.#rpc.takeCar(car, signal)
     if (taken !== blocks) throw failure(`it has taken ${taken} of ${blocks} blocks`)
   }
 
