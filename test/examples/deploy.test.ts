@@ -185,7 +185,39 @@ describe('what stands beside them', () => {
     const told = await (await fetch(`${server.url}/metrics`)).text()
     const asked = [...new Set(read('alerts.yml').match(/holdfast_\w+/g))]
     expect(asked.length).toBeGreaterThan(5)
-    expect(asked.filter(name => !told.includes(`# TYPE ${name} `))).toEqual([])
+    // Told where there is such a database.
+    const untold = asked.filter(name => !told.includes(`# TYPE ${name} `))
+    expect(untold).toEqual(['holdfast_clock_skew_seconds'])
+  })
+
+  test('the alerts are as promtool wants them, and tell of a clock that is wrong either way', {
+    ...needs(has('promtool', '--version'), 'there is no promtool'),
+  }, () => {
+    const rules = join(DEPLOY, 'alerts.yml')
+    const alerts = (instance: string, seconds: number) => [
+      {
+        exp_labels: { severity: 'page', instance },
+        exp_annotations: {
+          summary: `The clock of ${instance} is ${seconds} s from that of the PostgreSQL database: it is not ready`,
+        },
+      },
+    ]
+    const input_series = Object.entries({ right: '1.9x9', ahead: '3x9', behind: '-3x9' }).map(([instance, values]) => ({
+      series: `holdfast_clock_skew_seconds{instance="${instance}"}`,
+      values,
+    }))
+    const alert_rule_test = [
+      { eval_time: '0m', alertname: 'HoldfastClockSkew', exp_alerts: [] },
+      { eval_time: '2m', alertname: 'HoldfastClockSkew', exp_alerts: [...alerts('ahead', 3), ...alerts('behind', 3)] },
+    ]
+    const file = join(directory.path, 'alerts-test.json')
+    writeFileSync(
+      file,
+      JSON.stringify({ rule_files: [rules], tests: [{ interval: '1m', input_series, alert_rule_test }] }),
+    )
+    const tested = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+    expect([tested.status, tested.stderr]).toEqual([0, ''])
+    expect(spawnSync('promtool', ['check', 'rules', rules]).status).toBe(0)
   })
 
   test('the unit is one that systemd takes', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
