@@ -1,9 +1,12 @@
 import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { leaf } from '../pins/fetches/support/dags.ts'
+import { carOf } from '../content/car/support/cars.ts'
+import { fileOf, leaf, leaves } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { type NodeProcess, openNodeProcesses } from '../support/fleet-processes.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
@@ -143,6 +146,29 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect((await fetch(`${a.url}/ipfs/${kept1.root}`)).status).toBe(200)
   })
 
+  test('a path of its machine and a CAR are taken in by the node of the cluster, whichever is asked', async () => {
+    await mkdir(join(b.dataDir, 'import/photos'), { recursive: true })
+    await writeFile(join(b.dataDir, 'import/photos/one.jpg'), 'a photo')
+    const path = { dirPath: 'photos', cl: 'second' }
+    const imported = await a.call<Uploaded>('POST', '/api/v3/files/directory', path)
+    expect(imported.status).toBe(201)
+    expect((await b.call<Uploaded>('POST', '/api/v3/files/directory', path)).json.cid).toBe(imported.json.cid)
+    expect(await (await fetch(`${a.url}/ipfs/${imported.json.cid}/one.jpg`)).text()).toBe('a photo')
+    // It is not on the other machine.
+    const elsewhere = await b.call<Uploaded>('POST', '/api/v3/files/directory', { ...path, cl: 'first' })
+    expect([elsewhere.status, elsewhere.json.code]).toEqual([400, 'INVALID_PATH'])
+    const file = fileOf(leaves(3, 200_000, 'of a car'))
+    const car = { 'content-type': 'application/vnd.ipld.car', 'x-cluster': 'second' }
+    const taken = await a.call<Uploaded>('POST', '/api/v3/files/car', await carOf([file.root], file.blocks), car)
+    expect([taken.status, taken.json.cid]).toEqual([201, String(file.root)])
+    const short = await carOf([file.root], file.blocks.slice(0, 2))
+    const refused = await a.call<Uploaded>('POST', '/api/v3/files/car', short, { ...car, 'x-cluster': 'first' })
+    const same = await b.call<Uploaded>('POST', '/api/v3/files/car', short, { ...car, 'x-cluster': 'first' })
+    expect([same.status, same.json]).toEqual([refused.status, refused.json])
+    await expect.poll(async () => [(await kept(a)).blocks, (await kept(b)).blocks], PATIENCE).toEqual([0, 6])
+    expect((await listed(a)).map(({ cid }) => cid)).toEqual([String(file.root), imported.json.cid])
+  })
+
   test('threads of the gateway serve what another node has as their own, and say when that is away', async () => {
     const content = pseudoRandom(3 * MIB, 'file')
     const cid = await upload(a, 'second', content)
@@ -184,7 +210,8 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
   })
 
   test('what is removed while it is read through another node ends, and is never taken for whole', async () => {
-    const content = pseudoRandom(24 * MIB, 'removed')
+    // More than there is room for on its way; one block again and again, each time read from its node.
+    const content = Buffer.alloc(48 * MIB, pseudoRandom(MIB, 'removed'))
     const cid = await upload(a, 'second', content)
     const asked = http.get(`${a.gateway}/ipfs/${cid}`, { agent: false })
     const [answer] = (await once(

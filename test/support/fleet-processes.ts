@@ -6,13 +6,9 @@ import { fixedPort } from './fixed-port.ts'
 import { ServerProcess } from './server-process.ts'
 
 const KEY = 'fleet-0123456789abcdef0123456789abcdef'
+/** They stay for many tests. */
+const LONGEST_MS = 600_000
 const cluster = { label: '', region: '', country: null, gateways: [] }
-
-export interface NodeAnswer<Json> {
-  status: number
-  headers: Headers
-  json: Json
-}
 
 /** A standalone server, one of two on a database, which may be killed and comes back at the same address. */
 export class NodeProcess {
@@ -51,7 +47,7 @@ export class NodeProcess {
     await writeFile(this.configFile, JSON.stringify(this.config))
     const args = ['--config', this.configFile, '--port', String(this.#port), '--gateway-port', '0', '--no-console']
     const given = { HOLDFAST_BOOTSTRAP_KEY: KEY, HOLDFAST_GATEWAY_THREADS: '1', HOLDFAST_DRAIN_SECONDS: '60' }
-    this.#server = await ServerProcess.start(this.dataDir, args, given)
+    this.#server = await ServerProcess.start(this.dataDir, args, given, LONGEST_MS)
   }
 
   /** As a crash does: at once, without a word. Resolves when it is gone. */
@@ -61,11 +57,11 @@ export class NodeProcess {
     this.#server = null
   }
 
-  /** As the owner; a body that is none of a form is JSON. */
-  async call<Json>(method: string, path: string, body?: FormData | object): Promise<NodeAnswer<Json>> {
-    const isForm = body instanceof FormData
-    const headers = { 'x-api-key': KEY, ...(body !== undefined && !isForm && { 'content-type': 'application/json' }) }
-    const given = body === undefined ? null : isForm ? body : JSON.stringify(body)
+  /** As the owner; a body that is neither a form nor bytes is JSON. */
+  async call<Json>(method: string, path: string, body?: object, more: Record<string, string> = {}) {
+    const isRaw = body === undefined || body instanceof FormData || body instanceof Uint8Array
+    const headers = { 'x-api-key': KEY, ...(isRaw ? {} : { 'content-type': 'application/json' }), ...more }
+    const given = (isRaw ? (body ?? null) : JSON.stringify(body)) as NonNullable<RequestInit['body']> | null
     const answer = await fetch(`${this.url}${path}`, { method, headers, body: given })
     const text = await answer.text()
     return { status: answer.status, headers: answer.headers, json: (text === '' ? null : JSON.parse(text)) as Json }
