@@ -78,6 +78,7 @@ export async function torturePlace(
       const seconds = marks.slice(1).map((mark, i) => Math.round((mark - (marks[i] ?? 0)) / 1_000))
       progress(`  ${done.acknowledged} acknowledged; load, act and look: ${seconds.join(', ')} s`)
     }
+    await readThrough(world)
     await emptiedOut(world)
     return done
   } finally {
@@ -216,6 +217,18 @@ async function mendLies(world: World): Promise<void> {
   await world.place.collect()
   await reconciled(world)
   await quiet(world)
+}
+
+/** All of it is read from the place by the node, once nothing of it is on its own disk. */
+async function readThrough(world: World): Promise<void> {
+  await world.end()
+  world.isThin = true
+  await world.start()
+  await until('nothing of it is on this disk', async () => {
+    await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
+    return (await storeSizes(world.dataDir)).blockFiles === 0
+  })
+  await agreed(world)
 }
 
 /** Removes all, and looks whether anything is left, here or there. */

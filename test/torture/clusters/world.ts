@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import pg from 'pg'
+import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import type { EngineConfig } from '../../../src/index.ts'
 import { fixedPort } from '../../support/fixed-port.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
@@ -44,6 +45,8 @@ export class World {
   /** Pins of others by CID, with their names; `open` are those of which the end is unknown. */
   readonly theirs = new Map<string, string>()
   readonly open = new Set<string>()
+  /** Whether nothing of what is kept elsewhere stays here from the next start on. */
+  isThin = false
   /** How it has lied, as long as that is of any use. */
   liar: Judge | null = null
   /** Told what has come about. */
@@ -77,7 +80,7 @@ export class World {
 
   async start(): Promise<void> {
     if (this.#server !== null) return
-    const cluster = { label: '', region: '', country: null, gateways: [], backend: this.place.backend }
+    const cluster = { label: '', region: '', country: null, gateways: [], backend: this.#backend }
     const options: EngineConfig = {
       clusters: [FIRST, SECOND].map(id => ({ ...cluster, id })),
       defaultCluster: FIRST,
@@ -92,6 +95,10 @@ export class World {
     )
     const environment = { TORTURE_AUTH: this.place.auth }
     this.#server = await TortureServer.start(this.dataDir, { options, accounts, environment, port: this.#port })
+  }
+
+  get #backend(): BackendDefinition {
+    return { ...this.place.backend, ...(this.isThin && { cacheBytes: 0, localGraceSeconds: 0 }) }
   }
 
   async kill(): Promise<void> {
