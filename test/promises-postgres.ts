@@ -87,6 +87,23 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/pins/fetch-scheduler.test.ts', name: 'an attempt whose end could not be recorded' },
   },
   {
+    promise: 'a node that has no connection left but the one it listens by says so',
+    file: 'src/catalogue/postgres/credential-changes.ts',
+    find: '    if (!this.#database.isRefused) return this.health.look(client)\n',
+    replace: '    if (this.#client === client) return this.health.look(client)\n',
+    test: {
+      file: 'test/catalogue/postgres/credential-changes.test.ts',
+      name: 'by a connection that is the only one to be had',
+    },
+  },
+  {
+    promise: 'a removal of which some has happened is not told to have been refused',
+    file: 'src/catalogue/postgres/record-removals.ts',
+    find: '      throw outcomeUnknown(error)\n',
+    replace: '      throw error\n',
+    test: step('a removal of more than one transaction removes'),
+  },
+  {
     promise: 'a node that stands still in a transaction keeps nothing from others',
     file: 'src/catalogue/postgres/postgres.ts',
     find: '      idle_in_transaction_session_timeout: silentMs,\n',

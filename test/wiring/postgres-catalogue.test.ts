@@ -5,9 +5,14 @@ import { Postgres } from '../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../src/catalogue/postgres/schema.ts'
 import { createEngine, type Engine, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
+import { type DatabaseWay, openWay } from '../support/database-way.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
-import { withEngine } from '../support/test-engine.ts'
+import { type TestEngine, withEngine } from '../support/test-engine.ts'
+
+/** What follows comes a moment later, or much later where much else is done. */
+const PATIENCE = { timeout: 20_000 }
 
 describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   let server: TestPostgres
@@ -53,6 +58,87 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
       },
       { database },
     )
+  })
+
+  /** An engine whose way to its database may be befallen, with something that it has, and who looks after the database. */
+  const befallen = async (
+    run: (test: TestEngine & { way: DatabaseWay; cid: string; database: Postgres }) => Promise<void>,
+  ): Promise<void> => {
+    const url = await server.fresh()
+    const way = await openWay(url)
+    const database = await Postgres.open({ url })
+    try {
+      await withEngine(
+        async test => {
+          const { record } = await test.engine.pins.upload([bytes(1_000, 1)], { account: test.account })
+          try {
+            await run({ ...test, way, cid: record.cid, database })
+          } finally {
+            way.goOn()
+          }
+        },
+        { database: way.url },
+      )
+    } finally {
+      await database.close()
+      await way.stop()
+    }
+  }
+
+  test('while the database stands still, what needs it waits for few connections, and all else is answered', async () => {
+    await befallen(async ({ engine, account, way, cid }) => {
+      const stands = way.befall({ at: 0, when: 'before', what: 'stop' })
+      let answered = 0
+      const asked = Array.from({ length: 24 }, async (_, i) => {
+        await engine.pins.upload([bytes(500, 100 + i)], { account })
+        answered++
+      })
+      await stands
+      expect((await callApi(engine, 'GET', '/health')).status).toBe(200)
+      expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
+      expect(answered).toBe(0)
+      way.goOn()
+      await Promise.all(asked)
+      expect((await engine.pins.list({ account })).total).toBe(25)
+      expect(way.connections().most).toBeLessThanOrEqual(16)
+    })
+  })
+
+  test('a database that is read-only is told by /ready and to whoever writes; once it is not, all goes on', async () => {
+    await befallen(async ({ engine, account, clock, way, cid, database }) => {
+      const set = async (change: string) => {
+        const name = await database.reading.first<{ name: string }>('SELECT current_database() AS name')
+        await database.command(`ALTER DATABASE ${name?.name} ${change}`)
+        // It holds for new connections.
+        await database.reading.all(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
+          [way.application],
+        )
+      }
+      const write = () =>
+        engine.pins.upload([bytes(1_000, 2)], { account }).then(
+          () => 'done',
+          ({ code }) => code,
+        )
+      const ready = async () => {
+        clock.advance(400)
+        const { status, json } = await callApi(engine, 'GET', '/ready')
+        return [status, json.status]
+      }
+      await set('SET default_transaction_read_only = on')
+      await expect.poll(ready, PATIENCE).toEqual([503, 'no-catalogue'])
+      expect(await write()).toBe('UNAVAILABLE')
+      const listed = () =>
+        engine.pins.list({ account }).then(
+          ({ total }) => total,
+          () => null,
+        )
+      await expect.poll(listed, PATIENCE).toBe(1)
+      expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
+      await set('RESET default_transaction_read_only')
+      await expect.poll(ready, PATIENCE).toEqual([200, 'ok'])
+      await expect.poll(write, PATIENCE).toBe('done')
+    })
   })
 
   test('lists what is written there, however often it was asked before', async () => {

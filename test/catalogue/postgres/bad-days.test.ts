@@ -245,6 +245,20 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
+  test('an answer that takes too long is given up, and nothing has happened', async () => {
+    const hasty = await Postgres.open({ url, answerMs: 50, connections: 1 })
+    try {
+      await database.transaction(async sql => {
+        await sql.run('UPDATE accounts SET pins = 1 WHERE id = $1', ['one'])
+        const waits = hasty.command('UPDATE accounts SET pins = 2 WHERE id = $1', ['one'])
+        await expect(waits).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      })
+      expect(await database.reading.all('SELECT pins FROM accounts ORDER BY id')).toEqual([{ pins: 1 }, { pins: 0 }])
+    } finally {
+      await hasty.close()
+    }
+  })
+
   test('transactions that wait for each other are repeated until both are through', async () => {
     let attempts = 0
     const meeting: Array<() => void> = []

@@ -36,6 +36,31 @@ describe('credentials that change on another node', needsPostgres, () => {
     ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null, upload: null },
   }
 
+  test('by a connection that is the only one to be had, are told of, and it is told that the database is out of reach', async () => {
+    const url = new URL(await server.fresh())
+    url.username = 'limited'
+    await there.command('CREATE ROLE limited LOGIN CONNECTION LIMIT 1')
+    const limited = await Postgres.open({ url: url.href })
+    const clock = new ManualClock()
+    const changes = new CredentialChanges(limited, clock)
+    const problem = () => {
+      clock.advance(400)
+      return changes.health.problem
+    }
+    try {
+      await changes.start()
+      expect(changes.health.problem).toBeNull()
+      await expect(limited.reading.all('SELECT 1')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      await expect.poll(problem, { timeout: 20_000 }).toBe('no-catalogue')
+      await there.command('ALTER ROLE limited CONNECTION LIMIT -1')
+      await expect.poll(problem, { timeout: 20_000 }).toBeNull()
+      expect(await limited.reading.all('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    } finally {
+      await changes.stop()
+      await limited.close()
+    }
+  })
+
   test('are told of here, and what changes nothing is not', async () => {
     const changes = new CredentialChanges(here, new ManualClock())
     await changes.start()
