@@ -90,7 +90,8 @@ export class PostgresPlacements implements Placements {
   }
 
   async beginUnpin({ id, generation }: PlacementKey, until: number): Promise<boolean> {
-    const text = 'UPDATE placements SET unpin_until = $3 WHERE id = $1 AND generation = $2 AND NOT wanted'
+    // As `NOT wanted` it might go through all of those, which statistics may take for none.
+    const text = 'UPDATE placements SET unpin_until = $3 WHERE id = $1 AND generation = $2 AND wanted IS NOT TRUE'
     return (await this.#database.command(text, [id, generation, until])) === 1
   }
 

@@ -7,7 +7,7 @@ import { ContentChange, type ContentParts } from './content-change.ts'
 import { fetchFor } from './fetch-rows.ts'
 import { COUNTERS, LockedAccounts } from './locked-accounts.ts'
 import { getRecord, type HeldRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
-import { PLACING } from './shared-holds.ts'
+import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
 /** Records that one step looks for. */
@@ -161,7 +161,7 @@ export class PostgresReconciliation implements Reconciliation {
         [ids, holds.node],
       )
       const unused = await sql.all<{ id: string }>(
-        `SELECT id FROM holds WHERE id = ANY($1) AND state = 'placing' ORDER BY id FOR UPDATE`,
+        `SELECT id FROM holds WHERE id = ANY($1) AND ${IS_PLACING} ORDER BY id FOR UPDATE`,
         [ids],
       )
       await holds.void(
