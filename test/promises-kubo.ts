@@ -16,6 +16,13 @@ export const kuboPromises: readonly KeptPromise[] = [
     test: { file: pins, name: 'a user who pins the same root keeps that pin, made before or after (recorded)' },
   },
   {
+    promise: 'a Kubo that has taken fewer blocks of small contents than it was sent is not believed',
+    file: backend,
+    find: 'taken !== blocks.length',
+    replace: 'taken === 0',
+    test: { file: hostile, name: 'are not believed to be taken where fewer blocks were' },
+  },
+  {
     promise: 'a pin of a Kubo that does not carry our name is not removed',
     file: backend,
     find: 'if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return',

@@ -21,6 +21,10 @@ export interface PinJob {
   ends: number | null
   /** Whether all of it is to be sent, also if it is kept there already: some of it was not to be had. Default false. */
   again?: boolean | undefined
+  /** Whether the backend has been asked for nothing of it yet, so that it need not look what it has. Default false. */
+  isFirst?: boolean | undefined
+  /** All blocks of it, where they are few bytes: they may be sent along with those of others. */
+  blocks?: ReadonlyArray<{ cid: CID; bytes: Uint8Array }> | undefined
   signal?: AbortSignal | undefined
   /** Called with the distinct blocks that have been taken in so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
@@ -62,6 +66,8 @@ export type MayUnpin = () => Promise<boolean>
 export interface ClusterBackend {
   /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
   pin(job: PinJob): Promise<void>
+  /** True if `pin` resolves only once the backend, asked anew, says that it keeps the DAG. */
+  readonly looksAfterPin?: boolean
   /**
    * True if it asks `mayUnpin` immediately before each request that lets go. Of one that does not say so, each call of
    * `unpin` counts as such a request, which may arrive until a minute after it began, whatever has become of it.

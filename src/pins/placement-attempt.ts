@@ -1,11 +1,14 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../catalogue/placements.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import type { ClusterBackend, PinJob } from '../clusters/cluster-backend.ts'
+import { smallDag } from '../clusters/small-dag.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { FairGate } from '../domain/concurrency/fair-gate.ts'
 import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/sources.ts'
 import type { Attempt } from './job-runner.ts'
 
 /** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
@@ -31,11 +34,14 @@ export interface PlacementParts {
 export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly job: PlacementRow
   readonly #parts: PlacementParts
+  readonly #large: FairGate
   readonly #abort = new AbortController()
 
-  constructor(job: PlacementRow, parts: PlacementParts) {
+  /** @param large lets in those that send much */
+  constructor(job: PlacementRow, parts: PlacementParts, large: FairGate) {
     this.job = job
     this.#parts = parts
+    this.#large = large
   }
 
   abort(reason: HoldfastError): void {
@@ -57,25 +63,38 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     const { placements, clock, sourceOf, onChanges } = this.#parts
     // What may still arrive there would take it away again, after any look.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
-    const late = (): HoldfastError => new HoldfastError('ABORTED', 'nothing moved any more')
-    const deadline = new Deadline({ clock, ms: STALL_MS, late, signal: ended })
-    const { signal } = deadline
-    const moved = (): void => deadline.moved()
+    const root = cidOf(row)
+    const source = sourceOf(row.backendId)
+    const blocks = (await smallDag(root, source, ended)) ?? undefined
+    const pass = blocks === undefined ? this.#large.enter(row.accountId) : null
     try {
-      const root = cidOf(row)
-      const source = sourceOf(row.backendId)
+      if (pass !== null) await orAborted(Promise.resolve(pass.entered), ended)
       const job = { hold: HOLD, root, source, origins: [], ends: null, again: row.isAnew }
-      await backend.pin({ ...job, signal, onProgress: moved })
-      moved()
-      const { state } = await backend.status(row, signal)
-      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
+      await this.#keep(row, backend, { ...job, blocks, isFirst: row.attempts === 1, signal: ended })
     } finally {
-      deadline.rest()
+      pass?.leave()
     }
     for (let isDone = false; !isDone; ) {
       const step = await placements.placed(row, clock.now())
       onChanges(step.changes)
       isDone = step.isDone
+    }
+  }
+
+  /** Has the backend keep it, as long as something moves, and looks whether it does. */
+  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob): Promise<void> {
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'nothing moved any more')
+    const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
+    const { signal } = deadline
+    const moved = (): void => deadline.moved()
+    try {
+      await backend.pin({ ...job, signal, onProgress: moved })
+      if (backend.looksAfterPin === true) return
+      moved()
+      const { state } = await backend.status(row, signal)
+      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
+    } finally {
+      deadline.rest()
     }
   }
 

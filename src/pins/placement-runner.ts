@@ -1,12 +1,15 @@
 import type { PlacementRow } from '../catalogue/placements.ts'
 import { cidOf } from '../domain/cid.ts'
+import { FairGate } from '../domain/concurrency/fair-gate.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type JobKind, JobRunner } from './job-runner.ts'
 import { PlacementAttempt, type PlacementParts } from './placement-attempt.ts'
 
-/** Jobs of one backend at a time. */
-const JOBS_AT_ONCE = 4
+/** Jobs of one backend at a time, of one account, and of those that send much. */
+const JOBS_AT_ONCE = 32
+const JOBS_OF_ACCOUNT = 24
+const LARGE_AT_ONCE = 4
 /** Accounts that one look passes, and jobs of each. */
 const ACCOUNTS_AT_ONCE = 16
 const JOBS_EACH = 1
@@ -40,11 +43,12 @@ export class PlacementRunner {
 
 function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKind<PlacementRow, PlacementAttempt> {
   const { placements } = parts
+  const large = new FairGate(LARGE_AT_ONCE)
   return {
     name: 'clusters elsewhere',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
     look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
-    perAccount: JOBS_AT_ONCE,
+    perAccount: JOBS_OF_ACCOUNT,
     fullMs: FULL_MS,
     due: async query => {
       const { placements: jobs, last } = await placements.due({ backendId, ...query })
@@ -52,7 +56,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
     },
     nextDue: () => placements.nextDue(backendId),
     isFull: running => [...running].length >= JOBS_AT_ONCE,
-    attempt: row => new PlacementAttempt(row, parts),
+    attempt: row => new PlacementAttempt(row, parts, large),
     begin: ({ job }) => placements.begin(job),
     failed: async (_, row, { error, retryAt: at }) => {
       const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the job failed'

@@ -28,9 +28,18 @@ export class Outside implements BlockSource {
   readonly reads: string[] = []
   beforeRead: () => void = () => undefined
 
-  async add(content: Uint8Array): Promise<CID> {
+  add(content: Uint8Array): Promise<CID> {
+    return this.#add([{ content }])
+  }
+
+  /** A folder of files, named by their numbers. */
+  addFolder(contents: readonly Uint8Array[]): Promise<CID> {
+    return this.#add(contents.map((content, i) => ({ path: `folder/${i}`, content })))
+  }
+
+  async #add(files: ReadonlyArray<{ path?: string; content: Uint8Array }>): Promise<CID> {
     let root: CID | null = null
-    for await (const { cid } of importer([{ content }], this.#blocks, { profile: 'unixfs-v1-2025' })) root = cid
+    for await (const { cid } of importer(files, this.#blocks, { profile: 'unixfs-v1-2025' })) root = cid
     if (root === null) throw new Error('nothing imported')
     return root
   }

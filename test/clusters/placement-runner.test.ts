@@ -19,6 +19,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { Outside } from './backend.suite.ts'
 import { type MemoryParts, memoryBackend } from './memory-backend.ts'
+import { until } from './remote-support.ts'
 
 const AWAY = 1
 const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
@@ -30,6 +31,8 @@ interface World {
   content: ReturnType<typeof sqliteContent>
   wake(): void
   backend: ClusterBackend
+  /** Where the content is until the backend has it. */
+  outside: Outside
   root: CID
   /** What the backend was asked, in order. */
   asked: string[]
@@ -93,7 +96,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
     })
     const commit: World['commit'] = async made => {
       const stagedRootId = await queue.run(() => roots.stage(AWAY, clock.now()), { durable: false })
-      const dag = { ...identityOf(root), ...SIZES }
+      const dag = { codec: made.codec, multihash: made.multihash, ...SIZES }
       const told = { record: made, backendId: AWAY, limits: NO_LIMITS, now: clock.now() }
       await content.records.commit([{ kind: 'whole', ...told, stagedRootId, dag }])
       runner.wake()
@@ -114,7 +117,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
         runner = new PlacementRunner(parts, silentLogger)
         wake()
       }
-      const world = { clock, content, wake, restart, root, asked, record, commit, until, stateThere }
+      const world = { clock, content, wake, restart, outside, root, asked, record, commit, until, stateThere }
       await run({ ...world, backend: under.backend, blocksThere: under.collect })
     } finally {
       await runner.stop()
@@ -306,5 +309,76 @@ test('a request of unknown end may arrive after one that has succeeded, and take
     for (const arrive of late) await arrive()
     await pinned(world, 'r2')
     expect([await world.stateThere(), await world.blocksThere()]).toEqual(['pinned', 4])
+  }, broken)
+})
+
+/** A backend that has begun with what it was given, and ends it when it is told to. */
+function heldUp(): { broken: Broken; begun: Array<{ root: string; end: () => void; isSmall: boolean }> } {
+  const begun: Array<{ root: string; end: () => void; isSmall: boolean }> = []
+  const broken: Broken = ({ backend }) => ({
+    pin: async job => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      begun.push({ root: job.root.toString(), end: resolve, isSmall: job.blocks !== undefined })
+      await promise
+      await backend.pin(job)
+    },
+  })
+  return { broken, begun }
+}
+
+test('many small contents are told of at a time, large ones four, and an account does not take all places', async () => {
+  const { broken, begun } = heldUp()
+  await withRunner(async ({ outside, commit, record }) => {
+    const add = async (bytes: Uint8Array, accountId: string): Promise<string> => {
+      const root = await outside.add(bytes)
+      await commit(record(`r${root}`, { accountId, cid: root.toString(), ...identityOf(root) }))
+      return root.toString()
+    }
+    for (let i = 0; i < 10; i++) await add(pseudoRandom(200_000, `large ${i}`), 'one')
+    for (let i = 0; i < 30; i++) await add(Buffer.from(`small ${i}`), 'one')
+    const other = await add(Buffer.from("the other's"), 'two')
+    const large = () => begun.filter(({ isSmall }) => !isSmall)
+    await until('all places are taken', () => begun.length === 19)
+    expect(large()).toHaveLength(4)
+    // Ten of its 24 places are with large ones, of which six wait in them.
+    expect(begun.filter(({ root, isSmall }) => isSmall && root !== other)).toHaveLength(14)
+    expect(begun.some(({ root }) => root === other)).toBe(true)
+    large()[0]?.end()
+    await until('the next large one has begun', () => large().length === 5)
+    for (const { end } of begun) end()
+  }, broken)
+})
+
+test('a backend is asked anew whether it keeps what it was told, unless it looks by itself', async () => {
+  for (const looksAfterPin of [false, true]) {
+    let looks = 0
+    const broken: Broken = ({ backend }) => ({
+      looksAfterPin,
+      status: root => {
+        looks++
+        return backend.status(root)
+      },
+    })
+    await withRunner(async world => {
+      await world.commit(world.record('r1'))
+      await pinned(world, 'r1')
+      expect(looks).toBe(looksAfterPin ? 0 : 1)
+    }, broken)
+  }
+})
+
+test('a backend is told whether it was asked before', async () => {
+  const first: unknown[] = []
+  const broken: Broken = ({ backend }) => ({
+    pin: async job => {
+      first.push(job.isFirst)
+      if (first.length === 1) throw new Error('not reached')
+      await backend.pin(job)
+    },
+  })
+  await withRunner(async world => {
+    await world.commit(world.record('r1'))
+    await pinned(world, 'r1')
+    expect(first).toEqual([true, false])
   }, broken)
 })

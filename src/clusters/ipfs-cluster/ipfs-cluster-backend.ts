@@ -7,13 +7,14 @@ import { OneByOne } from '../../domain/concurrency/one-by-one.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formBody } from '../../domain/form-body.ts'
 import { orAborted } from '../../domain/sources.ts'
+import { Batch } from '../batch.ts'
 import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
-import type { ClusterPin, IpfsClusterApi, Replication } from './api.ts'
+import type { ClusterPin, IpfsClusterApi, PinPeers, Replication } from './api.ts'
 import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf } from './mark-block.ts'
 import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
-import { StatusBatch } from './status-batch.ts'
+import { SmallSends } from './small-sends.ts'
 
 /** Between two looks at a pin that peers are busy with. */
 const FIRST_PAUSE_MS = 100
@@ -24,6 +25,8 @@ const QUIET_MS = 20_000
 const MOST_RECOVERIES = 3
 /** An IPFS Cluster connects to no more. */
 const MOST_ORIGINS = 10
+/** CIDs of one look. */
+const LOOKED_AT_ONCE = 50
 /** Pins of one page of a list. */
 const PAGE = 50
 
@@ -47,6 +50,8 @@ interface Handed {
   origins?: readonly string[]
 }
 
+const NOBODY = new PeerStates({})
+
 /** What is known of a pin by one look. */
 interface Look {
   /** As it is to be; null if it is not pinned. */
@@ -60,16 +65,20 @@ interface Look {
  */
 export class IpfsClusterBackend implements ClusterBackend {
   readonly asksBeforeUnpin = true
+  readonly looksAfterPin = true
   readonly reader: BlockSource | null
   readonly #options: IpfsClusterBackendOptions
-  readonly #statuses: StatusBatch
+  /** What peers say of pins. */
+  readonly #statuses: Batch<string, PinPeers | null>
+  readonly #sends: SmallSends
   /** The holds of a pin are read, and put in their place as a whole. */
   readonly #changes = new OneByOne()
 
   constructor(options: IpfsClusterBackendOptions) {
     this.reader = options.reader
     this.#options = options
-    this.#statuses = new StatusBatch(options.api)
+    this.#statuses = new Batch({ most: LOOKED_AT_ONCE, ask: cids => this.#statusesOf(cids) })
+    this.#sends = new SmallSends(options)
   }
 
   /** What was asked for stays when it fails, so that the next attempt goes on with it; `unpin` lets go of it. */
@@ -77,7 +86,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     const signal = job.signal ?? new AbortController().signal
     const { mark, replication } = this.#options
     const block = await markBlock(mark, identityOf(job.root))
-    const { pin, peers } = await this.#look(block.cid, signal)
+    const { pin, peers } = await this.#look(block.cid, signal, job.isFirst)
     const holds = pin === null ? [] : (holdsOf(pin, mark) ?? [])
     const isKept = pin !== null && peers.isKept(this.#neededOf(pin))
     const isAsked = pin !== null && holds.includes(job.hold) && isReplicatedAs(pin, replication)
@@ -92,6 +101,8 @@ export class IpfsClusterBackend implements ClusterBackend {
         const all = new Set([...(now === null ? [] : (holdsOf(now, mark) ?? [])), job.hold])
         await this.#options.api.pin(block.cid.toString(), { ...pinWish(block, all, replication), ...handed }, signal)
       })
+      // No peer has it at once.
+      await pause(this.#options.clock, FIRST_PAUSE_MS, signal)
     }
     await this.#untilKept(block.cid, job, signal)
   }
@@ -143,8 +154,12 @@ export class IpfsClusterBackend implements ClusterBackend {
 
   /** Has its peers take the blocks, or the first one, and tells them where the others are. */
   async #handOver(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Handed> {
-    const { source, origins } = job
+    const { source, origins, blocks } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
+    const small = blocks === undefined ? null : [block, ...blocks]
+    if (small !== null && first.length === 0 && this.#sends.takes(small)) {
+      return { peers: await this.#sends.send(small, signal) }
+    }
     const { onProgress } = job
     const car = carBytes(block.cid, new SendableBlocks(sourceWith(block, source)), { signal, onProgress })
     try {
@@ -211,10 +226,25 @@ export class IpfsClusterBackend implements ClusterBackend {
     }
   }
 
-  async #look(cid: CID, signal: AbortSignal): Promise<Look> {
+  /** @param isFirst whether nothing is likely to be known of it */
+  async #look(cid: CID, signal: AbortSignal, isFirst = false): Promise<Look> {
+    if (isFirst) {
+      const pin = await this.#pinOf(cid, signal)
+      return { pin, peers: pin === null ? NOBODY : await this.#peersOf(cid, signal) }
+    }
     // Peers may be late to know what a pin is to be; the one that is asked knows it first.
-    const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#statuses.of(cid.toString(), signal)])
-    return { pin, peers: new PeerStates(peers ?? {}) }
+    const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
+    return { pin, peers }
+  }
+
+  async #peersOf(cid: CID, signal: AbortSignal): Promise<PeerStates> {
+    return new PeerStates((await this.#statuses.of(cid.toString(), signal)) ?? {})
+  }
+
+  /** Has a deadline of its own. */
+  async #statusesOf(cids: readonly string[]): Promise<Array<PinPeers | null>> {
+    const found = await this.#options.api.statuses([...new Set(cids)], new AbortController().signal)
+    return cids.map(cid => found.get(cid) ?? null)
   }
 
   #pinOf(cid: CID, signal: AbortSignal): Promise<ClusterPin | null> {

@@ -5,6 +5,11 @@ import { CODEC } from '../../domain/cid.ts'
 /** What it can make blocks of again. */
 const CODECS = new Set<number>([CODEC.dagPb, CODEC.raw, CODEC.dagCbor])
 
+/** Whether its codec is one of them. */
+export function isSendable({ code }: CID): boolean {
+  return CODECS.has(code)
+}
+
 /** Why a DAG cannot be handed over as a CAR: its peers have to fetch it. */
 export class NotSendable extends Error {}
 
@@ -19,7 +24,7 @@ export class SendableBlocks implements BlockSource {
 
   /** @throws NotSendable; what the source throws */
   async read(cid: CID): Promise<Uint8Array> {
-    if (!CODECS.has(cid.code)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
+    if (!isSendable(cid)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
     const hash = `${cid.multihash.code} ${cid.multihash.digest.length}`
     this.#hash ??= hash
     if (hash !== this.#hash) throw new NotSendable('has blocks of several hashes')

@@ -1,10 +1,13 @@
+import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { Deadline } from '../../domain/deadline.ts'
+import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { Batch } from '../batch.ts'
 import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
+import { carOf, type DagBlock } from '../small-dag.ts'
 import { failure, tooLate } from './answers.ts'
 import { lostWithPower } from './datastore-sync.ts'
 import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
@@ -17,6 +20,8 @@ const CONFIG_MS = 600_000
 /** Holds that are looked for first: whoever uses a backend has one for everything. */
 const MOST_HOLDS = 4
 const PAGE = 100
+/** Small DAGs that are handed over together, and pins that are looked at together. */
+const TOGETHER = 32
 
 export interface KuboBackendOptions {
   rpc: KuboRpc
@@ -31,12 +36,16 @@ export interface KuboBackendOptions {
 /** A cluster that is a Kubo, over its RPC. Each hold is a pin there that carries our mark; no other is touched. */
 export class KuboBackend implements ClusterBackend {
   readonly asksBeforeUnpin = true
+  readonly looksAfterPin = true
   readonly reader: BlockSource | null
   readonly #rpc: KuboRpc
   readonly #mark: string
   readonly #clock: Clock
   readonly #acceptUnsynced: boolean
   readonly #holds = new Set<string>()
+  /** Small DAGs to hand over, and blocks whose pins are to be looked at. */
+  readonly #sends: Batch<readonly DagBlock[], undefined>
+  readonly #looks: Batch<CID, string | null>
   #syncedUntil = Number.NEGATIVE_INFINITY
   #peer: string | null = null
 
@@ -46,6 +55,9 @@ export class KuboBackend implements ClusterBackend {
     this.#mark = mark
     this.#clock = clock
     this.#acceptUnsynced = acceptUnsynced
+    this.#sends = new Batch({ most: TOGETHER, ask: dags => this.#sendSmall(dags), thenAlone: true })
+    const none = new AbortController().signal
+    this.#looks = new Batch({ most: TOGETHER, ask: cids => rpc.pinNames(cids, none) })
   }
 
   async pin(job: PinJob): Promise<void> {
@@ -57,21 +69,24 @@ export class KuboBackend implements ClusterBackend {
     }
   }
 
-  async #pin({ hold, root, source, again = false, onProgress }: PinJob, deadline: Deadline): Promise<void> {
+  async #pin(job: PinJob, deadline: Deadline): Promise<void> {
+    const { hold, root, source, again = false, isFirst = false, blocks, onProgress } = job
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const { signal } = deadline
     const block = await this.#blockOf(hold, identityOf(root))
     await this.#checkDurable(signal)
-    if ((await this.#isPinned(block, signal)) && !again) return
+    if (!isFirst && (await this.#isPinned(block, signal)) && !again) return
     let last = { blocks: 0, bytes: 0 }
     const moved = (): void => {
       deadline.moved()
       onProgress?.(last)
     }
-    await this.#send(block, source, signal, sent => {
-      last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
-      moved()
-    })
+    if (blocks === undefined) {
+      await this.#send(block, source, signal, sent => {
+        last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
+        moved()
+      })
+    } else await this.#sends.of([block, ...blocks], signal)
     await this.#rpc.pinAdd(block.cid, block.name, signal, moved)
     if (!(await this.#isPinned(block, signal))) throw failure('it says that it has pinned what it has not')
   }
@@ -140,9 +155,20 @@ export class KuboBackend implements ClusterBackend {
     if (taken !== blocks) throw failure(`it has taken ${taken} of ${blocks} blocks`)
   }
 
+  /** @param dags each with its hold's block in front */
+  async #sendSmall(dags: ReadonlyArray<readonly DagBlock[]>): Promise<undefined[]> {
+    const blocks = dags.flat()
+    const [first] = blocks
+    if (first === undefined) return []
+    const options = { clock: this.#clock, ms: STALL_MS, late: tooLate }
+    const taken = await within(options, signal => this.#rpc.takeCar(carOf(first.cid, blocks), signal))
+    if (taken !== blocks.length) throw failure(`it has taken ${taken} of ${blocks.length} blocks`)
+    return dags.map(() => undefined)
+  }
+
   /** @throws HoldfastError `UNAVAILABLE` if somebody else has pinned the hold's block */
   async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
-    const name = await this.#rpc.pinName(block.cid, signal)
+    const name = await this.#looks.of(block.cid, signal)
     if (name === '')
       throw failure(`its pin of ${block.cid} has no name: it is older than 0.38, or somebody else has pinned it`)
     if (name !== null && name !== block.name) throw failure(`somebody else has pinned ${block.cid}, which is ours`)

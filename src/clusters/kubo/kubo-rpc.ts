@@ -49,6 +49,8 @@ export interface KuboPin {
   name: string
 }
 
+type Query = Readonly<Record<string, string>> | URLSearchParams
+
 /** The RPC of a Kubo. Everything rejects with `UNAVAILABLE` where it is not answered as it should be. */
 export class KuboRpc {
   readonly #options: KuboRpcOptions
@@ -82,6 +84,22 @@ export class KuboRpc {
     const found = Object.entries(parseAnswer(pinsSchema, text).Keys).find(([key]) => isSame(key, cid))
     if (found?.[1].Type !== 'recursive') throw noAnswer()
     return found[1].Name ?? ''
+  }
+
+  /** As {@link pinName} of each, in their order. */
+  async pinNames(cids: readonly CID[], signal: AbortSignal): Promise<Array<string | null>> {
+    const [only] = cids
+    if (only !== undefined && cids.length === 1) return [await this.pinName(only, signal)]
+    const query = new URLSearchParams({ type: 'recursive', names: 'true' })
+    for (const cid of cids) query.append('arg', `${cid}`)
+    const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
+    // It says of one that it is not pinned, and nothing of the others.
+    if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
+    const keys = Object.entries(parseAnswer(pinsSchema, text).Keys)
+    const named = new Map(
+      keys.flatMap(([key, pin]) => (pin.Type === 'recursive' ? [[`${cidIn(key)}`, pin.Name ?? '']] : [])),
+    )
+    return cids.map(cid => named.get(`${cid}`) ?? null)
   }
 
   /**
@@ -164,14 +182,9 @@ export class KuboRpc {
     throw failure(problem)
   }
 
-  async #ask(command: string, query: Record<string, string>, signal: AbortSignal): Promise<string>
-  async #ask(
-    command: string,
-    query: Record<string, string>,
-    signal: AbortSignal,
-    missing: RegExp,
-  ): Promise<string | null>
-  async #ask(command: string, query: Record<string, string>, signal: AbortSignal, missing?: RegExp) {
+  async #ask(command: string, query: Query, signal: AbortSignal): Promise<string>
+  async #ask(command: string, query: Query, signal: AbortSignal, missing: RegExp): Promise<string | null>
+  async #ask(command: string, query: Query, signal: AbortSignal, missing?: RegExp) {
     const answer = await this.#inTime(signal, ended => {
       return this.#options.http.send(this.#request(command, query, ended))
     })
@@ -189,7 +202,7 @@ export class KuboRpc {
   /** The lines of a long answer, once all of it is known to be well: the last one says so. */
   async *#lines(
     command: string,
-    query: Record<string, string>,
+    query: Query,
     options: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
   ): AsyncGenerator<string, void, undefined> {
     const { status, body, trailers } = await this.#send(command, query, options)
@@ -204,7 +217,7 @@ export class KuboRpc {
 
   #send(
     command: string,
-    query: Record<string, string>,
+    query: Query,
     { signal, body, type }: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
   ): Promise<HttpStream> {
     const request = this.#request(command, query, signal)
@@ -212,7 +225,7 @@ export class KuboRpc {
     return this.#options.http.stream({ ...request, headers, ...(body !== undefined && { body }) })
   }
 
-  #request(command: string, query: Record<string, string>, signal: AbortSignal): HttpRequest {
+  #request(command: string, query: Query, signal: AbortSignal): HttpRequest {
     const { url, authorization } = this.#options
     return {
       method: 'POST',

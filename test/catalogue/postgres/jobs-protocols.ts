@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../../src/clusters/cluster-backend.ts'
+import { FairGate } from '../../../src/domain/concurrency/fair-gate.ts'
 import { PlacementAttempt } from '../../../src/pins/placement-attempt.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { AWAY, DAG, NOW, record } from '../content-support.ts'
@@ -46,7 +47,7 @@ class Telling {
         ...{ clock: this.#clock, onChanges: () => undefined },
       }
       try {
-        await new PlacementAttempt(row, parts).run(row)
+        await new PlacementAttempt(row, parts, new FairGate(1)).run(row)
       } catch (error) {
         await placements.retry(row, { at: this.#clock.now(), reason: 'failed' })
         throw error

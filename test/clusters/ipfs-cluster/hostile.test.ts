@@ -17,6 +17,7 @@ import {
   json,
   MARK,
   refuse,
+  rootInForm,
   type ScriptedApi,
   type ScriptedParts,
   withScripted,
@@ -424,5 +425,49 @@ test('what peers of an IPFS Cluster have left, and what is wrong with them, is t
       { peer: 'b', freeBytes: null, error: 'no ipfs' },
       { peer: 'c', freeBytes: null, error: 'away' },
     ])
+  })
+})
+
+describe('small contents for an IPFS Cluster', () => {
+  async function smallJob(text: string, codec: number = CODEC.raw): Promise<PinJob> {
+    const bytes = codec === CODEC.raw ? Buffer.from(text) : dagJson.encode({ text })
+    const cid = CID.createV1(codec, await sha256.digest(bytes))
+    const source = { read: async () => bytes }
+    return { hold: 'one', root: cid, source, origins: [], ends: null, isFirst: true, blocks: [{ cid, bytes }] }
+  }
+
+  test('are handed over together, and pinned and looked at each for itself', async () => {
+    await withScripted(async ({ api, backend }) => {
+      const jobs = await Promise.all(Array.from({ length: 40 }, (_, i) => smallJob(`content ${i}`)))
+      await Promise.all(jobs.map(job => backend.pin(job)))
+      expect(api.count('POST /add')).toBeLessThan(20)
+      expect(api.count('POST /pins/')).toBe(40)
+      const sent = api.requests.filter(({ url }) => url.pathname === '/add').map(({ body }) => body.toString('latin1'))
+      for (let i = 0; i < 40; i++) expect(sent.filter(body => body.includes(`content ${i}`)).length).toBeGreaterThan(0)
+      for (const job of jobs) expect(await stateOf(backend, job)).toBe('pinned')
+    })
+  })
+
+  test('do not fail because of one among them', async () => {
+    await withScripted(async ({ api, backend }) => {
+      api.handlers = {
+        'POST /add': (asked, ...rest) =>
+          asked.body.includes('content 7')
+            ? refuse(500, { code: 500, message: 'no' })(asked, ...rest)
+            : json([{ cid: rootInForm(asked.body), allocations: [] }])(asked, ...rest),
+      }
+      const jobs = await Promise.all(Array.from({ length: 10 }, (_, i) => smallJob(`content ${i}`)))
+      const ended = await Promise.allSettled(jobs.map(job => backend.pin(job)))
+      expect(ended.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))).toEqual([7])
+    })
+  })
+
+  test('go by themselves where others cannot go with them', async () => {
+    await withScripted(async ({ api, backend }) => {
+      const [json, raw] = await Promise.all([smallJob('a', CODEC.dagJson), smallJob('b')])
+      const [ended] = await Promise.allSettled([backend.pin(json), backend.pin(raw)])
+      expect(ended).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } })
+      expect([...api.pins.values()].map(({ metadata }) => metadata.root)).toEqual([raw.root.toString()])
+    })
   })
 })

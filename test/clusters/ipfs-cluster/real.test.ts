@@ -2,6 +2,8 @@ import * as dagJson from '@ipld/dag-json'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { describe, expect, test } from 'vitest'
+import type { PinJob } from '../../../src/clusters/cluster-backend.ts'
+import { smallDag } from '../../../src/clusters/small-dag.ts'
 import { CODEC, identityOf } from '../../../src/domain/cid.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { Outside } from '../backend.suite.ts'
@@ -50,6 +52,27 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
       expect(allocations.find(({ state }) => state === 'failed')?.error).toContain('cluster_error')
       await third?.startKubo()
       await until('it is there', async () => (await backend.status(identityOf(root))).state === 'pinned')
+    })
+  })
+
+  test('has each of many small contents that came together, on two peers, and lets go of each', async () => {
+    await withBackend(reached(), async ({ backend }) => {
+      const source = new Outside()
+      const signal = new AbortController().signal
+      const jobs: PinJob[] = []
+      for (let i = 0; i < 20; i++) {
+        const root = await source.addFolder([content(`small ${i}`).subarray(0, 4_000), Buffer.from(`${i}`)])
+        const blocks = (await smallDag(root, source, signal)) ?? []
+        expect(blocks).toHaveLength(3)
+        jobs.push({ hold: 'one', root, source, origins: [], ends: null, isFirst: true, blocks })
+      }
+      await Promise.all(jobs.map(job => backend.pin(job)))
+      for (const { root } of jobs) {
+        const status = await backend.status(identityOf(root))
+        expect(status.allocations.filter(({ state }) => state === 'pinned').length).toBeGreaterThan(1)
+      }
+      await Promise.all(jobs.map(({ root }) => backend.unpin('one', identityOf(root))))
+      for (const { root } of jobs) expect((await backend.status(identityOf(root))).state).toBe('unpinned')
     })
   })
 

@@ -164,7 +164,7 @@ function wished(query: URLSearchParams): Pin {
 }
 
 /** Of a form with a CAR, whose blocks are not looked at: the header begins with its length in one byte. */
-function rootInForm(body: Buffer): string {
+export function rootInForm(body: Buffer): string {
   const car = body.subarray(body.indexOf('\r\n\r\n') + 4)
   const { roots } = dagCbor.decode<{ roots: unknown[] }>(car.subarray(1, 1 + (car[0] ?? 0)))
   return String(roots[0])

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { holdBlock } from '../../../src/clusters/kubo/hold-block.ts'
 import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
+import { smallDag } from '../../../src/clusters/small-dag.ts'
 import { CODEC, identityOf } from '../../../src/domain/cid.ts'
 import { openHttpClient } from '../../../src/network/http-client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -271,6 +272,89 @@ describe('a hostile RPC', () => {
       })
       await expect(letGo).rejects.toThrow('too late')
       expect(hostile.asked).toEqual(['pin/ls'])
+    })
+  })
+})
+
+describe('small contents', () => {
+  /** Takes what a CAR has, but for one that has some bytes in it, and pins what it is asked to. */
+  const taking = (refused: string): { handlers: Handlers; pinned: Map<string, string> } => {
+    const pinned = new Map<string, string>()
+    const parametersOf = (url: string | undefined): URLSearchParams => new URL(url ?? '', 'http://x').searchParams
+    return {
+      pinned,
+      handlers: {
+        'dag/import': (request, response) => {
+          const parts: Buffer[] = []
+          request.on('data', (part: Buffer) => parts.push(part))
+          request.on('end', () => {
+            const car = Buffer.concat(parts)
+            if (refused !== '' && car.includes(refused)) return error({ Message: 'no', Code: 0 })(request, response)
+            // As many as end in the text of a test; each has a block above it.
+            const count = car.toString('latin1').split('small content').length - 1
+            response.end(JSON.stringify({ Stats: { BlockCount: 2 * count } }))
+          })
+        },
+        'pin/add': (request, response) => {
+          const asked = parametersOf(request.url)
+          pinned.set(asked.get('arg') ?? '', asked.get('name') ?? '')
+          json({ Pins: [asked.get('arg')] })(request, response)
+        },
+        'pin/ls': (request, response) => {
+          const asked = parametersOf(request.url).getAll('arg')
+          if (!asked.every(cid => pinned.has(cid)))
+            return error({ Message: 'x is not pinned', Code: 0 })(request, response)
+          const keys = asked.map(cid => [cid, { Type: 'recursive', Name: pinned.get(cid) }])
+          json({ Keys: Object.fromEntries(keys) })(request, response)
+        },
+      },
+    }
+  }
+
+  async function pinAll(backend: KuboBackend, names: readonly string[]): Promise<PromiseSettledResult<void>[]> {
+    const outside = new Outside()
+    const signal = new AbortController().signal
+    const jobs = names.map(async name => {
+      const root = await outside.add(Buffer.from(`${name} small content`))
+      const blocks = (await smallDag(root, outside, signal)) ?? undefined
+      return { hold: 'one', root, source: outside, origins: [], ends: null, isFirst: true, blocks }
+    })
+    const ready = await Promise.all(jobs)
+    return Promise.allSettled(ready.map(job => backend.pin(job)))
+  }
+
+  const names = Array.from({ length: 40 }, (_, i) => `the ${i}th`)
+
+  test('are handed over together, pinned each by itself, and looked at together', async () => {
+    const { handlers, pinned } = taking('')
+    await withHostile(handlers, async ({ backend, hostile }) => {
+      const ended = await pinAll(backend, names)
+      expect(ended.filter(({ status }) => status === 'rejected')).toEqual([])
+      const counts = Object.groupBy(hostile.asked, command => command)
+      expect(counts['dag/import']?.length).toBeLessThan(20)
+      expect(counts['pin/add']).toHaveLength(40)
+      expect(counts['pin/ls']?.length).toBeLessThanOrEqual(40)
+      expect([...pinned.values()].every(name => name.startsWith(MARK))).toBe(true)
+    })
+  })
+
+  test('do not fail because of one among them', async () => {
+    const { handlers, pinned } = taking('the 7th')
+    await withHostile(handlers, async ({ backend }) => {
+      const ended = await pinAll(backend, names)
+      expect(ended.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))).toEqual([7])
+      expect(pinned.size).toBe(39)
+    })
+  })
+
+  test('are not believed to be taken where fewer blocks were, nor to be pinned where it says otherwise afterwards', async () => {
+    const { handlers } = taking('')
+    await withHostile({ ...handlers, 'dag/import': json({ Stats: { BlockCount: 1 } }) }, async ({ backend }) => {
+      expect((await pinAll(backend, ['a'])).map(({ status }) => status)).toEqual(['rejected'])
+    })
+    const forgetful = { ...handlers, 'pin/ls': error({ Message: 'x is not pinned', Code: 0 }) }
+    await withHostile(forgetful, async ({ backend }) => {
+      expect((await pinAll(backend, ['a', 'b'])).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     })
   })
 })
