@@ -134,6 +134,13 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: 'test/network/http-client.test.ts', name: 'says why the body of a request has ended' },
   },
   {
+    promise: 'what is sent to a cluster elsewhere ends with its signal, also while nobody gives its blocks',
+    file: 'src/clusters/car-bytes.ts',
+    find: 'source.read(cid, { signal })',
+    replace: 'source.read(cid)',
+    test: { file: 'test/clusters/car-bytes.test.ts', name: 'a CAR whose source does not answer ends with its signal' },
+  },
+  {
     promise: 'what goes on is given time anew',
     file: 'src/domain/deadline.ts',
     find: '    this.#cancel()\n    const { clock',

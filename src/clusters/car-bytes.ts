@@ -33,7 +33,7 @@ export async function* carBytes(
     while (reads.length < AHEAD) {
       const cid = frontier.pop()
       if (cid === undefined) break
-      const bytes = readFrom(source, cid)
+      const bytes = readFrom(source, cid, signal)
       // Whoever comes to it is told.
       bytes.catch(() => undefined)
       reads.push({ cid, bytes })
@@ -57,10 +57,10 @@ export function sourceWith({ cid, bytes }: { cid: CID; bytes: Uint8Array }, belo
   return { read: async (wanted, options) => (wanted.equals(cid) ? bytes : below.read(wanted, options)) }
 }
 
-async function readFrom(source: BlockSource, cid: CID): Promise<Uint8Array> {
+async function readFrom(source: BlockSource, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
   if (cid.multihash.code === HASH.identity) return cid.multihash.digest
   try {
-    return await source.read(cid)
+    return await source.read(cid, { signal })
   } catch (error) {
     if (!isHoldfastError(error, 'NOT_FOUND')) throw error
     throw new HoldfastError('CID_NOT_FOUND', `not all is here: ${error.message}`, { cause: error })

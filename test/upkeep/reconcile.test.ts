@@ -254,7 +254,10 @@ describe('what another node keeps', () => {
       expect((await nodes.here.reconcile()).found).toEqual({})
       await until('it is pinned', async () => (await remoteStatus(nodes, record.cid)) === 'pinned')
       const blocks = join(nodes.dir, 'here', 'clusters', 'far', 'blocks')
-      await until('nothing of it is on this disk', async () => (await filesIn(blocks)).length === 0)
+      await until('nothing of it is on this disk', async () => {
+        await nodes.here.collect()
+        return (await filesIn(blocks)).length === 0
+      })
       const { found, seen } = await nodes.here.reconcile()
       expect(found).toEqual({})
       expect(seen.blocks).toBeGreaterThanOrEqual(4)

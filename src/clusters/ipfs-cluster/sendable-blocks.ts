@@ -23,11 +23,11 @@ export class SendableBlocks implements BlockSource {
   }
 
   /** @throws NotSendable; what the source throws */
-  async read(cid: CID): Promise<Uint8Array> {
+  async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (!isSendable(cid)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
     const hash = `${cid.multihash.code} ${cid.multihash.digest.length}`
     this.#hash ??= hash
     if (hash !== this.#hash) throw new NotSendable('has blocks of several hashes')
-    return this.#source.read(cid)
+    return this.#source.read(cid, options)
   }
 }
