@@ -1,11 +1,14 @@
-import type { IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/domain/clock.ts'
 import { type Account, SCOPES } from '../../src/index.ts'
 import { carOf } from '../content/car/support/cars.ts'
 import { form } from '../contract/world.ts'
 import { type Block, type Dag, directoryOf, leaf, leaves } from '../pins/fetches/support/dags.ts'
-import { pseudoRandom } from '../support/bytes.ts'
+import { collect, pseudoRandom } from '../support/bytes.ts'
 import { type FleetNode, openFleet, TWO_CLUSTERS } from '../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 
@@ -256,6 +259,7 @@ describe('forms that name the cluster of another node behind their files', needs
     const { key } = await account()
     const large = (seed: string) => file(pseudoRandom(LARGE, seed))
     const padded = cl(`${' '.repeat(30_000)}second${' '.repeat(35_530)}`)
+    const filler = Array.from({ length: 6 }, () => ({ name: 'filler', content: 'x'.repeat(60_000) }))
     const ways: Array<[through: FleetNode, parts: Parts, cluster: string]> = [
       [a, [cl('second'), large('1'), cl('first')], 'first'],
       [b, [cl('first'), large('2'), cl('second')], 'second'],
@@ -263,6 +267,7 @@ describe('forms that name the cluster of another node behind their files', needs
       [a, [cl('second'), large('4'), cl(' ')], 'second'],
       [a, [padded, large('5')], 'second'],
       [a, [large('6'), padded], 'second'],
+      [a, [...filler, cl('second'), large('7'), cl(' ')], 'second'],
     ]
     const before = [await kept(a), await kept(b)]
     for (const [through, parts, expected] of ways) {
@@ -270,12 +275,22 @@ describe('forms that name the cluster of another node behind their files', needs
       expect([status, json.clusterId]).toEqual([201, expected])
     }
     const [[rootsOfA], [rootsOfB]] = [await kept(a), await kept(b)]
-    expect([rootsOfA - (before[0]?.[0] ?? 0), rootsOfB - (before[1]?.[0] ?? 0)]).toEqual([1, 5])
+    expect([rootsOfA - (before[0]?.[0] ?? 0), rootsOfB - (before[1]?.[0] ?? 0)]).toEqual([1, 6])
+  })
+
+  test('are no others than JSON of more than a form is looked at: its cluster is found at once', async () => {
+    const { key } = await account()
+    await mkdir(join(b.dataDir, 'import', 'there'), { recursive: true })
+    await writeFile(join(b.dataDir, 'import', 'there', 'file'), 'of b')
+    const body = JSON.stringify({ filler: 'x'.repeat(LARGE), dirPath: 'there', cl: 'second' })
+    const headers = { 'content-type': 'application/json' }
+    const { status, json } = await call(a, key, '/files/directory', { method: 'POST', headers, body })
+    expect([status, json.clusterId, json.size]).toEqual([201, 'second', 4])
   })
 
   test('may be refused before all has been sent, or by a node that is not there', async () => {
     const [all, full] = [await account(), await account('full')]
-    const content = pseudoRandom(12_000_000, 'early')
+    const content = pseudoRandom(8_000_000, 'early')
     expect((await send(a, all.key, '/files', [file(content)])).status).toBe(201)
     const before = [await kept(a), await kept(b)]
     const refused = await send(a, full.key, '/files', [file(content), cl('second')])
@@ -298,5 +313,61 @@ describe('forms that name the cluster of another node behind their files', needs
     await b.start()
     expect([await kept(a), await kept(b)]).toEqual(before)
     await expect.poll(away, PATIENCE).toEqual([201, undefined])
+  })
+
+  test('leave nothing if nobody waits for the other node any more, and take no place while it is slow', async () => {
+    const { key } = await account()
+    const before = await kept(a)
+    for (const end of ['the client goes', 'the node stops'] as const) {
+      const { promise: hasAll, resolve } = Promise.withResolvers<IncomingMessage>()
+      const hang = (asked: IncomingMessage): unknown => asked.resume().on('end', () => resolve(asked))
+      await instead(b, hang, async () => {
+        const { headers, body } = form([file(pseudoRandom(LARGE, 'slow')), cl('second')])
+        const client = request(`${a.url}/api/v3/files`, { method: 'POST', headers: { ...headers, 'x-api-key': key } })
+        client.on('error', () => undefined).end(body)
+        const { socket } = await hasAll
+        const gone = once(socket, 'end')
+        const small = await send(a, key, '/files', [file(Buffer.from('meanwhile'))])
+        expect(small.json.clusterId).toBe('first')
+        await call(a, key, `/files/remove/${small.json.cid}`, { method: 'DELETE' })
+        // That it has only closed its side tells nothing: it may wait for its answer.
+        if (end === 'the client goes') client.socket?.resetAndDestroy()
+        else {
+          const answered = once(client, 'response') as Promise<[IncomingMessage]>
+          await a.stop()
+          const [answer] = await answered
+          expect([answer.statusCode, JSON.parse(`${await collect(answer)}`).code]).toEqual([503, 'OUTCOME_UNKNOWN'])
+          await a.start()
+        }
+        await gone
+      })
+      await expect.poll(() => kept(a), PATIENCE).toEqual(before)
+    }
+  })
+
+  test('cross each other, however few places there are', async () => {
+    const { key } = await account()
+    /** Sends all but the last field, whose sending is returned, and waits until another node is asked. */
+    const begin = async (through: FleetNode, other: FleetNode, there: string, back: string) => {
+      const { headers, body } = form([cl(there), file(pseudoRandom(LARGE, there)), cl(back)])
+      const most = body.length - 100
+      const client = request(`${through.url}/api/v3/files`, {
+        method: 'POST',
+        headers: { ...headers, 'x-api-key': key },
+      })
+      const asked = once(other.server, 'request')
+      client.write(body.subarray(0, most))
+      await asked
+      return async () => {
+        client.end(body.subarray(most))
+        const [answer] = (await once(client, 'response')) as [IncomingMessage]
+        return [answer.statusCode, JSON.parse(`${await collect(answer)}`).clusterId]
+      }
+    }
+    const ends = [await begin(a, b, 'second', 'first'), await begin(b, a, 'first', 'second')]
+    expect(await Promise.all(ends.map(end => end()))).toEqual([
+      [201, 'first'],
+      [201, 'second'],
+    ])
   })
 })

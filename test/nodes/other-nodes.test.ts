@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { expect, test } from 'vitest'
+import type { Principal } from '../../src/access/principal.ts'
+import { systemClock } from '../../src/domain/clock.ts'
+import { Slots } from '../../src/domain/concurrency/slots.ts'
+import { formBody } from '../../src/domain/form-body.ts'
+import type { AuthenticatedContext } from '../../src/http/route.ts'
+import type { PassedOn } from '../../src/http/types.ts'
+import type { AskedOfNode } from '../../src/nodes/node-sender.ts'
+import { OtherNodes } from '../../src/nodes/other-nodes.ts'
+
+const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
+
+/** A form that comes to `b`, which keeps `first`, by a node that says so much of it; and what is asked of others. */
+async function formAt(passedOn: PassedOn) {
+  const asked: AskedOfNode[] = []
+  const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
+  const others = new OtherNodes({
+    clusters: { nodeOf: id => (id === 'second' ? 'c' : null), defaultCluster: 'first' },
+    sender: {
+      send: async (_node, request) => {
+        asked.push(request)
+        return { status: 201, headers: {}, body: (async function* () {})() }
+      },
+    },
+    slots: new Slots(bounds, systemClock),
+    handOvers: new Slots(bounds, systemClock),
+  })
+  const headers: Record<string, string> = {
+    'x-cluster': '',
+    'content-type': 'of the client',
+    'content-length': '9',
+    accept: 'x',
+  }
+  const context: AuthenticatedContext = {
+    principal: { account: { id: 'one', defaultCluster: null }, credential: {} } as unknown as Principal,
+    request: {
+      method: 'POST',
+      path: '/api/v3/files',
+      query: 'a=b',
+      header: name => headers[name],
+      body: (async function* () {})(),
+      signal: new AbortController().signal,
+      remoteAddress: '192.0.2.1',
+      passedOn,
+    },
+    query: new URLSearchParams(),
+    requestId: 'of-a',
+    concerns: () => undefined,
+    param: () => '',
+  }
+  const here = await others.answer(context, 'cluster')
+  assert.ok('handOver' in here && here.handOver !== undefined)
+  const { signal } = context.request
+  const { handOver } = here
+  return { asked, handOver: () => handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) }) }
+}
+
+test('what is handed over names its cluster and goes no further: nodes that disagree do not send it round', async () => {
+  const once = await formAt(FROM_A)
+  expect(await once.handOver()).toMatchObject({ status: 201 })
+  expect(once.asked).toMatchObject([{ method: 'POST', target: '/api/v3/files?a=b', client: { isDecided: true } }])
+  const { 'content-type': type, ...others } = once.asked[0]?.headers ?? {}
+  expect([type?.split(';')[0], others]).toEqual(['multipart/form-data', { 'x-cluster': 'second', accept: 'x' }])
+  const twice = await formAt({ ...FROM_A, isDecided: true })
+  await expect(twice.handOver()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(twice.asked).toEqual([])
+})
