@@ -406,6 +406,13 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/nodes/deaths.test.ts', name: 'threads of the gateway serve' },
   },
   {
+    promise: 'what another node has removed is announced no more',
+    file: 'src/wiring/pins.ts',
+    find: '      if (announcer !== null) storage.work?.gone(',
+    replace: '      if (announcer === undefined) storage.work?.gone(',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'what a node has announced it withdraws' },
+  },
+  {
     promise: 'content of two nodes is told apart, whatever number each gives its backend',
     file: 'src/catalogue/postgres/backends.ts',
     find: 'node * BACKENDS + backendId',

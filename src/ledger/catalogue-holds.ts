@@ -64,10 +64,18 @@ export class CatalogueHolds {
     return this.#write(() => this.#holds.hold(id, stagedRootId, null))
   }
 
-  release(ids: readonly string[]): Promise<void> {
-    return this.#write(() => {
-      for (const id of ids) this.#holds.release(id)
-    })
+  /** Returns the DAGs that were whole and that nothing holds any more. */
+  release(ids: readonly string[]): Promise<DagIdentity[]> {
+    return this.#write(() =>
+      ids.flatMap(id => {
+        const rootId = this.#holds.rootOf(id)
+        const root = rootId === null ? undefined : this.#roots.get(rootId)
+        this.#holds.release(id)
+        // What was being staged has no identity yet.
+        const isWhole = root?.multihash instanceof Uint8Array
+        return root === undefined || !isWhole || this.#holds.isHeld(root.id) ? [] : [root]
+      }),
+    )
   }
 
   /** Gives up what was staged; what is complete stays. */

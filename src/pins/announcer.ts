@@ -71,10 +71,15 @@ export class Announcer {
 
   /** To be called when a record has gone; with the last one of its root the node no longer has the content. */
   removed(record: PinRecord): void {
-    const cid = parseCid(record.cid)
+    this.gone(parseCid(record.cid))
+  }
+
+  /** To be called when content may have gone. */
+  gone(cid: CID): void {
     if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
     this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
-      if (!this.#stop.signal.aborted) this.#logger.warn({ err: error, cid: record.cid }, 'withdrawing a root failed')
+      if (!this.#stop.signal.aborted)
+        this.#logger.warn({ err: error, cid: cid.toString() }, 'withdrawing a root failed')
     })
   }
 

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
-import type { DagIdentity } from '../domain/cid.ts'
+import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
 import { Announcer } from '../pins/announcer.ts'
 import { CarImporter } from '../pins/car-importer.ts'
@@ -91,6 +91,8 @@ export function makePins(setup: Setup, below: Below) {
       accountRemoval.wake()
       tellPlacements(changes, placements)
       if (announcer !== null) announceChanges(changes, announcer)
+      // What another node has removed is no event here.
+      if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
     },
     stop: async (): Promise<void> => {

@@ -103,6 +103,25 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
+  test('what a node has announced it withdraws, whichever node has removed it', async () => {
+    await withFleet(
+      await server.fresh(),
+      async ({ a, b, key }) => {
+        const { json } = await call(a, key, '/files', { method: 'POST', body: formOf(bytes(900, 1), { cl: 'second' }) })
+        const announced = async (node: FleetNode): Promise<number> => {
+          let count = 0
+          for await (const _ of (await node.engine.helia()).datastore.query({ prefix: '/dht/provider' })) count++
+          return count
+        }
+        await expect.poll(() => announced(b), PATIENCE).toBe(1)
+        expect((await call(a, key, `/files/remove/${json.cid}`, { method: 'DELETE' })).status).toBe(200)
+        await expect.poll(() => announced(b), PATIENCE).toBe(0)
+        expect(await announced(a)).toBe(0)
+      },
+      { network: { enabled: true, dht: 'server' } },
+    )
+  })
+
   test('each takes an upload for either, and lists, tells of, reads and removes what the other has', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []

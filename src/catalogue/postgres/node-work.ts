@@ -1,3 +1,4 @@
+import type { DagIdentity } from '../../domain/cid.ts'
 import type { Postgres } from './postgres.ts'
 import type { SharedHolds } from './shared-holds.ts'
 
@@ -19,6 +20,11 @@ export class NodeWork {
   constructor(database: Postgres, holds: SharedHolds) {
     this.#database = database
     this.#holds = holds
+  }
+
+  /** Calls `told` with each DAG that this node holds no more, whoever has removed it. */
+  gone(told: (dag: DagIdentity) => void): void {
+    this.#holds.gone(told)
   }
 
   /** Lets go of what nobody needs any more, whoever removed it. */

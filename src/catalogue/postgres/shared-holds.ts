@@ -1,3 +1,4 @@
+import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CatalogueHolds, WantedHold } from '../../ledger/catalogue-holds.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
@@ -56,6 +57,7 @@ export class SharedHolds {
   readonly node: string
   /** As what all nodes know the backends of this one. */
   readonly backend: SharedBackend
+  #onGone: (dag: DagIdentity) => void = () => undefined
 
   constructor(database: Postgres, ledger: CatalogueHolds, node: string, backend: SharedBackend) {
     this.#database = database
@@ -171,6 +173,11 @@ export class SharedHolds {
     }
   }
 
+  /** Calls `told` with each DAG that this node holds no more, whoever has removed it. */
+  gone(told: (dag: DagIdentity) => void): void {
+    this.#onGone = told
+  }
+
   /** Has the ledger let go of all that is void, in steps. Returns how many there were. */
   async letGo(): Promise<number> {
     let count = 0
@@ -181,7 +188,7 @@ export class SharedHolds {
       )
       if (found.length === 0) break
       const ids = found.map(({ id }) => id)
-      await this.#ledger.release(ids)
+      for (const dag of await this.#ledger.release(ids)) this.#onGone(dag)
       await this.#database.command(`DELETE FROM holds WHERE id = ANY($1) AND node = $2 AND state = 'void'`, [
         ...[ids, this.node],
       ])
