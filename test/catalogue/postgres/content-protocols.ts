@@ -103,6 +103,7 @@ export const contentProtocols: readonly Protocol[] = [
   },
   {
     name: 'an upload of a directory, while what it has is removed',
+    every: 2,
     before: async ({ here }) => void (await upload(here, [record('first', { accountId: 'two' })], { files: FILES })),
     run: async node => void (await upload(node, [mine()], { files: FILES })),
     meanwhile: [reconcile, ({ there }) => remove(there, 'two')],
@@ -161,6 +162,7 @@ export const contentProtocols: readonly Protocol[] = [
   },
   {
     name: 'an expiry',
+    every: 2,
     async before(nodes) {
       await hook(nodes)
       const ends = { expiresAt: NOW + 1 }
@@ -191,6 +193,7 @@ export const contentProtocols: readonly Protocol[] = [
   ...(['unheld', 'lost'] as const).map(
     (problem): Protocol => ({
       name: `a reconciliation that mends a record whose content is ${problem}`,
+      every: 2,
       isMending: true,
       async before({ here }) {
         await upload(here, [mine()])

@@ -61,6 +61,7 @@ export const fetchProtocols: readonly Protocol[] = [
   },
   {
     name: 'an attempt at a fetch, while another node removes all that wait',
+    every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async node => {
       const fetch = await node.fetches.find(0, DAG)
@@ -78,6 +79,7 @@ export const fetchProtocols: readonly Protocol[] = [
   },
   {
     name: 'an attempt that fails',
+    every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async ({ fetches }) => {
       const id = (await fetches.find(0, DAG))?.id ?? 0

@@ -158,8 +158,7 @@ export class Mishaps {
       if (!isMending) assert.deepEqual(wrong, [], 'something that is recorded is not held')
     }
     for (const [node, clusters] of homes) {
-      assert.deepEqual(await reconciled(node, clusters, false), [], 'what was mended is not whole')
-      assert.deepEqual((await node.reconciliation.holds({ after: '', limit: 1_000, mend: false })).unwanted, [])
+      if (isMending) assert.deepEqual(await reconciled(node, clusters, false), [], 'what was mended is not whole')
       assert.deepEqual((await node.reconciliation.roots({ after: 0, limit: 1_000, mend: false })).unwanted, [])
     }
     const held = await database.reading.all<{ id: string; node: string; state: string; needed: boolean }>(
@@ -194,10 +193,9 @@ export class Mishaps {
       const staged = node.db.prepare<[], { id: number }>("SELECT id FROM roots WHERE state = 'staging'").all()
       assert.deepEqual(staged, [], 'something is staged for ever')
     }
-    for (const table of TABLES) {
-      const { rows } = (await database.reading.first<{ rows: number }>(`SELECT COUNT(*) AS rows FROM ${table}`)) ?? {}
-      assert.equal(rows, 0, `rows of ${table} are left`)
-    }
+    const counts = TABLES.map(table => `SELECT '${table}' AS table, COUNT(*) AS rows FROM ${table}`)
+    const left = await database.reading.all(`SELECT * FROM (${counts.join(' UNION ALL ')}) AS all_rows WHERE rows > 0`)
+    assert.deepEqual(left, [], 'rows are left')
     const usage = 'SELECT id FROM accounts WHERE pins <> 0 OR stored_bytes <> 0 OR expiring_pins <> 0'
     assert.deepEqual(await database.reading.all(usage), [], 'accounts are counted as if they had something')
   }
