@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 import type { Draws } from '../../support/draws.ts'
 import { type Content, now } from '../account-log.ts'
-import { quiet, reconciled, truth, without } from './agreement.ts'
+import { lookAtTheirs, quiet, reconciled, truth, without } from './agreement.ts'
 import type { Fate } from './proxy.ts'
 import { until } from './until.ts'
 import type { Tenant, World } from './world.ts'
@@ -166,10 +166,7 @@ export const ACTS: readonly Act[] = [
     name: 'everything lost',
     async run(world) {
       await world.place.loseAll()
-      // Theirs are not looked after by us.
-      world.theirs.clear()
-      for (const { cid, name } of await world.place.pins())
-        if (!name.startsWith('holdfast:')) world.theirs.set(cid, name)
+      await lookAtTheirs(world)
       await reconciled(world)
     },
   },

@@ -11,7 +11,7 @@ import { now } from '../account-log.ts'
 import { Load } from '../load.ts'
 import type { Tortured, TortureOptions } from '../torture.ts'
 import { ACTS } from './acts.ts'
-import { agreed, isWholeThere, quiet, type Reconciled, reconciled, truth, without } from './agreement.ts'
+import { agreed, isWholeThere, lookAtTheirs, quiet, type Reconciled, reconciled, truth, without } from './agreement.ts'
 import type { Place } from './place.ts'
 import type { Asked, Fate } from './proxy.ts'
 import { until } from './until.ts'
@@ -70,6 +70,7 @@ export async function torturePlace(
       await world.start()
       await quiet(world)
       marks.push(now())
+      if (place.forgetful.includes(blow)) await lookAtTheirs(world)
       if (blow === 'lie' || place.forgetful.includes(blow)) await mendLies(world)
       await act.run(world, own)
       marks.push(now())
