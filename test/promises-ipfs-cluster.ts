@@ -59,4 +59,21 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
     replace: '',
     test: { file: hostile, name: 'a DAG of several hashes only by its place, and one of SHA-512 as it is' },
   },
+  {
+    promise: 'what peers of an IPFS Cluster that cannot be asked may have is not taken for lost',
+    file: 'src/clusters/ipfs-cluster/peer-states.ts',
+    find: 'this.pinned + unheard >= needed',
+    replace: 'this.pinned + unheard < needed',
+    test: { file: hostile, name: 'has it on fewer peers than are needed has not pinned it, and says who has not' },
+  },
+  {
+    promise: 'what peers may have that could not be asked is not sent again by a look',
+    file: 'src/upkeep/cluster-survey.ts',
+    find: 'if (told.isUncertain === true) throw',
+    replace: 'if (told.allocations === null) throw',
+    test: {
+      file: 'test/upkeep/cluster-survey.test.ts',
+      name: 'what peers may have that could not be asked is not sent again',
+    },
+  },
 ]

@@ -36,6 +36,8 @@ export interface BackendStatus {
   state: 'unpinned' | 'queued' | 'pinning' | 'pinned' | 'failed'
   /** A peer of the backend each; one that has no peers to tell of has none. */
   allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
+  /** True if peers could not be asked, with which all of it may be there: it is not known to be missing. */
+  isUncertain?: boolean
 }
 
 /** A hold of ours that a backend has by its own account. */

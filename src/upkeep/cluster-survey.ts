@@ -141,7 +141,12 @@ export class ClusterSurvey {
     const known = this.#parts.backends.get(row.backendId)
     if (known === undefined || this.#of(row.backendId).isAway) return
     this.#sample(row)
-    const status = await this.#ask(row.backendId, signal => known.backend.status(row, signal))
+    const status = await this.#ask(row.backendId, async signal => {
+      const told = await known.backend.status(row, signal)
+      // What peers have that cannot be asked is not to be sent again.
+      if (told.isUncertain === true) throw new HoldfastError('UNAVAILABLE', 'peers that may have it could not be asked')
+      return told
+    })
     if (status === null || status.state === 'pinned') return
     const isStill = await this.#isStillPlaced(row)
     if (!isStill) return

@@ -115,6 +115,17 @@ test('what a cluster has lost is told, and sent again', async () => {
   })
 })
 
+test('what peers may have that could not be asked is not sent again', async () => {
+  await withWorld(async world => {
+    const cids = await world.upload(2)
+    world.cluster.status = async () => ({ state: 'failed', allocations: [], isUncertain: true })
+    expect((await world.engine.reconcile()).found).toEqual({})
+    for (const cid of cids) expect(await world.statusOf(cid)).toBe('pinned null')
+    world.cluster.status = async () => ({ state: 'failed', allocations: [] })
+    expect((await world.engine.reconcile({ dryRun: true })).found).toEqual({ 'pin-missing': 2 })
+  })
+})
+
 test('what a cluster says that it has and cannot give is sent again, all of it', async () => {
   await withWorld(async world => {
     const [cid = ''] = await world.upload(1)

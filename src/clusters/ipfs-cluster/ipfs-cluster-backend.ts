@@ -130,7 +130,10 @@ export class IpfsClusterBackend implements ClusterBackend {
     const { pin, peers } = await this.#look((await markBlock(mark, root)).cid, own)
     const isOurs = pin !== null && (holdsOf(pin, mark) ?? []).length > 0
     if (!isOurs) return { state: 'unpinned', allocations: [] }
-    return { state: peers.state(this.#neededOf(pin)), allocations: peers.allocations }
+    const needed = this.#neededOf(pin)
+    const state = peers.state(needed)
+    const isUncertain = state !== 'pinned' && peers.mayBeKept(needed)
+    return { state, allocations: peers.allocations, ...(isUncertain && { isUncertain }) }
   }
 
   async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {

@@ -19,6 +19,8 @@ const STATES = new Map<string, State>([
 ])
 /** What a peer that has failed is to be asked to try again for. */
 const RECOVERABLE = new Set(['pin_error', 'unexpectedly_unpinned'])
+/** Nobody could ask it. */
+const UNHEARD = 'cluster_error'
 /** It is not to hold it. */
 const REMOTE = 'remote'
 
@@ -47,6 +49,13 @@ export class PeerStates {
   isKept(needed: number): boolean {
     if (needed < 0) return this.pinned > 0 && this.#peers.every(({ status }) => status === 'pinned')
     return this.pinned >= Math.max(needed, 1)
+  }
+
+  /** Whether it may be kept by peers that could not be asked. */
+  mayBeKept(needed: number): boolean {
+    const unheard = this.#peers.filter(({ status }) => status === UNHEARD).length
+    const has = this.#peers.filter(({ status }) => status === 'pinned' || status === UNHEARD).length
+    return unheard > 0 && (needed < 0 ? has === this.#peers.length : this.pinned + unheard >= needed)
   }
 
   get hasFailed(): boolean {

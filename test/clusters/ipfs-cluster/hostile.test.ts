@@ -65,8 +65,25 @@ describe('an IPFS Cluster that', () => {
           { peer: '12D3KooWtwo', state: 'failed', error: `cluster_error: ${error}` },
           { peer: '12D3KooWthree', state: 'failed', error: `cluster_error: ${error}` },
         ],
+        isUncertain: true,
       })
     })
+  })
+
+  test('has too few peers left that could have it, whoever cannot be asked, is known not to have it', async () => {
+    const run = async ({ api, backend }: ScriptedParts): Promise<void> => {
+      api.says = () => ({ status: 'pinned' })
+      const job = await jobOf()
+      await backend.pin(job)
+      const says = (others: string) => (peer: string) =>
+        peer.endsWith('one') ? { status: 'cluster_error' } : { status: others }
+      api.says = says('pin_error')
+      expect((await backend.status(identityOf(job.root))).isUncertain).toBeUndefined()
+      api.says = () => ({ status: 'cluster_error' })
+      expect((await backend.status(identityOf(job.root))).isUncertain).toBe(true)
+    }
+    await withScripted(run)
+    await withScripted(run, { replication: { min: -1, max: -1 } })
   })
 
   test('has two peers over one IPFS has one copy', async () => {

@@ -77,7 +77,8 @@ export class IpfsClusterPlace implements Place {
   }
 
   async settle(): Promise<void> {
-    const { peers } = this.#cluster
+    const { peers, first } = this.#cluster
+    await until('all peers are heard', async () => (await first.ask('GET', '/pins?filter=cluster_error')).trim() === '')
     await until('all peers are of one mind', async () => {
       const lists = await Promise.all(peers.map(peer => peer.ask('GET', '/allocations')))
       const [one = '', ...others] = lists.map(list => list.split('\n').sort().join('\n'))
