@@ -23,6 +23,13 @@ export const kuboPromises: readonly KeptPromise[] = [
     test: { file: hostile, name: 'are not believed to be taken where fewer blocks were' },
   },
   {
+    promise: 'a Kubo that has ceased to sync is found out',
+    file: backend,
+    find: 'this.#syncedUntil = this.#clock.now() + CONFIG_MS',
+    replace: 'this.#syncedUntil = Number.POSITIVE_INFINITY',
+    test: { file: hostile, name: 'that syncs no more is found out within ten minutes' },
+  },
+  {
     promise: 'a pin of a Kubo that does not carry our name is not removed',
     file: backend,
     find: 'if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return',

@@ -260,6 +260,26 @@ describe('a hostile RPC', () => {
     )
   })
 
+  test('that syncs no more is found out within ten minutes, and told nothing from then on', async () => {
+    const clock = new ManualClock()
+    const stores = [{ type: 'levelds' }, { type: 's3ds' }]
+    await withHostile(
+      { config: (request, response) => json({ Value: stores[0] })(request, response) },
+      async ({ backend, hostile }) => {
+        const problem = 'it says that it has pinned what it has not'
+        expect(await refusal((await pinned(backend)).done)).toContain(problem)
+        stores.shift()
+        clock.advance(599_999)
+        expect(await refusal((await pinned(backend)).done)).toContain(problem)
+        clock.advance(1)
+        hostile.asked.length = 0
+        expect(await refusal((await pinned(backend)).done)).toContain('which are not synced')
+        expect(hostile.asked).toEqual(['config'])
+      },
+      clock,
+    )
+  })
+
   test('is not asked to let go once the signal is aborted', async () => {
     const root = await new Outside().add(Buffer.from('few'))
     const block = await holdBlock(MARK, 'one', identityOf(root))

@@ -67,10 +67,11 @@ describe('a gateway', () => {
     expect(answer).toEqual({ kind: 'failed', reason: `HTTP ${status}`, final })
   })
 
-  test('fails for good with other bytes, and with fewer', async () => {
+  test('fails for good with other bytes, with fewer and with more', async () => {
     const wrong = { kind: 'failed', reason: 'sent the bytes of another block', final: true }
     expect(await answering((_, response) => response.end('other'))).toEqual(wrong)
     expect(await answering((_, response) => response.end(block.bytes.subarray(1)))).toEqual(wrong)
+    expect(await answering((_, response) => response.end(Buffer.concat([block.bytes, Buffer.of(0)])))).toEqual(wrong)
   })
 
   test('is cut off when its body does not end', async () => {
