@@ -59,6 +59,14 @@ export interface Placements {
     placements: PlacementRow[]
     last: string | null
   }>
+  /**
+   * Has a backend keep a DAG that it fetches by itself, of which nothing is here: it is wanted there from now on, and not
+   * due, since whoever calls this tells the backend. It ceases to be wanted with the fetch that waits for it, unless all
+   * of it is here by then, and with {@link withdraw}.
+   */
+  entrust(backendId: number, dag: DagIdentity, by: { accountId: string; now: number }): Promise<PlacementRow>
+  /** The backend is to let go of what was left to it, unless it is here by now, whole. */
+  withdraw(backendId: number, dag: DagIdentity): Promise<void>
   /** When the next attempt on a backend is due; null if none is. */
   nextDue(backendId: number): Promise<number | null>
   /** Counts an attempt. Undefined if the row is no longer what the key says. */

@@ -13,7 +13,7 @@ export interface PinJob {
    */
   hold: string
   root: CID
-  /** Who has all of it; null if the backend has to find it by itself. */
+  /** Who has all of it; null if the backend has to find it by itself, which only one that has `sizeOf` is asked for. */
   source: BlockSource | null
   /** Where to ask first: multiaddrs and URLs of gateways. */
   origins: readonly string[]
@@ -91,6 +91,12 @@ export interface ClusterBackend {
   pins?(signal?: AbortSignal): AsyncIterable<readonly MarkedPin[]>
   /** Who keeps it all, each as it is now. @throws why nobody of them could be asked */
   peers?(signal?: AbortSignal): Promise<readonly BackendPeer[]>
+  /**
+   * Of a backend that fetches by itself what it is given no source for: bytes of a block that it keeps, in its own words.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
+   */
+  sizeOf?(cid: CID, signal?: AbortSignal): Promise<number>
   /** Null if what it keeps cannot be read through it. */
   readonly reader: BlockSource | null
 }

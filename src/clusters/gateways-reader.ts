@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockSource } from '../content/block-source.ts'
+import type { SizedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -18,14 +18,17 @@ interface Gateway {
   failedAt: number
 }
 
+type Answer<T> = { kind: 'told'; told: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
+type Ask<T> = (base: URL, signal: AbortSignal) => Promise<Answer<T>>
+
 /** Reads blocks by the trustless gateways of a cluster, one after the other, each block checked. */
-export class GatewaysReader implements BlockSource {
+export class GatewaysReader implements SizedSource {
   readonly #gateways: Gateway[]
-  readonly #client: Pick<GatewayClient, 'get'>
+  readonly #client: Pick<GatewayClient, 'get' | 'size'>
   readonly #clock: Clock
 
   /** @param bases in the order in which they are asked, without `/ipfs/` */
-  constructor(bases: readonly URL[], client: Pick<GatewayClient, 'get'>, clock: Clock) {
+  constructor(bases: readonly URL[], client: Pick<GatewayClient, 'get' | 'size'>, clock: Clock) {
     this.#gateways = bases.map(base => ({ base, failedAt: Number.NEGATIVE_INFINITY }))
     this.#client = client
     this.#clock = clock
@@ -33,37 +36,56 @@ export class GatewaysReader implements BlockSource {
 
   /** @throws HoldfastError `NOT_FOUND` if none has it; `UNAVAILABLE` if one did not tell, or told what is no answer */
   async read(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
-    const late = () => unavailable(SILENT)
-    return within({ clock: this.#clock, ms: READ_MS, late, signal }, ended => this.#readOne(cid, ended))
+    return this.#first(cid, signal, async (base, own) => {
+      const answer = await this.#client.get(base, cid, own)
+      if (answer.kind === 'block') return { kind: 'told', told: answer.bytes }
+      return answer.kind === 'failed' ? answer : { kind: 'missing' }
+    })
   }
 
-  async #readOne(cid: CID, ended: AbortSignal): Promise<Uint8Array> {
+  /** @throws HoldfastError as {@link read} */
+  async sizeOf(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<number> {
+    return this.#first(cid, signal, async (base, own) => {
+      const answer = await this.#client.size(base, cid, own)
+      return answer.kind === 'size' ? { kind: 'told', told: answer.bytes } : answer
+    })
+  }
+
+  /** What the first of them tells that has the block. */
+  async #first<T>(cid: CID, signal: AbortSignal | undefined, ask: Ask<T>): Promise<T> {
+    const late = new AbortController()
+    const cancel = this.#clock.after(READ_MS, () => late.abort(unavailable('did not answer in time')))
+    const ended = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
     const order = this.#order()
     const failures: string[] = []
-    for (const [i, gateway] of order.entries()) {
-      const answer = await this.#ask(gateway, cid, ended, i === order.length - 1)
-      if (answer.kind === 'block') return answer.bytes
-      if (answer.kind === 'failed') failures.push(answer.reason)
+    try {
+      for (const [i, gateway] of order.entries()) {
+        const answer = await this.#ask(gateway, ask, ended, i === order.length - 1)
+        if (answer.kind === 'told') return answer.told
+        if (answer.kind === 'failed') failures.push(answer.reason)
+      }
+    } finally {
+      cancel()
     }
     if (failures.length > 0) throw unavailable(failures.join('; '))
     throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
   }
 
-  async #ask(gateway: Gateway, cid: CID, ended: AbortSignal, isLast: boolean) {
-    const ms = isLast ? READ_MS : EACH_MS
-    const deadline = new Deadline({ clock: this.#clock, ms, late: () => unavailable(SILENT), signal: ended })
+  async #ask<T>(gateway: Gateway, ask: Ask<T>, ended: AbortSignal, isLast: boolean): Promise<Answer<T>> {
+    const slow = new AbortController()
+    const cancel = this.#clock.after(isLast ? READ_MS : EACH_MS, () => slow.abort())
     try {
-      const answer = await this.#client.get(gateway.base, cid, deadline.signal)
+      const answer = await ask(gateway.base, AbortSignal.any([ended, slow.signal]))
       // What has none of it has answered well.
       gateway.failedAt = answer.kind === 'failed' ? this.#clock.now() : Number.NEGATIVE_INFINITY
       return answer
     } catch (error) {
       if (ended.aborted) throw ended.reason
-      if (!deadline.isOver) throw error
+      if (!slow.signal.aborted) throw error
       gateway.failedAt = this.#clock.now()
-      return { kind: 'failed' as const, reason: SILENT }
+      return { kind: 'failed', reason: 'did not answer in time' }
     } finally {
-      deadline.rest()
+      cancel()
     }
   }
 

@@ -1,4 +1,4 @@
-import { type BlockSource, CheckedSource } from '../content/block-source.ts'
+import { type BlockSource, CheckedSource, type SizedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import {
   type BackendDefinition,
@@ -82,7 +82,7 @@ interface Means {
   environment: Environment
   http: HttpClient
   /** Every block checked. */
-  readerOf: (gateways: readonly string[]) => BlockSource
+  readerOf: (gateways: readonly string[]) => SizedSource
 }
 
 async function openRemote(id: string, backend: BackendDefinition, means: Means): Promise<RemoteCluster> {

@@ -13,6 +13,16 @@ export interface BlockSource {
   read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array>
 }
 
+/** A source that tells how large a block is without reading it. */
+export interface SizedSource extends BlockSource {
+  /**
+   * Bytes of a block, in the words of who has it.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
+   */
+  sizeOf(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<number>
+}
+
 /** A source that nobody has to trust: every block is checked by its hash. */
 export class CheckedSource implements BlockSource {
   readonly #source: BlockSource

@@ -152,6 +152,11 @@ export class BlockStore extends StoredBlocks {
     return adopted
   }
 
+  /** As {@link adopt}, of a block that the backend has elsewhere and that does not come here. Null if it has to. */
+  note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
+    return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
+  }
+
   has(cid: CID): boolean {
     return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
   }

@@ -129,6 +129,27 @@ export class Claims {
     )
   }
 
+  /**
+   * Claims, for a root, a block that its backend has elsewhere, of which no bytes come here. Null if it is being written
+   * or deleted here: then it has to come.
+   *
+   * @param size bytes, unless the block is known
+   */
+  note(
+    rootId: number,
+    backendId: number,
+    multihash: Uint8Array,
+    size: number,
+  ): Promise<{ size: number; added: boolean } | null> {
+    const work = () => {
+      const found = this.#find.get(multihash, backendId)
+      if (found !== undefined && found.state !== 'durable') return null
+      const id = found?.id ?? Number(this.#insert.run(backendId, multihash, size, 'durable', 0).lastInsertRowid)
+      return { size: found?.size ?? size, added: this.#noteNeed(rootId, id) }
+    }
+    return this.#queue.run(work, { durable: false })
+  }
+
   /** Notes that the bytes of these blocks and their directory entries are on the disk. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(

@@ -65,6 +65,14 @@ export class Ledger {
     return this.#parts.queue.run(() => this.#parts.roots.abandon(rootId), { durable: false })
   }
 
+  /**
+   * Since when the backend of a root that is being staged, which is elsewhere, has all of it, so that nothing of it need
+   * be here; null if it has not.
+   */
+  setPlaced(rootId: number, at: number | null): Promise<void> {
+    return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })
+  }
+
   addFiles(rootId: number, position: number, files: readonly RootFile[]): Promise<void> {
     return this.#parts.queue.run(
       () => {

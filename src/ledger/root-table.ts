@@ -61,7 +61,7 @@ export class RootTable {
   readonly #neverAnnounced: Statement<[number], IdentifiedRow>
   readonly #announcedBefore: Statement<[number, number], IdentifiedRow>
   readonly #setAnnounced: Statement<[number, number], unknown>
-  readonly #setPlaced: Statement<[number | null, number], unknown>
+  readonly #setPlaced: Statement<[number | null, number | null, number], unknown>
   readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -106,7 +106,8 @@ export class RootTable {
     this.#neverAnnounced = db.prepare(`${announced} AND announced_at IS NULL LIMIT ?`)
     this.#announcedBefore = db.prepare(`${announced} AND announced_at < ? ORDER BY announced_at LIMIT ?`)
     this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
-    this.#setPlaced = db.prepare('UPDATE roots SET placed_at = ? WHERE id = ?')
+    this.#setPlaced = db.prepare(`
+      UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END WHERE id = ?`)
     this.#isPlaced = db.prepare('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
@@ -223,9 +224,9 @@ export class RootTable {
     return this.#isPlaced.get(rootId) !== undefined
   }
 
-  /** Since when its backend, which is elsewhere, has been seen to have it; null if it is not. */
+  /** Since when its backend, which is elsewhere, has been seen to have it, unless that is known; null if it is not. */
   setPlaced(rootId: number, at: number | null): void {
-    this.#setPlaced.run(at, rootId)
+    this.#setPlaced.run(at, at, rootId)
   }
 
   addFile(rootId: number, position: number, file: RootFile): void {

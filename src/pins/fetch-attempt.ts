@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { type Fetches, type FetchRow, OVER_QUOTA, type StatusChange } from '../catalogue/fetches.ts'
+import type { PlacementRow } from '../catalogue/placements.ts'
 import type { PinLimits, Records } from '../catalogue/records.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import { stagingOf } from '../clusters/staging-backend.ts'
@@ -11,6 +12,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
 import type { Attempt } from './job-runner.ts'
+import { type Keepers, type LeftFetch, leaveTo } from './left-fetch.ts'
 
 export interface FetchTimes {
   /** Without a block for this long an attempt has stalled. */
@@ -22,6 +24,8 @@ export interface FetchTimes {
 export interface AttemptParts {
   /** What the plan of an account allows. */
   limitsOf: (accountId: string) => Promise<PinLimits>
+  /** Whether all of a DAG is here already, for others. */
+  isHere: (fetch: FetchRow) => boolean
   /** By its number in the ledger; undefined if it is not configured any more. */
   backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
@@ -33,6 +37,7 @@ export interface AttemptParts {
   /** What the blocks count that an account's other fetches have brought, though no record has them yet. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
+  keepers: Keepers
 }
 
 /** Looks for who has a root. */
@@ -64,6 +69,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
   #room = Number.POSITIVE_INFINITY
   #roomCheckedAt = 0
   #checking: Promise<void> | null = null
+  /** Aborted once somebody waits for it whose plan has a limit. */
+  readonly #limited = new AbortController()
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
   constructor(job: FetchRow, parts: AttemptParts, open: OpenSession) {
@@ -89,8 +96,9 @@ export class FetchAttempt implements Attempt<FetchRow> {
 
   /** A record has joined or left; without any the attempt ends. */
   async subscribersChanged(): Promise<void> {
-    if (await this.#parts.fetches.isWanted(this.job.id)) await this.#checkRoom()
-    else this.abort(UNNEEDED)
+    if (!(await this.#parts.fetches.isWanted(this.job.id))) return this.abort(UNNEEDED)
+    if (!(await this.#isUnlimited())) this.#limited.abort()
+    await this.#checkRoom()
   }
 
   /** Tells of each block that comes, until the returned function is called. */
@@ -112,6 +120,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       this.#restartStall()
       await this.#checkRoom()
       session = await this.#open(this.signal, this.root)
+      const left = await this.#leave(staged, session)
       let flushedAt = clock.now()
       const onProgress = (totals: FetchTotals): void => {
         this.#progress(totals)
@@ -120,10 +129,11 @@ export class FetchAttempt implements Attempt<FetchRow> {
         void staged.store.flush()
       }
       const { signal } = this
-      this.totals = await fetchDag(this.root, { staged, session, shared, bounds, signal, onProgress })
+      const source = left ?? { session }
+      this.totals = await fetchDag(this.root, { staged, ...source, shared, bounds, signal, onProgress })
       this.#cancelStall()
       await staged.settle()
-      await this.#complete(staged)
+      await this.#complete(staged, left?.placement ?? null)
     } catch (error) {
       await staged.settle().catch(() => undefined)
       throw withProviders(error, session)
@@ -134,14 +144,65 @@ export class FetchAttempt implements Attempt<FetchRow> {
     }
   }
 
-  async #complete(staged: StagedDag): Promise<void> {
+  /**
+   * Leaves all below the root to the cluster, if that fetches by itself and nobody who waits has a limit: then nothing has
+   * to be counted before it comes. Null if it is fetched here.
+   */
+  async #leave(staged: StagedDag, found: FetchSession): Promise<LeftFetch | null> {
+    const { keepers, clock, isHere } = this.#parts
+    const keeper = keepers.of(this.job.backendId)
+    if (keeper === null) return null
+    if (isHere(this.job) || !(await this.#isUnlimited())) return this.#fetchHere(staged)
+    if (!staged.store.has(this.root)) {
+      await staged.put(this.root, await found.get(this.root, { signal: this.signal }))
+      await staged.settle()
+    }
+    this.#cancelStall()
+    const signal = AbortSignal.any([this.signal, this.#limited.signal])
+    const onMoved = (): void => {
+      this.movedAt = clock.now()
+    }
+    try {
+      const left = await leaveTo(keeper, { job: this.job, root: this.root, signal, onMoved }, { ...keepers, clock })
+      await staged.setPlaced(true)
+      return left
+    } catch (error) {
+      if (this.signal.aborted || !this.#limited.signal.aborted) throw error
+      await keepers.placements.withdraw(this.job.backendId, this.job)
+      keepers.wake()
+      return this.#fetchHere(staged)
+    } finally {
+      this.#restartStall()
+    }
+  }
+
+  /** What an earlier attempt has left elsewhere has to come. */
+  async #fetchHere(staged: StagedDag): Promise<null> {
+    await staged.setPlaced(false)
+    return null
+  }
+
+  async #isUnlimited(): Promise<boolean> {
+    const { fetches, limitsOf } = this.#parts
+    const accounts = await fetches.waitingAccounts(this.job.id)
+    const limits = await Promise.all(accounts.map(id => limitsOf(id)))
+    return limits.every(({ maxStorageBytes }) => maxStorageBytes === null)
+  }
+
+  async #complete(staged: StagedDag, left: PlacementRow | null): Promise<void> {
     await staged.clearFiles()
     const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
     const { codec, multihash, id } = this.job
     const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
-    await this.#parts.fetches.complete(id, { codec, multihash, ...sizes })
+    const { fetches, clock, keepers } = this.#parts
+    const told = left && (await keepers.placements.find(left.backendId, left))
+    if (left !== null && told?.generation !== left.generation) {
+      throw new HoldfastError('UNAVAILABLE', 'the cluster was told to let go of it meanwhile')
+    }
+    await fetches.complete(id, { codec, multihash, ...sizes })
+    if (left !== null) await keepers.placements.placed(left, clock.now())
     await this.#deliver()
   }
 
@@ -156,6 +217,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
       onChanges(delivered.changes)
       isDone = delivered.isDone
     }
+    // A record that goes on as `pinning` tells nobody that its cluster is to have it now.
+    this.#parts.keepers.wake()
   }
 
   #progress(totals: FetchTotals): void {

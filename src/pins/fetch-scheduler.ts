@@ -95,6 +95,7 @@ export class FetchScheduler {
     const attempt = this.attempt(fetchId)
     if (attempt === undefined) {
       await this.#parts.fetches.dropIfUnneeded(fetchId)
+      this.#parts.keepers.wake()
       return
     }
     const ended = this.ended(fetchId)
@@ -151,13 +152,20 @@ export class FetchScheduler {
   }
 
   async #failed(attempt: FetchAttempt, begun: FetchRow, failure: { error: unknown; retryAt: number }): Promise<void> {
-    const { fetches, clock, onChanges } = this.#parts
-    if (attempt.isUnneeded) return fetches.dropOrRepeat(begun.id, clock.now())
+    const { fetches, clock, keepers, onChanges } = this.#parts
+    if (attempt.isUnneeded) {
+      await fetches.dropOrRepeat(begun.id, clock.now())
+      return keepers.wake()
+    }
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
     this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
     // An attempt that ended before it had looked at what is here knows less than the one before.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
+    if (retryAt === null) {
+      await keepers.placements.withdraw(begun.backendId, begun)
+      keepers.wake()
+    }
     onChanges(await fetches.fail(begun.id, { reason, retryAt, blocks, bytes, charge }, clock.now()))
   }
 }

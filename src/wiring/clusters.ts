@@ -9,6 +9,7 @@ import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { backends as backendRows } from '../ledger/backend-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import type { Keeper } from '../pins/left-fetch.ts'
 import type { AccessModule } from './access.ts'
 import type { ContentModule } from './content.ts'
 import type { Setup } from './setup.ts'
@@ -50,6 +51,8 @@ export function makeClusters(
     embeddedOf,
     /** Backends elsewhere, by their number in the ledger. */
     remote,
+    /** Those of them that fetch by themselves what they are to keep, and can be read. */
+    keepers: keepersOf(remote, storage),
     watch,
     start: async (): Promise<void> => watch.start(),
     stop: async (): Promise<void> => watch.stop(),
@@ -87,6 +90,24 @@ function remoteBackends(
     if (!made.has(id)) made.set(id, connect(`holdfast:${identity}`, addresses))
   }
   return made
+}
+
+function keepersOf(
+  remote: ReadonlyMap<number, ClusterBackend>,
+  { remotes, ownBackends }: Pick<StorageModule, 'remotes' | 'ownBackends'>,
+): ReadonlyMap<number, Keeper> {
+  const keepers = new Map<number, Keeper>()
+  for (const [cluster, { reader }] of remotes) {
+    const id = ownBackends.get(cluster)
+    const backend = id === undefined ? undefined : remote.get(id)
+    if (id === undefined || reader === null || backend === undefined || !fetchesItself(backend)) continue
+    keepers.set(id, { backend, reader })
+  }
+  return keepers
+}
+
+function fetchesItself(backend: ClusterBackend): backend is Keeper['backend'] {
+  return backend.sizeOf !== undefined
 }
 
 /** The registry as others see it. */

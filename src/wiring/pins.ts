@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { StatusChange } from '../catalogue/fetches.ts'
+import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
@@ -54,8 +54,8 @@ export function makePins(setup: Setup, below: Below) {
     for (const { record, from } of made) changes.changed(record, from)
   }
   const shared = { ...below, changes, tellChanges }
-  const scheduler = fetchScheduler(setup, shared)
   const placements = placementRunner(setup, shared)
+  const scheduler = fetchScheduler(setup, shared, placements)
   const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
@@ -135,8 +135,12 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
 }
 
 /** Who brings what records wait for. */
-function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clusters, tellChanges }: Shared) {
-  const { accounts, records, fetches } = storage.catalogue
+function fetchScheduler(
+  { clock, logger, config }: Setup,
+  { storage, access, clusters, tellChanges }: Shared,
+  runner: PlacementRunner,
+) {
+  const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
   const attempts = {
     // One that is gone waits for nothing more than its removal.
@@ -153,6 +157,8 @@ function fetchScheduler({ clock, logger, config }: Setup, { storage, access, clu
     },
     times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
     onChanges: tellChanges,
+    isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch) !== undefined,
+    keepers: { of: (id: number) => clusters.keepers.get(id) ?? null, placements, wake: () => runner.wake() },
   }
   return new FetchScheduler(attempts, logger)
 }

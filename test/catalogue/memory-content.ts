@@ -162,8 +162,10 @@ export class MemoryContent {
 
   dropIfUnneeded(fetchId: number): boolean {
     if (this.waitersOf(fetchId).length > 0) return false
+    const fetch = this.waiting.get(fetchId)
     this.waiting.delete(fetchId)
     this.release(fetchHold(fetchId))
+    if (fetch !== undefined) this.withdraw(fetch.backendId, fetch)
     return true
   }
 
@@ -183,6 +185,13 @@ export class MemoryContent {
     this.placements.set(row.id, { ...row, isWanted: false, isPlaced: false, generation, attempts: 0, dueAt: 0 })
   }
 
+  withdraw(backendId: number, dag: DagIdentity): void {
+    const row = this.placementOf(backendId, dag)
+    if (row?.isWanted !== true || this.rootOf(backendId, dag) !== undefined) return
+    const generation = row.generation + 1
+    this.placements.set(row.id, { ...row, isWanted: false, isPlaced: false, generation, attempts: 0, dueAt: 0 })
+  }
+
   placementOf(backendId: number, dag: DagIdentity): PlacementRow | undefined {
     return [...this.placements.values()].find(row => row.backendId === backendId && keyOf(row) === keyOf(dag))
   }
@@ -197,7 +206,7 @@ export class MemoryContent {
       const row = { ...{ id, backendId, codec, multihash, generation: 1, dueAt: now, unpinUntil: 0 }, ...anew }
       this.placements.set(id, row)
       this.waitingSince.set(id, now)
-    } else if (!known.isWanted) {
+    } else if (!known.isWanted || (!known.isPlaced && known.dueAt === null)) {
       const dueAt = Math.max(now, known.unpinUntil)
       this.placements.set(known.id, { ...known, ...anew, generation: known.generation + 1, dueAt })
       this.waitingSince.set(known.id, now)

@@ -20,6 +20,24 @@ export function memoryPlacements(all: MemoryContent): Placements {
     )
   return {
     find: async (backendId, dag) => all.placementOf(backendId, dag),
+    async entrust(backendId, { codec, multihash }, { accountId, now }) {
+      const known = all.placementOf(backendId, { codec, multihash })
+      if (known?.isWanted === true) return known
+      const anew = {
+        accountId,
+        isWanted: true,
+        isPlaced: false,
+        isAnew: false,
+        attempts: 0,
+        lastError: null,
+        dueAt: null,
+      }
+      const first = { id: known?.id ?? ++all.made, backendId, codec, multihash, generation: 0, unpinUntil: 0 }
+      const row = known ?? { ...first, ...anew }
+      all.waitingSince.set(row.id, now)
+      return write(row, { ...anew, generation: row.generation + 1 })
+    },
+    withdraw: async (backendId, dag) => all.withdraw(backendId, dag),
     async due({ backendId, now, after, accounts, each }) {
       const rows = open(backendId).toSorted((a, b) => a.dueAt - b.dueAt)
       const names = [...new Set(rows.map(({ accountId }) => accountId))].filter(name => name > after).sort()
@@ -53,7 +71,8 @@ export function memoryPlacements(all: MemoryContent): Placements {
       const row = all.placements.get(key.id)
       if (row === undefined) return
       if (!row.isWanted && row.generation === key.generation && until <= now) all.placements.delete(row.id)
-      else if (!row.isPlaced) write(row, { unpinUntil: until > now ? until : 0, dueAt: Math.max(now, until) })
+      else if (!row.isPlaced && row.dueAt !== null)
+        write(row, { unpinUntil: until > now ? until : 0, dueAt: Math.max(now, until) })
     },
     async retry(key, { at, reason }) {
       const row = current(key)

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
 import type { PlacementRow, Placements } from '../../src/catalogue/index.ts'
-import { AWAY, type ContentRule, commit, DAG, dagOf, ids, NOW, plain, record } from './content-support.ts'
+import {
+  AWAY,
+  type ContentRule,
+  commit,
+  DAG,
+  dagOf,
+  deliver,
+  ids,
+  NO_LIMITS,
+  NOW,
+  plain,
+  record,
+  SIZES,
+} from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
 const there = { backendId: AWAY }
@@ -243,7 +256,69 @@ export const placementRules: readonly ContentRule[] = [
       assert.deepEqual([all.placements.length, all.last], [4, null])
     },
   },
+  {
+    name: 'what a backend fetches by itself is wanted there, due to nobody, and pinned as soon as all is known of it',
+    async run(catalogue) {
+      const { placements, fetches } = catalogue
+      const fetchId = await waiting(catalogue, 'r1')
+      await fetches.start(fetchId, NOW)
+      const row = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
+      assert.deepEqual([row.isWanted, row.isPlaced, row.dueAt, row.accountId], [true, false, null, 'one'])
+      assert.deepEqual(plain(await placements.entrust(AWAY, DAG, { accountId: 'two', now: NOW + 1 })), plain(row))
+      assert.deepEqual([await due(placements, {}), await placements.nextDue(AWAY)], [[], null])
+      assert.deepEqual(plain(await placements.lag(AWAY)), { pins: 1, unpins: 0, since: NOW })
+      await fetches.complete(fetchId, { ...DAG, ...SIZES })
+      assert.deepEqual(await placements.placed(row, NOW), { changes: [], isDone: true })
+      const { changes, isDone } = await deliver(catalogue, fetchId)
+      const told = changes.map(({ record: { id, status }, from }) => `${id} ${from} ${status}`)
+      assert.deepEqual([told, isDone], [['r1 pinning pinned'], true])
+      const { isWanted, isPlaced, dueAt } = await rowOf(catalogue)
+      assert.deepEqual([isWanted, isPlaced, dueAt], [true, true, null])
+      await placements.withdraw(AWAY, DAG)
+      assert.equal((await rowOf(catalogue)).isWanted, true)
+    },
+  },
+  {
+    name: 'what a backend fetches by itself is let go of there with the last who waits, and when it is withdrawn',
+    async run(catalogue) {
+      const { placements, records, fetches } = catalogue
+      const fetchId = await waiting(catalogue, 'r1')
+      const entrusted = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
+      assert.equal(await fetches.dropIfUnneeded(fetchId), false)
+      assert.equal((await rowOf(catalogue)).isWanted, true)
+      await records.discard('r1')
+      assert.equal(await fetches.dropIfUnneeded(fetchId), true)
+      const row = await rowOf(catalogue)
+      assert.deepEqual([row.isWanted, row.generation > entrusted.generation], [false, true])
+      assert.deepEqual(await due(placements, {}), [row.id])
+      // A removal may still arrive: what ends it makes nothing due.
+      await placements.beginUnpin(row, NOW + 60)
+      const again = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
+      assert.deepEqual([again.isWanted, again.dueAt, again.unpinUntil], [true, null, NOW + 60])
+      await placements.released(row, { now: NOW + 5, until: 0 })
+      assert.deepEqual([(await rowOf(catalogue)).isWanted, await due(placements, { now: NOW + 99 })], [true, []])
+      await placements.withdraw(AWAY, DAG)
+      assert.deepEqual([(await rowOf(catalogue)).isWanted, await due(placements, {})], [false, [row.id]])
+    },
+  },
+  {
+    name: 'what a backend fetches by itself is sent to it once it is here otherwise',
+    async run(catalogue) {
+      const { placements } = catalogue
+      const row = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
+      const [made] = await commit(catalogue, [record('r1', away)], there)
+      assert.equal(made?.record.status, 'pinning')
+      assert.deepEqual([(await rowOf(catalogue)).isWanted, await due(placements, {})], [true, [row.id]])
+    },
+  },
 ]
+
+/** A record that waits for a fetch there. */
+async function waiting({ fetches }: ContentCatalogue, id: string): Promise<number> {
+  const queued = { ...record(id, away), status: 'queued' as const }
+  const made = await fetches.request({ record: queued, backendId: AWAY, origins: [], limits: NO_LIMITS, now: NOW })
+  return made.fetchId ?? 0
+}
 
 async function rowOf({ placements }: ContentCatalogue, dag = DAG): Promise<PlacementRow> {
   const row = await placements.find(AWAY, dag)

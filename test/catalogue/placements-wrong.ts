@@ -103,6 +103,46 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
     [/^what is lost there/],
   ],
   [
+    'makes due what a backend fetches by itself',
+    ({ placements }) => ({
+      placements: {
+        ...placements,
+        entrust: async (...given) => {
+          const row = await placements.entrust(...given)
+          if (row.dueAt === null) await placements.retry(row, { at: given[2].now, reason: null })
+          return row
+        },
+      },
+    }),
+    [/^what a backend fetches by itself/],
+  ],
+  [
+    'leaves to a backend what is here',
+    ({ placements }) => {
+      const left = new Set<number>()
+      return {
+        placements: {
+          ...placements,
+          entrust: async (...given) => {
+            const row = await placements.entrust(...given)
+            left.add(row.id)
+            return row
+          },
+          due: async query => {
+            const { placements: rows, last } = await placements.due(query)
+            return { placements: rows.filter(({ id }) => !left.has(id)), last }
+          },
+        },
+      }
+    },
+    [/^what a backend fetches by itself is sent/],
+  ],
+  [
+    'never withdraws',
+    ({ placements }) => ({ placements: { ...placements, withdraw: async () => undefined } }),
+    [/^what a backend fetches by itself is let go of/],
+  ],
+  [
     'disowns what is needed',
     ({ placements }) => ({
       placements: { ...placements, disown: async (...given) => (await placements.disown(...given)) || true },

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { GatewaysReader } from '../../src/clusters/gateways-reader.ts'
 import type { ProviderAnswer } from '../../src/network/providers/block-provider.ts'
+import type { SizeAnswer } from '../../src/network/providers/gateway-client.ts'
 import { leaf } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
@@ -23,8 +24,13 @@ function gateways(answers: Record<string, ProviderAnswer | typeof SILENCE>) {
     if (answer !== SILENCE) return answer
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
+  const size = async (base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> => {
+    const answer = await get(base, cid, signal)
+    if (answer.kind === 'block') return { kind: 'size', bytes: answer.bytes.length }
+    return answer.kind === 'has' ? { kind: 'missing' } : answer
+  }
   const bases = Object.keys(answers).map(host => new URL(`http://${host}`))
-  return { reader: new GatewaysReader(bases, { get }, clock), clock, asked, answers }
+  return { reader: new GatewaysReader(bases, { get, size }, clock), clock, asked, answers }
 }
 
 async function later(clock: ManualClock, ms: number): Promise<void> {
@@ -84,4 +90,12 @@ test('a read ends after twenty seconds, or with its signal, whoever is silent', 
   controller.abort(new Error('gone'))
   await expect(left).rejects.toThrow('gone')
   expect(asked).toHaveLength(1)
+})
+
+test('tells how large a block is by the first that does, and why nobody has', async () => {
+  const { reader, asked } = gateways({ one: LIE, two: { kind: 'missing' }, three: BLOCK })
+  expect(await reader.sizeOf(root)).toBe(900)
+  expect(asked).toEqual(['one', 'two', 'three'])
+  await expect(gateways({ one: { kind: 'missing' } }).reader.sizeOf(root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(gateways({ one: LIE }).reader.sizeOf(root)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

@@ -4,6 +4,7 @@ import type { FetchRow, StatusChange } from '../fetches.ts'
 import type { RecordRow } from '../records.ts'
 import { BACKEND_ID } from './backends.ts'
 import { NeedsHold } from './content-change.ts'
+import { withdrawPlacement } from './placement-rows.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
 import { type SharedHolds, tellNode } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
@@ -34,12 +35,16 @@ export async function isWanted(sql: Sql, id: number): Promise<boolean> {
   return (await sql.first('SELECT 1 FROM records WHERE fetch_id = $1 LIMIT 1', [id])) !== undefined
 }
 
-/** Gives a fetch up that no record waits for, and what it has brought with it. Returns whether it is gone. */
+/**
+ * Gives a fetch up that no record waits for, what it has brought with it, and what a cluster was to fetch for it. Returns
+ * whether it is gone.
+ */
 export async function dropIfUnneeded(sql: Sql, holds: SharedHolds, fetch: HeldFetch | undefined): Promise<boolean> {
   if (fetch === undefined) return true
   if (await isWanted(sql, fetch.id)) return false
   await sql.run('DELETE FROM fetches WHERE id = $1', [fetch.id])
   await holds.void(sql, [fetch.holdId])
+  await withdrawPlacement(sql, holds.backend(fetch.backendId), fetch)
   return true
 }
 

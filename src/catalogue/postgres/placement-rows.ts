@@ -1,3 +1,4 @@
+import type { DagIdentity } from '../../domain/cid.ts'
 import type { NewRecord } from '../records.ts'
 import type { Sql } from './sql.ts'
 
@@ -11,9 +12,21 @@ export async function wantPlacement(sql: Sql, backendId: number, record: NewReco
        account_id = excluded.account_id, wanted = TRUE, generation = p.generation + 1, placed = FALSE, attempts = 0,
        due_at = GREATEST(excluded.due_at, p.unpin_until), last_error = NULL, leased_until = NULL,
        anew = FALSE, wanted_at = excluded.wanted_at
-     WHERE NOT p.wanted`,
+     -- What was left to it and is here all the same is sent to it as everything else.
+     WHERE NOT p.wanted OR (NOT p.placed AND p.due_at IS NULL)`,
     [backendId, codec, multihash, accountId, now],
   )
   const text = 'SELECT placed FROM placements WHERE multihash = $1 AND codec = $2 AND backend_id = $3 FOR SHARE'
   return (await sql.first<{ placed: boolean }>(text, [multihash, codec, backendId]))?.placed === true
+}
+
+/** Has a backend let go of a DAG, unless that is recorded as whole: of a fetch that is given up, as part of a transaction. */
+export async function withdrawPlacement(sql: Sql, backendId: number, { multihash, codec }: DagIdentity): Promise<void> {
+  await sql.run(
+    `UPDATE placements SET wanted = FALSE, placed = FALSE, generation = generation + 1, attempts = 0, due_at = 0,
+       leased_until = NULL
+     WHERE multihash = $1 AND codec = $2 AND backend_id = $3 AND wanted AND NOT EXISTS (
+       SELECT 1 FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3)`,
+    [multihash, codec, backendId],
+  )
 }

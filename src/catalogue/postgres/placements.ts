@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
 import {
@@ -13,6 +14,7 @@ import type { RecordRow } from '../records.ts'
 import { BACKEND_ID, LAST_BACKEND, type SharedBackend } from './backends.ts'
 import { dueByAccount } from './due-by-account.ts'
 import { free } from './leased.ts'
+import { withdrawPlacement } from './placement-rows.ts'
 import type { Postgres } from './postgres.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql } from './sql.ts'
@@ -46,6 +48,33 @@ export class PostgresPlacements implements Placements {
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined> {
     const text = `SELECT ${COLUMNS} FROM placements WHERE multihash = $1 AND codec = $2 AND backend_id = $3`
     return this.#database.reading.first<PlacementRow>(text, [dag.multihash, dag.codec, this.#backend(backendId)])
+  }
+
+  entrust(
+    backendId: number,
+    { codec, multihash }: DagIdentity,
+    { accountId, now }: { accountId: string; now: number },
+  ): Promise<PlacementRow> {
+    const backend = this.#backend(backendId)
+    return this.#database.transaction(async sql => {
+      await sql.run(
+        `INSERT INTO placements AS p (backend_id, codec, multihash, account_id, wanted, generation, wanted_at)
+         VALUES ($1, $2, $3, $4, TRUE, 1, $5)
+         ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET
+           account_id = excluded.account_id, wanted = TRUE, generation = p.generation + 1, placed = FALSE, attempts = 0,
+           due_at = NULL, last_error = NULL, leased_until = NULL, anew = FALSE, wanted_at = excluded.wanted_at
+         WHERE NOT p.wanted`,
+        [backend, codec, multihash, accountId, now],
+      )
+      const text = `SELECT ${COLUMNS} FROM placements WHERE multihash = $1 AND codec = $2 AND backend_id = $3 FOR SHARE`
+      const row = await sql.first<PlacementRow>(text, [multihash, codec, backend])
+      if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the placement has gone')
+      return row
+    })
+  }
+
+  withdraw(backendId: number, dag: DagIdentity): Promise<void> {
+    return this.#database.transaction(sql => withdrawPlacement(sql, this.#backend(backendId), dag))
   }
 
   async due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
@@ -132,7 +161,8 @@ export class PostgresPlacements implements Placements {
       if (isOver) await sql.run('DELETE FROM placements WHERE id = $1', [id])
       else {
         await sql.run(
-          `UPDATE placements SET unpin_until = $2, due_at = $3, leased_until = NULL WHERE id = $1 AND NOT placed`,
+          `UPDATE placements SET unpin_until = $2, due_at = $3, leased_until = NULL
+           WHERE id = $1 AND NOT placed AND due_at IS NOT NULL`,
           [id, until > now ? until : 0, Math.max(now, until)],
         )
       }

@@ -12,6 +12,8 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, account_id AS ac
 /** The rows of `placements`, and the records that wait for each. */
 export class PlacementTable {
   readonly #want: Statement<[number, number, Uint8Array, string, number, number], unknown>
+  readonly #entrust: Statement<[number, number, Uint8Array, string, number], unknown>
+  readonly #withdraw: Statement<[Uint8Array, number, number, Uint8Array, number, number], unknown>
   readonly #get: Statement<[number], RawRow>
   readonly #find: Statement<[Uint8Array, number, number], RawRow>
   readonly #accountAfter: Statement<[number, string], { accountId: string }>
@@ -37,7 +39,19 @@ export class PlacementTable {
       ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET
         account_id = excluded.account_id, wanted = 1, generation = generation + 1, placed = 0, attempts = 0,
         due_at = MAX(excluded.due_at, unpin_until), last_error = NULL, anew = 0, wanted_at = excluded.wanted_at
+      -- What was left to it and is here all the same is sent to it as everything else.
+      WHERE wanted = 0 OR (placed = 0 AND due_at IS NULL)`)
+    this.#entrust = db.prepare(`
+      INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, wanted_at)
+      VALUES (?, ?, ?, ?, 1, 1, ?)
+      ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET
+        account_id = excluded.account_id, wanted = 1, generation = generation + 1, placed = 0, attempts = 0,
+        due_at = NULL, last_error = NULL, anew = 0, wanted_at = excluded.wanted_at
       WHERE wanted = 0`)
+    this.#withdraw = db.prepare(`
+      UPDATE placements SET wanted = 0, placed = 0, generation = generation + 1, attempts = 0, due_at = 0
+      WHERE multihash = ? AND codec = ? AND backend_id = ? AND wanted = 1 AND NOT EXISTS (
+        SELECT 1 FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ?)`)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM placements WHERE id = ?`)
     this.#find = db.prepare(`SELECT ${COLUMNS} FROM placements WHERE multihash = ? AND codec = ? AND backend_id = ?`)
     this.#accountAfter = db.prepare(`
@@ -51,7 +65,9 @@ export class PlacementTable {
       WHERE due_at IS NOT NULL AND backend_id = ?`)
     this.#begin = db.prepare('UPDATE placements SET attempts = attempts + 1 WHERE id = ?')
     this.#beginUnpin = db.prepare('UPDATE placements SET unpin_until = ? WHERE id = ?')
-    this.#unpinEnded = db.prepare('UPDATE placements SET unpin_until = ?, due_at = ? WHERE id = ? AND placed = 0')
+    this.#unpinEnded = db.prepare(`
+      UPDATE placements SET unpin_until = ?, due_at = ?
+      WHERE id = ? AND placed = 0 AND due_at IS NOT NULL`)
     this.#setPlaced = db.prepare(`
       UPDATE placements SET placed = 1, due_at = NULL, last_error = NULL, anew = 0 WHERE id = ?`)
     this.#retry = db.prepare('UPDATE placements SET due_at = ?, last_error = ? WHERE id = ?')
@@ -80,6 +96,16 @@ export class PlacementTable {
   want(backendId: number, dag: DagIdentity, accountId: string, now: number): boolean {
     this.#want.run(backendId, dag.codec, dag.multihash, accountId, now, now)
     return this.find(backendId, dag)?.isPlaced === true
+  }
+
+  /** Has a backend keep a DAG that it fetches by itself. */
+  entrust(backendId: number, { codec, multihash }: DagIdentity, accountId: string, now: number): void {
+    this.#entrust.run(backendId, codec, multihash, accountId, now)
+  }
+
+  /** Has a backend let go of a DAG, unless that is here, whole. */
+  withdraw(backendId: number, { codec, multihash }: DagIdentity): void {
+    this.#withdraw.run(multihash, codec, backendId, multihash, codec, backendId)
   }
 
   get(id: number): PlacementRow | undefined {

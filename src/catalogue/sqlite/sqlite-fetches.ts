@@ -17,6 +17,7 @@ import {
 import type { PinLimits, RecordRow } from '../records.ts'
 import { fetchFor } from './fetch-for.ts'
 import type { FetchTable } from './fetch-table.ts'
+import type { PlacementTable } from './placement-table.ts'
 import { fetchHold, type RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 
@@ -32,13 +33,20 @@ export class SqliteFetches implements Fetches {
   readonly #records: RecordTable
   readonly #roots: RootTable
   readonly #holds: Holds
+  readonly #placements: PlacementTable
   readonly #commit: RecordCommit
   readonly #queue: WriteQueue
   readonly #added: (record: RecordRow) => void
 
   /** @param added called with each record that is new as soon as it is committed */
   constructor(
-    tables: { fetches: FetchTable; records: RecordTable; roots: RootTable; holds: Holds },
+    tables: {
+      fetches: FetchTable
+      records: RecordTable
+      roots: RootTable
+      holds: Holds
+      placements: PlacementTable
+    },
     commit: RecordCommit,
     queue: WriteQueue,
     added: (record: RecordRow) => void,
@@ -48,6 +56,7 @@ export class SqliteFetches implements Fetches {
     this.#records = tables.records
     this.#roots = tables.roots
     this.#holds = tables.holds
+    this.#placements = tables.placements
     this.#commit = commit
     this.#queue = queue
     this.#added = added
@@ -235,11 +244,13 @@ export class SqliteFetches implements Fetches {
     return this.#fetches.nextDue()
   }
 
-  /** Gives a fetch up that no record waits for, and what it has brought with it. */
+  /** Gives a fetch up that no record waits for, what it has brought with it, and what a cluster was to fetch for it. */
   #dropIfUnneeded(fetchId: number): boolean {
     if (this.#fetches.isWanted(fetchId)) return false
+    const fetch = this.#fetches.get(fetchId)
     this.#holds.release(fetchHold(fetchId))
     this.#fetches.delete(fetchId)
+    if (fetch !== undefined) this.#placements.withdraw(fetch.backendId, fetch)
     return true
   }
 

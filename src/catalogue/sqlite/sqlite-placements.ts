@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../../domain/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
@@ -32,6 +33,24 @@ export class SqlitePlacements implements Placements {
 
   async find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined> {
     return this.#placements.find(backendId, dag)
+  }
+
+  entrust(
+    backendId: number,
+    dag: DagIdentity,
+    { accountId, now }: { accountId: string; now: number },
+  ): Promise<PlacementRow> {
+    const work = (): PlacementRow => {
+      this.#placements.entrust(backendId, dag, accountId, now)
+      const row = this.#placements.find(backendId, dag)
+      if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the placement has gone')
+      return row
+    }
+    return this.#queue.run(work, { durable: true })
+  }
+
+  withdraw(backendId: number, dag: DagIdentity): Promise<void> {
+    return this.#queue.run(() => this.#placements.withdraw(backendId, dag), { durable: true })
   }
 
   async due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{

@@ -1,15 +1,16 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockSource } from '../../content/block-source.ts'
-import { carBlockHead, carHeader } from '../../content/car/writer.ts'
+import type { BlockSource, SizedSource } from '../../content/block-source.ts'
 import { type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { OneByOne } from '../../domain/concurrency/one-by-one.ts'
+import { pause } from '../../domain/concurrency/pause.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formBody } from '../../domain/form-body.ts'
-import { orAborted } from '../../domain/sources.ts'
 import { Batch } from '../batch.ts'
 import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
+import { isPeerAddress, MOST_ORIGINS } from '../peer-origins.ts'
+import { carOf } from '../small-dag.ts'
 import type { ClusterPin, IpfsClusterApi, PinPeers, Replication } from './api.ts'
 import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf } from './mark-block.ts'
 import { PeerStates } from './peer-states.ts'
@@ -23,8 +24,6 @@ const LONGEST_PAUSE_MS = 5_000
 const QUIET_MS = 20_000
 /** How often peers are told to try again by one attempt. */
 const MOST_RECOVERIES = 3
-/** An IPFS Cluster connects to no more. */
-const MOST_ORIGINS = 10
 /** CIDs of one look. */
 const LOOKED_AT_ONCE = 50
 /** Pins of one page of a list. */
@@ -38,7 +37,7 @@ export interface IpfsClusterBackendOptions {
   replication: Replication | null
   /** Multiaddrs by which peers reach this node, each with its id; none if they do not. */
   addresses: () => readonly string[]
-  reader: BlockSource | null
+  reader: SizedSource | null
   clock: Clock
 }
 
@@ -67,6 +66,7 @@ export class IpfsClusterBackend implements ClusterBackend {
   readonly asksBeforeUnpin = true
   readonly looksAfterPin = true
   readonly reader: BlockSource | null
+  readonly sizeOf?: (cid: CID, signal?: AbortSignal) => Promise<number>
   readonly #options: IpfsClusterBackendOptions
   /** What peers say of pins. */
   readonly #statuses: Batch<string, PinPeers | null>
@@ -75,7 +75,10 @@ export class IpfsClusterBackend implements ClusterBackend {
   readonly #changes = new OneByOne()
 
   constructor(options: IpfsClusterBackendOptions) {
-    this.reader = options.reader
+    const { reader } = options
+    this.reader = reader
+    // Without a gateway nothing can be read there, so all of it has to be here.
+    if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
     this.#statuses = new Batch({ most: LOOKED_AT_ONCE, ask: cids => this.#statusesOf(cids) })
     this.#sends = new SmallSends(options)
@@ -183,12 +186,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     first: readonly string[],
     signal: AbortSignal,
   ): Promise<Handed> {
-    const car = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-      yield carHeader([block.cid])
-      yield carBlockHead(block.cid, block.bytes.length)
-      yield block.bytes
-    }
-    const peers = await this.#add(block, car(), first, signal)
+    const peers = await this.#add(block, carOf(block.cid, [block]), first, signal)
     return { peers, origins: [...new Set(origins.filter(isPeerAddress))].slice(0, MOST_ORIGINS) }
   }
 
@@ -203,7 +201,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     return this.#options.api.add({ root: cid.toString(), form, replication, peers, signal })
   }
 
-  async #untilKept(cid: CID, { hold, onProgress }: PinJob, signal: AbortSignal): Promise<void> {
+  async #untilKept(cid: CID, { hold, source, onProgress }: PinJob, signal: AbortSignal): Promise<void> {
     const { api, clock, mark } = this.#options
     let said = ''
     let since = clock.now()
@@ -219,7 +217,10 @@ export class IpfsClusterBackend implements ClusterBackend {
         said = says
         since = clock.now()
       }
-      const isOver = clock.now() - since >= QUIET_MS || (peers.isStuck && recoveries === MOST_RECOVERIES)
+      // What peers fetch from others takes as long as it takes: they say themselves when it does not go on.
+      const isFetched = source === null && isOurs && !peers.hasFailed
+      const isQuiet = !isFetched && clock.now() - since >= QUIET_MS
+      const isOver = isQuiet || (peers.isStuck && recoveries === MOST_RECOVERIES)
       if (isOver) throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster has not pinned it yet: ${says}`)
       if (peers.isRecoverable && recoveries < MOST_RECOVERIES) {
         recoveries++
@@ -275,19 +276,4 @@ function replicationOf({ replication_factor_min: min, replication_factor_max: ma
 function isReplicatedAs(pin: ClusterPin, wished: Replication | null): boolean {
   const { min, max } = replicationOf(pin)
   return wished === null || (min === wished.min && max === wished.max)
-}
-
-/** As it has to be for an IPFS Cluster: a multiaddr that names the peer. */
-function isPeerAddress(origin: string): boolean {
-  return origin.startsWith('/') && origin.includes('/p2p/') && !origin.includes(',')
-}
-
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const cancel = clock.after(ms, resolve)
-  try {
-    await orAborted(promise, signal)
-  } finally {
-    cancel()
-  }
 }

@@ -32,6 +32,8 @@ export const identitySchema = Type.Object({ ID: Type.String({ minLength: 1, maxL
 
 export const repositorySchema = Type.Object({ RepoSize: Type.Integer(), StorageMax: Type.Integer() })
 
+export const blockStatSchema = Type.Object({ Size: Type.Integer({ minimum: 0, maximum: 4 * 1024 * 1024 }) })
+
 const errorSchema = Type.Object({ Message: Type.String() })
 const STREAM_ERROR = 'x-stream-error'
 

@@ -3,10 +3,10 @@ import type { BlockSource } from '../../content/block-source.ts'
 import { cidOf, type DagIdentity, identityOf } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { Deadline, within } from '../../domain/deadline.ts'
-import { HoldfastError } from '../../domain/errors.ts'
 import { Batch } from '../batch.ts'
 import { carBytes, sourceWith } from '../car-bytes.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend, MarkedPin, MayUnpin, PinJob } from '../cluster-backend.ts'
+import { isPeerAddress, MOST_ORIGINS } from '../peer-origins.ts'
 import { carOf, type DagBlock } from '../small-dag.ts'
 import { failure, tooLate } from './answers.ts'
 import { lostWithPower } from './datastore-sync.ts'
@@ -71,7 +71,6 @@ export class KuboBackend implements ClusterBackend {
 
   async #pin(job: PinJob, deadline: Deadline): Promise<void> {
     const { hold, root, source, again = false, isFirst = false, blocks, onProgress } = job
-    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const { signal } = deadline
     const block = await this.#blockOf(hold, identityOf(root))
     await this.#checkDurable(signal)
@@ -81,14 +80,20 @@ export class KuboBackend implements ClusterBackend {
       deadline.moved()
       onProgress?.(last)
     }
-    if (blocks === undefined) {
+    if (source === null) await this.#sendAlone(block, job.origins, signal)
+    else if (blocks === undefined) {
       await this.#send(block, source, signal, sent => {
         last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
         moved()
       })
     } else await this.#sends.of([block, ...blocks], signal)
+    deadline.moved()
     await this.#rpc.pinAdd(block.cid, block.name, signal, moved)
     if (!(await this.#isPinned(block, signal))) throw failure('it says that it has pinned what it has not')
+  }
+
+  sizeOf(cid: CID, signal?: AbortSignal): Promise<number> {
+    return this.#rpc.blockSize(cid, signal ?? new AbortController().signal)
   }
 
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
@@ -134,6 +139,15 @@ export class KuboBackend implements ClusterBackend {
       throw failure(`${lost}: have its Datastore.Spec sync them, or set acceptUnsyncedBackend and take the loss`)
     }
     this.#syncedUntil = this.#clock.now() + CONFIG_MS
+  }
+
+  /** Hands over the hold's block; what is below it the Kubo gets for itself, from the origins and from whoever has it. */
+  async #sendAlone(block: HoldBlock, origins: readonly string[], signal: AbortSignal): Promise<void> {
+    const taken = await this.#rpc.takeCar(carOf(block.cid, [block]), signal)
+    if (taken !== 1) throw failure(`it has taken ${taken} of 1 blocks`)
+    const peers = origins.filter(isPeerAddress).slice(0, MOST_ORIGINS)
+    await Promise.all(peers.map(peer => this.#rpc.connect(peer, signal).catch(() => undefined)))
+    signal.throwIfAborted()
   }
 
   /** Hands over the DAG with the hold's block above it. */

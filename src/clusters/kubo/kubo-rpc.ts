@@ -9,6 +9,7 @@ import { wholeUpTo } from '../../domain/sources.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
 import { told } from '../answers.ts'
 import {
+  blockStatSchema,
   configSchema,
   errorIn,
   failure,
@@ -161,6 +162,18 @@ export class KuboRpc {
       onProgress()
     }
     if (!isDone) throw noAnswer()
+  }
+
+  /** Has it connect to a peer, which it may then get blocks from. */
+  async connect(address: string, signal: AbortSignal): Promise<void> {
+    await this.#ask('swarm/connect', { arg: address }, signal)
+  }
+
+  /** Bytes of a block that it has, in its words. @throws HoldfastError `NOT_FOUND` */
+  async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
+    const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
+    if (text === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
+    return parseAnswer(blockStatSchema, text).Size
   }
 
   /** Removes the recursive pin of a CID, if there is one. */

@@ -62,6 +62,8 @@ function kept(block: Uint8Array): Uint8Array {
  * Brings a whole DAG into a staging root: blocks that are here are only claimed, the rest comes from the session.
  * Resumes by itself, because what an earlier attempt brought is here.
  *
+ * @param parts.sizeOf where the session reads from the cluster that keeps the DAG: bytes of a block there. Blocks without
+ * links are then noted, and stay there
  * @param onProgress called after each distinct block; may throw to end the fetch
  * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`, `VALIDATION` for a bound; what `signal` was aborted with.
  */
@@ -74,9 +76,10 @@ export async function fetchDag(
     bounds: FetchBounds
     signal: AbortSignal
     onProgress: (totals: FetchTotals) => void
+    sizeOf?: ((cid: CID, signal: AbortSignal) => Promise<number>) | undefined
   },
 ): Promise<FetchTotals> {
-  const { staged, session, shared, bounds, onProgress } = parts
+  const { staged, session, shared, bounds, onProgress, sizeOf } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   let visited = 0
   const memory = new BlockMemory(parts.signal)
@@ -84,6 +87,10 @@ export async function fetchDag(
   const bring = async (cid: CID, signal: AbortSignal): Promise<{ bytes: Uint8Array | null; size: number }> => {
     checkWalkable(cid)
     if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
+    if (sizeOf !== undefined && !hasLinks(cid)) {
+      const size = await staged.note(cid, staged.store.sizeOf(cid) ?? (await sizeOf(cid, signal)))
+      if (size !== null) return { bytes: null, size }
+    }
     const here = await takeLocal(staged, cid)
     if (here !== null) return here
     const bytes = await shared.get(session, cid, signal)

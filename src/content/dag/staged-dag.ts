@@ -150,6 +150,23 @@ export class StagedDag {
     if (adopted.added) this.#count(adopted.size)
   }
 
+  /**
+   * Needs a block that the backend has elsewhere, without bringing it here.
+   *
+   * @param size bytes, as the backend says
+   * @returns bytes; null if it has to come, since it is being written or deleted here
+   */
+  async note(cid: CID, size: number): Promise<number | null> {
+    const noted = await this.store.note(this.rootId, cid, size)
+    if (noted?.added === true) this.#count(noted.size)
+    return noted?.size ?? null
+  }
+
+  /** Whether the backend has all of it elsewhere, so that nothing of it need be here. */
+  setPlaced(isPlaced: boolean): Promise<void> {
+    return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
+  }
+
   /** Forgets the files noted so far, of an earlier attempt too. */
   async clearFiles(): Promise<void> {
     this.#files = []

@@ -18,6 +18,10 @@ export interface GatewayClientOptions {
 }
 
 const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
+type Failed = Extract<ProviderAnswer, { kind: 'failed' }>
+/** How large a block is, in the words of who has it. */
+export type SizeAnswer = { kind: 'size'; bytes: number } | { kind: 'missing' } | Failed
+
 const LONGEST_BLOCK = 4 * 1024 * 1024
 const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
@@ -50,12 +54,34 @@ export class GatewayClient {
   /**
    * Asks the gateway at `base` for a block. Rejects only if `signal` aborts.
    */
-  async get(base: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
+  get(base: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
+    return this.#ask(base, cid, { method: 'GET', signal }, response => readBlock(response, cid))
+  }
+
+  /**
+   * Asks the gateway at `base` how large a block is; one that does not tell has to send it. Rejects only if `signal` aborts.
+   */
+  async size(base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> {
+    const told = await this.#ask<SizeAnswer>(base, cid, { method: 'HEAD', signal }, async response =>
+      readSize(response),
+    )
+    if (told.kind !== 'size' || told.bytes >= 0) return told
+    const answer = await this.get(base, cid, signal)
+    if (answer.kind === 'block') return { kind: 'size', bytes: answer.bytes.length }
+    return answer.kind === 'has' ? { kind: 'missing' } : answer
+  }
+
+  async #ask<T>(
+    base: URL,
+    cid: CID,
+    how: { method: 'GET' | 'HEAD'; signal: AbortSignal },
+    read: (response: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T | Failed> {
     try {
       const url = new URL(`${withoutTrailingSlashes(base.href)}/ipfs/${cid}?format=raw`)
-      return await this.#follow(url, cid, signal)
+      return await this.#follow(url, how, read)
     } catch (error) {
-      signal.throwIfAborted()
+      how.signal.throwIfAborted()
       return { kind: 'failed', ...reasonOf(error) }
     }
   }
@@ -64,14 +90,18 @@ export class GatewayClient {
     await Promise.all([this.#anywhere.close(), this.#publicOnly.close()])
   }
 
-  async #follow(start: URL, cid: CID, signal: AbortSignal): Promise<ProviderAnswer> {
+  async #follow<T>(
+    start: URL,
+    { method, signal }: { method: 'GET' | 'HEAD'; signal: AbortSignal },
+    read: (response: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T | Failed> {
     let url = start
     for (let redirects = 0; ; redirects++) {
       if (!this.isAllowed(url)) throw new PrivateAddressError()
       const agent = this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly
-      const response = await agent.request(url, { method: 'GET', headers: ACCEPTED, signal })
+      const response = await agent.request(url, { method, headers: ACCEPTED, signal })
       const { location } = response.headers
-      if (response.statusCode < 300 || response.statusCode >= 400) return readBlock(response, cid)
+      if (response.statusCode < 300 || response.statusCode >= 400) return read(response)
       discard(response)
       if (redirects === MOST_REDIRECTS) return { kind: 'failed', reason: 'redirects too often', final: true }
       if (typeof location !== 'string' || !URL.canParse(location, url.href)) return failed('redirects nowhere')
@@ -86,15 +116,28 @@ export class GatewayClient {
 
 async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<ProviderAnswer> {
   const { statusCode: status, body } = response
-  if (status !== 200) {
-    discard(response)
-    if (NOT_THERE.has(status)) return { kind: 'missing' }
-    return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
-  }
+  if (status !== 200) return refused(response)
   const bytes = await wholeUpTo(body, LONGEST_BLOCK)
   if (bytes === null) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
   if (await matches(cid.multihash.bytes, bytes)) return { kind: 'block', bytes }
   return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
+}
+
+/** -1 bytes where that is not told. */
+function readSize(response: Dispatcher.ResponseData): SizeAnswer {
+  if (response.statusCode !== 200) return refused(response)
+  discard(response)
+  const length = Number(response.headers['content-length'] ?? -1)
+  if (!Number.isSafeInteger(length)) return { kind: 'size', bytes: -1 }
+  if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'has more than a block may have', final: true }
+  return { kind: 'size', bytes: length }
+}
+
+function refused(response: Dispatcher.ResponseData): { kind: 'missing' } | Failed {
+  const { statusCode: status } = response
+  discard(response)
+  if (NOT_THERE.has(status)) return { kind: 'missing' }
+  return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
 }
 
 function discard({ body }: Dispatcher.ResponseData): void {
@@ -102,7 +145,7 @@ function discard({ body }: Dispatcher.ResponseData): void {
   body.destroy()
 }
 
-function failed(reason: string): ProviderAnswer {
+function failed(reason: string): Failed {
   return { kind: 'failed', reason, final: false }
 }
 
