@@ -3,6 +3,8 @@ import type { KeptPromise } from './promises.ts'
 const elsewhere = 'test/clusters/kept-elsewhere.test.ts'
 const survey = 'test/upkeep/cluster-survey.test.ts'
 
+const byItself = (name: string) => ({ file: 'test/pins/fetches/elsewhere.test.ts', name })
+
 /** What is promised of clusters whose content is kept elsewhere. */
 export const clusterPromises: readonly KeptPromise[] = [
   {
@@ -191,6 +193,55 @@ export const clusterPromises: readonly KeptPromise[] = [
       file: 'test/clusters/cluster-watch.test.ts',
       name: 'is not known where nobody answers within three seconds',
     },
+  },
+  {
+    promise: 'a cluster elsewhere fetches nothing by itself for a plan with a limit',
+    file: 'src/pins/fetch-attempt.ts',
+    find: 'if (isHere(this.job) || !(await this.#isUnlimited()))',
+    replace: 'if (isHere(this.job))',
+    test: byItself('is left nothing on a plan with a limit'),
+  },
+  {
+    promise: 'who comes to wait with a limit ends that a cluster fetches by itself',
+    file: 'src/pins/fetch-attempt.ts',
+    find: '    if (!(await this.#isUnlimited())) this.#limited.abort()\n',
+    replace: '',
+    test: byItself('gives up to this node what somebody comes to wait for'),
+  },
+  {
+    promise: 'a cluster fetches nothing of which this node has not found the root',
+    file: 'src/pins/fetch-attempt.ts',
+    find: '    if (!staged.store.has(this.root)) {',
+    replace: '    if (this.root.code < 0) {',
+    test: byItself('is left all below the root'),
+  },
+  {
+    promise: 'a cluster lets go of what it was to fetch by itself with the last who waits',
+    file: 'src/catalogue/sqlite/sqlite-fetches.ts',
+    find: '    if (fetch !== undefined) this.#placements.withdraw(fetch.backendId, fetch)\n',
+    replace: '',
+    test: byItself('lets go of what it has not got yet'),
+  },
+  {
+    promise: 'a cluster lets go of what it does not get',
+    file: 'src/pins/fetch-scheduler.ts',
+    find: '      await keepers.placements.withdraw(begun.backendId, begun)\n',
+    replace: '',
+    test: byItself('lets go for good of what it does not get'),
+  },
+  {
+    promise: 'of what a cluster has fetched by itself no leaf passes through here',
+    file: 'src/content/dag/fetch.ts',
+    find: 'if (sizeOf !== undefined && !hasLinks(cid)) {',
+    replace: 'if (sizeOf !== undefined && !hasLinks(cid) && cid.code < 0) {',
+    test: byItself('is left all below the root'),
+  },
+  {
+    promise: 'what has been fetched for a cluster elsewhere is handed over at once',
+    file: 'src/pins/fetch-attempt.ts',
+    find: '    this.#parts.keepers.wake()\n',
+    replace: '',
+    test: byItself('gives up to this node what somebody comes to wait for'),
   },
   {
     promise: 'peers of a cluster elsewhere that have a pin are told of, and those that have not',
