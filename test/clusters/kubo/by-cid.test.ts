@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { directoryOf, leaf, randomFile } from '../../pins/fetches/support/dags.ts'
+import { quick, withNet } from '../../pins/fetches/support/net.ts'
+import { collect } from '../../support/bytes.ts'
+import { TOKEN } from '../../support/kubo.ts'
+import { viaGateway } from '../../support/read-back.ts'
+import { onRealKubo, withRealKubo } from './kubo-under-test.ts'
+
+const cluster = { label: '', region: '', country: null, gateways: [] }
+const file = randomFile(20, 50_000, 'a Kubo fetches it')
+const tree = directoryOf({ 'a.bin': file, 'b.txt': leaf(Buffer.from('the other file')) })
+
+test.each([['the RPC'], ['its gateway']])(
+  'a Kubo fetches by itself what is pinned by CID, is counted by %s, and lets go of it',
+  onRealKubo,
+  how =>
+    withRealKubo(({ api, gateway }) =>
+      withNet(async net => {
+        const provider = await net.provider(tree.blocks)
+        const gateways = how === 'the RPC' ? {} : { gateways: [gateway] }
+        const kubo = { type: 'kubo' as const, api, authEnv: 'KUBO_AUTH', ...gateways }
+        const clusters = [
+          { ...cluster, id: 'near' },
+          { ...cluster, id: 'far', backend: { ...kubo, localGraceSeconds: 0, cacheBytes: 0 } },
+        ]
+        const environment = { KUBO_AUTH: `bearer:${TOKEN}` }
+        const node = await net.node({
+          clusters,
+          defaultCluster: 'near',
+          environment,
+          pin: { ...quick, waitSeconds: 100 },
+        })
+        const { account, engine } = node
+        const cid = tree.root.toString()
+        const { record } = await engine.pins.pin({ account, cid, cluster: 'far', origins: [provider.address] })
+        expect(node.reason()).toBeNull()
+        expect(record).toMatchObject({ status: 'pinned', size: tree.size })
+        // Once by this node, to find it, and once by the Kubo; of the rest this node has asked for nothing.
+        expect(provider.blocks.count(tree.root)).toBe(2)
+        expect(provider.blocks.total).toBe(tree.blocks.length + 1)
+        const expected = await collect(file.blocks.slice(1).map(({ bytes }) => bytes))
+        await provider.stop()
+        expect((await viaGateway(engine, `/ipfs/${cid}/a.bin`)).bytes.equals(expected)).toBe(true)
+        const pins = async () => {
+          const answer = await fetch(`${api}/api/v0/pin/ls?type=recursive&names=true`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${TOKEN}` },
+          })
+          const { Keys } = (await answer.json()) as { Keys: Record<string, { Name?: string }> }
+          return Object.values(Keys).filter(({ Name }) => Name?.startsWith('holdfast:')).length
+        }
+        expect(await pins()).toBe(1)
+        await engine.pins.remove({ account, cid })
+        await expect.poll(pins, { timeout: 60_000 }).toBe(0)
+      }),
+    ),
+)
