@@ -27,6 +27,8 @@ async function world() {
       ...{ fetches, records: catalogue.records, clock, limitsOf: async () => NO_LIMITS, backendOf: () => undefined },
       ...{ shared: new Map() as never, bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
       onChanges: () => undefined,
+      isHere: () => false,
+      keepers: { of: () => null, placements: catalogue.placements, wake: () => undefined },
     },
     silentLogger,
   )
