@@ -150,12 +150,7 @@ export class StagedDag {
     if (adopted.added) this.#count(adopted.size)
   }
 
-  /**
-   * Needs a block that the backend has elsewhere, without bringing it here.
-   *
-   * @param size bytes, as the backend says
-   * @returns bytes; null if it has to come, since it is being written or deleted here
-   */
+  /** Needs a block of so many bytes that the backend has elsewhere. Null if it has to come: it is written or deleted here. */
   async note(cid: CID, size: number): Promise<number | null> {
     const noted = await this.store.note(this.rootId, cid, size)
     if (noted?.added === true) this.#count(noted.size)
