@@ -234,7 +234,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'The connection to the catalogue was lost while it committed: what was asked for has happened, or has not.',
+      'The connection to the catalogue was lost while it committed, or to the node that does it before it answered: what was asked for has happened, or has not.',
     remedy: 'Look whether it is there, or ask for the same again: an identical upload or pin is the same record.',
   },
   STORAGE_FULL: {
