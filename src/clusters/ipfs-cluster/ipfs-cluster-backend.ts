@@ -19,7 +19,7 @@ import { SmallSends } from './small-sends.ts'
 
 /** Between two looks at a pin that peers are busy with. */
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5_000
+const LONGEST_PAUSE_MS = 1_000
 /** Peers that say the same for so long are looked at again by the next attempt. */
 const QUIET_MS = 20_000
 /** How often peers are told to try again by one attempt. */

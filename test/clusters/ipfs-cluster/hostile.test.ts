@@ -94,6 +94,16 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
+  test('is busy with a pin is looked at each second, so that what it has is soon known', async () => {
+    await withScripted(async ({ api, backend, clock }) => {
+      const began = clock.now()
+      api.says = () => ({ status: clock.now() - began < 10_000 ? 'pinning' : 'pinned' })
+      await backend.pin(await jobOf())
+      expect(clock.now() - began).toBeLessThan(11_000)
+      expect(api.count('GET /pins')).toBeLessThan(20)
+    })
+  })
+
   test('is to have it everywhere has it once all peers have', async () => {
     const replication = { min: -1, max: -1 }
     const run = async ({ api, backend }: ScriptedParts): Promise<void> => {
