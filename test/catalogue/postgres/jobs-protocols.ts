@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../../src/clusters/cluster-backend.ts'
 import { FairGate } from '../../../src/domain/concurrency/fair-gate.ts'
+import { HoldfastError } from '../../../src/domain/errors.ts'
 import { PlacementAttempt } from '../../../src/pins/placement-attempt.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { AWAY, DAG, NOW, record } from '../content-support.ts'
@@ -86,7 +87,9 @@ class Telling {
   }
 }
 
-const NOWHERE = { get: () => Promise.reject(new Error(`nobody asks for ${CID}`)) } as never
+const NOWHERE = {
+  read: (cid: CID) => Promise.reject(new HoldfastError('NOT_FOUND', `block ${cid} is not here`)),
+}
 
 /** With a cluster of its own for each time. */
 function telling(
