@@ -231,6 +231,27 @@ const promises: readonly KeptPromise[] = [
     test: pages('visit no more'),
   },
   {
+    promise: 'how many records are pinned is told without counting them',
+    file: 'src/catalogue/postgres/record-lists.ts',
+    find: 'isOfStates(filter) ? ',
+    replace: 'isOfStates(filter) && offset < 0 ? ',
+    test: pages('of some states'),
+  },
+  {
+    promise: 'what waits or has failed is found without passing over what is pinned',
+    file: 'src/catalogue/postgres/record-lists.ts',
+    find: "    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)\n",
+    replace: '',
+    test: pages('of some states'),
+  },
+  {
+    promise: 'what has expired in another state is not left out twice of how many are pinned',
+    file: 'src/catalogue/postgres/record-lists.ts',
+    find: "account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}",
+    replace: 'account_id = $1 AND ${NOT_PINNED}',
+    test: pages('of some states'),
+  },
+  {
     promise: 'places do not count what has expired',
     file: 'src/catalogue/postgres/record-lists.ts',
     find: 'SELECT created_at, id, -1, FALSE',

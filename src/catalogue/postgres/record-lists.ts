@@ -9,6 +9,8 @@ import type { Sql, SqlParam } from './sql.ts'
 const NEWEST_FIRST = 'created_at DESC, id DESC'
 /** Records that are passed over without looking for a place nearer to what is wanted. */
 const FAR = 1_000
+/** Few are; an index has these alone. */
+const NOT_PINNED = "status <> 'pinned'"
 /** After all records. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
@@ -86,7 +88,7 @@ export class RecordLists {
 
   async #found(filter: Searching, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
     const list = await this.#listOf(filter.accountId)
-    const total = await this.#countAll(questionOf(list, filter))
+    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(questionOf(list, filter))
     if (offset >= total) return { rows: [], total }
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
   }
@@ -126,6 +128,16 @@ export class RecordLists {
     return hasExpiration ? expiringPins : pins
   }
 
+  /** Most are pinned: all there are, less what has expired, less those in other states; all of one instant. */
+  async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
+    const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
+        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)
+        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}
+             AND status <> ALL($3)${hasExpiration ? ' AND expires_at IS NOT NULL' : ''}) AS count
+      FROM accounts WHERE id = $1`
+    return (await this.#sql.first<{ count: number }>(text, [accountId, now, statuses]))?.count ?? 0
+  }
+
   async #listOf(accountId: string): Promise<number> {
     const text = 'SELECT seq AS list FROM accounts WHERE id = $1'
     return (await this.#sql.first<{ list: number }>(text, [accountId]))?.list ?? 0
@@ -133,6 +145,13 @@ export class RecordLists {
 }
 
 type Searching = RecordFilter & { search: RecordSearch }
+
+/** Whether all that is asked is that records are in one of some states, pinned among them. */
+function isOfStates({ multihash, search }: Searching): boolean {
+  const { names, meta, types, statuses, multihashes, before, after } = search
+  const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
+  return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
+}
 
 function orderOf({ search }: Searching): string {
   return search.oldestFirst ? 'seq' : 'seq DESC'
@@ -181,7 +200,10 @@ function questionOf(list: number, filter: Searching): Conditions {
   }
   if (words.length > 0) conditions.add('words @> ?', words)
   if (types.length > 0) conditions.add('type = ANY(?)', types)
-  if (statuses.length > 0) conditions.add('status = ANY(?)', statuses)
+  if (statuses.length > 0) {
+    conditions.add('status = ANY(?)', statuses)
+    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
+  }
   if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
   if (before !== null) conditions.add('created_at < ?', before)
   if (after !== null) conditions.add('created_at > ?', after)

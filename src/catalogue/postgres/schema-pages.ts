@@ -84,3 +84,8 @@ export const pagesSchema = `
   CREATE INDEX records_by_account_expiry ON records (account_id, expires_at) INCLUDE (created_at, id)
     WHERE expires_at IS NOT NULL;
 `
+
+/** Records that are not pinned are few beside those that are, whose number is what the others leave. */
+export const statesSchema = `
+  CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';
+`

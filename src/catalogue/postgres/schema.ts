@@ -3,7 +3,7 @@ import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodesSchema } from './schema-nodes.ts'
-import { pagesSchema } from './schema-pages.ts'
+import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
@@ -20,4 +20,5 @@ export const migrations: readonly Migration[] = [
   { sql: pagesSchema, isTolerated: true },
   { sql: takedownsSchema, isTolerated: true },
   { sql: leavingSchema, isTolerated: true },
+  { sql: statesSchema, isTolerated: true },
 ]

@@ -5,6 +5,8 @@ import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { RecordLists } from '../../../src/catalogue/postgres/record-lists.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { MOST_COUNTED } from '../../../src/catalogue/postgres/schema-pages.ts'
+import type { RecordSearch } from '../../../src/catalogue/records.ts'
+import type { PinStatus } from '../../../src/domain/pin-status.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { visitedBy } from './plan-of.ts'
@@ -18,6 +20,15 @@ interface Row {
   accountId: string
   createdAt: number
   expiresAt: number | null
+  status?: PinStatus
+}
+
+const ANY: RecordSearch = {
+  ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
+}
+
+function stateOf(i: number): PinStatus {
+  return i % 400 === 1 ? 'queued' : i % 400 === 5 ? 'pinning' : i % 800 === 97 ? 'failed' : 'pinned'
 }
 
 describe('pages by number in PostgreSQL', needsPostgres, () => {
@@ -46,13 +57,15 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
   /** In one statement, as `records` is not written by the catalogue but by anybody. */
   async function insert(rows: readonly Row[]): Promise<void> {
     const columns = [rows.map(row => row.id), rows.map(row => row.accountId), rows.map(row => row.createdAt)]
+    const statuses = rows.map(({ status }) => status ?? 'pinned')
     await database.command(
       `INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, type, status, status_at, size, dag_size,
          charge, created_at, expires_at, identity, words)
-       SELECT id, account_id, '', '', 85, decode(md5(id), 'hex'), 'file', 'pinned', 0, 1, 1, 512, created_at, expires_at,
+       SELECT id, account_id, '', '', 85, decode(md5(id), 'hex'), 'file', status, 0, 1, 1, 512, created_at, expires_at,
          '', '{}'
-       FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS given (id, account_id, created_at, expires_at)`,
-      [...columns, rows.map(row => row.expiresAt)],
+       FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
+         AS given (id, account_id, created_at, expires_at, status)`,
+      [...columns, rows.map(row => row.expiresAt), statuses],
     )
     await count()
   }
@@ -164,6 +177,44 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         expect([result.total, result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
         // What has expired is counted once for the length and once for the places.
         expect(visited).toBeLessThan(MOST_COUNTED + places + 2 * expired + 4 * LIMIT)
+      }
+    }
+  })
+
+  test('of some states are counted by those that are not pinned, few beside all', { timeout: 60_000 }, async () => {
+    const rows = Array.from({ length: 16_000 }, (_, i) => ({
+      ...{ id: `r${i}`, accountId: 'one', createdAt: i, status: stateOf(i) },
+      expiresAt: i % 5 === 0 ? NOW * 2 : i % 97 === 0 ? NOW - 1 : null,
+    }))
+    await insert(rows)
+    await insert(rows.slice(0, 900).map(row => ({ ...row, id: `other ${row.id}`, accountId: 'two' })))
+    await database.command('ANALYZE')
+    const few = rows.filter(({ status, expiresAt }) => status !== 'pinned' || expiresAt === NOW - 1).length
+    const asked: PinStatus[][] = [
+      ['pinned'],
+      ['queued', 'pinned'],
+      ['queued', 'pinning', 'pinned', 'failed'],
+      ['queued'],
+      ['failed', 'pinning', 'queued'],
+    ]
+    for (const statuses of asked) {
+      for (const [hasExpiration, oldestFirst] of [
+        [false, false],
+        [true, false],
+        [false, true],
+      ] as const) {
+        const wanted = rows
+          .filter(({ status, expiresAt }) => statuses.includes(status) && expiresAt !== NOW - 1)
+          .filter(({ expiresAt }) => !hasExpiration || expiresAt !== null)
+        const ids = (oldestFirst ? wanted : wanted.toReversed()).slice(0, LIMIT).map(({ id }) => id)
+        const search = { ...ANY, statuses, oldestFirst }
+        const filter = { accountId: 'one', multihash: null, hasExpiration, now: NOW, search }
+        const page = await visitedBy(database, () => lists.page(filter, 0, LIMIT))
+        expect([page.result.total, page.result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
+        const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
+        expect(walked.result.rows.map(({ id }) => id)).toEqual(ids)
+        // Once for the length and once for the rows, of which one in five may expire.
+        expect([page.visited, walked.visited].map(visited => visited < 2 * few + 10 * LIMIT)).toEqual([true, true])
       }
     }
   })

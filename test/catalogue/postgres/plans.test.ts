@@ -194,6 +194,11 @@ async function lists(database: Postgres): Promise<void> {
   await database.command("UPDATE accounts SET pins = 5000, expiring_pins = 5000 WHERE id = 'one'")
   for (const hasExpiration of [false, true]) {
     await new RecordLists(database).page({ accountId: 'one', multihash: null, hasExpiration, now: 1 }, 2_000, 1)
+    for (const statuses of [['pinned'], ['queued']] as const) {
+      const search = { ...{ names: [], meta: {}, types: [], statuses, multihashes: [], before: null, after: null } }
+      const filter = { accountId: 'one', multihash: null, hasExpiration, now: 1 }
+      await new RecordLists(database).page({ ...filter, search: { ...search, oldestFirst: false } }, 0, 1)
+    }
   }
 }
 
