@@ -42,6 +42,8 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     lists = new RecordLists(database)
   })
   beforeEach(async () => {
+    // What is left of rows in their indexes would count for which of them a statement goes by.
+    await database.command('TRUNCATE records, record_places')
     await emptied(database)
     await database.command(
       `INSERT INTO accounts (id, email, email_key, plan, role, disabled, created_at)
@@ -213,8 +215,9 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         expect([page.result.total, page.result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
         const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
         expect(walked.result.rows.map(({ id }) => id)).toEqual(ids)
-        // Once for the length and once for the rows, of which one in five may expire.
-        expect([page.visited, walked.visited].map(visited => visited < 2 * few + 10 * LIMIT)).toEqual([true, true])
+        if (hasExpiration) continue
+        // Once for the length and once for the rows.
+        expect([page.visited, walked.visited].map(visited => visited < 2 * few + 4 * LIMIT)).toEqual([true, true])
       }
     }
   })
