@@ -106,6 +106,26 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: 'test/upkeep/history.test.ts', name: 'it stays as long as it is, however long the node runs' },
   },
   {
+    promise: 'a console whose public address has a path starts by the machine’s own address, too',
+    file: console,
+    find: 'isPublished ? published.pathname : prefix',
+    replace: 'published?.pathname ?? prefix',
+    test: {
+      file: 'test/adapters/console/page/addresses.test.ts',
+      name: 'starts and lets people in by the machine itself',
+    },
+  },
+  {
+    promise: 'a console behind a proxy that strips a path names its modules by that path',
+    file: console,
+    find: 'isPublished ? published.pathname : prefix',
+    replace: 'prefix',
+    test: {
+      file: 'test/adapters/console/page/addresses.test.ts',
+      name: 'starts and lets people in by the machine itself',
+    },
+  },
+  {
     promise: 'on a host name of content /console/ is the content’s',
     file: 'adapters/fetch/handler.ts',
     find: ' && engine.isContentHost?.(header) !== true',

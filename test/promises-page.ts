@@ -75,6 +75,16 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: pins, name: 'are shown by the thousand, and the last page of them is one step away' },
   },
   {
+    promise: 'the owner ends the sessions of an account in the console',
+    file: `${page}/owner/accounts.ts`,
+    find: 'change(() => client.owner.endSessions(id),',
+    replace: 'change(async () => id,',
+    test: {
+      file: 'test/adapters/console/page/owner.test.ts',
+      name: 'ends all sessions of an account, and leaves its keys',
+    },
+  },
+  {
     promise: 'signing out of the console ends the session at the node',
     file: `${page}/app.ts`,
     find: '    await client.sessions.signOut().catch(() => undefined)\n',

@@ -62,7 +62,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
   // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
-  const pages = config.console === true ? { console: createConsole(engine, { ...mountOf(config), logger }) } : {}
+  const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null
   try {
@@ -107,9 +107,8 @@ function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSetti
   return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
 }
 
-/** A proxy may strip what the address has before the API's own paths. */
-function mountOf({ publicUrl }: EngineConfig): { prefix: string } {
-  return { prefix: publicUrl === undefined ? '' : new URL(publicUrl).pathname }
+function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {
+  return publicUrl === undefined ? {} : { publicUrl }
 }
 
 /** By plain HTTP the console is there on this machine alone. */

@@ -98,6 +98,11 @@ export class Owner {
     return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/${isDisabled ? 'disable' : 'enable'}`)
   }
 
+  /** Signs it out everywhere; its keys are not affected. Returns how many have ended. @throws HoldfastError `NOT_FOUND` */
+  async endSessions(id: string): Promise<number> {
+    return (await this.#json<{ ended: number }>('DELETE', `/accounts/${pathPart(id, 'the id')}/sessions`)).ended
+  }
+
   /** Its pins go soon after. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner */
   async deleteAccount(id: string): Promise<void> {
     await this.#json('DELETE', `/accounts/${pathPart(id, 'the id')}`)

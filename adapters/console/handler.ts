@@ -5,6 +5,7 @@ import {
   asSentByClient,
   type Engine,
   type Logger,
+  PROXY_HEADERS,
 } from '../../src/index.ts'
 import { type ConsoleFile, consoleFiles } from './files.ts'
 import { unsafeConnection } from './safe-connection.ts'
@@ -15,10 +16,14 @@ export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
 /** Where the console is. */
 export interface ConsoleOptions {
   /**
-   * What stands before `/console/` in the browser's address, e.g. `/pinning`; given even where a host program or a proxy
-   * strips it.
+   * What stands before `/console/` in the browser's address, e.g. `/pinning`; given even where a host program strips it.
    */
   prefix?: string
+  /**
+   * Where a proxy is reached that strips the path of this, e.g. `https://pins.example.org/storage`: its path, and not
+   * `prefix`, holds for what comes through a proxy or asks for this host.
+   */
+  publicUrl?: string
   /** Is told when the page's files cannot be prepared. */
   logger?: Logger
 }
@@ -38,9 +43,9 @@ export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
   { trustedProxies }: ConsoleEngine,
-  { prefix = '', logger }: ConsoleOptions,
+  { prefix = '', publicUrl, logger }: ConsoleOptions,
 ): ApiHandler {
-  const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
+  const published = publicUrl === undefined ? null : new URL(publicUrl)
   let prepared: Promise<ReadonlyMap<string, ConsoleFile> | null> | undefined
   const files = (): Promise<ReadonlyMap<string, ConsoleFile> | null> => {
     prepared ??= prepare().catch(err => {
@@ -62,7 +67,8 @@ export function consoleOf(
     if (found === null) return told(500, 'the files of the console cannot be prepared: the log says why')
     const file = found.get(request.path.slice('/console/'.length))
     if (file === undefined) return told(404, 'the console has nothing there')
-    return answer(request, file, policyOf(request, mount))
+    const isPublished = published !== null && (isProxied(received) || request.header('host') === published.host)
+    return answer(request, file, policyOf(request, isPublished ? published.pathname : prefix))
   }
 }
 
@@ -70,7 +76,8 @@ export function consoleOf(
  * What the page may load and reach, by whole addresses: `'self'` would be everything on this origin, and what accounts
  * upload is served from it, too.
  */
-function policyOf(request: ApiRequest, mount: string): string {
+function policyOf(request: ApiRequest, prefix: string): string {
+  const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   const origin = `${request.scheme === 'https' ? 'https' : 'http'}://${request.header('host')}${mount}`
   const own = `${origin}/console/`
   return [
@@ -135,6 +142,11 @@ function told(status: number, text: string, headers: Readonly<Record<string, str
     },
     body: `${text}\n`,
   }
+}
+
+/** Nothing else tells who strips a path: of a request that came straight here there is nothing to strip. */
+function isProxied(request: ApiRequest): boolean {
+  return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }
 
 function queryOf({ query }: ApiRequest): string {

@@ -27,14 +27,18 @@ export function withConsole<T>(
   return withTempDir(async dataDir => {
     const metrics = new PrometheusMetrics()
     const engine = await createEngine({ console: true, passwordCost: 1_024, ...config, dataDir, metrics })
-    const node = createHandler(engine, { console: createConsole(engine), metrics })
+    const { publicUrl } = config
+    const node = createHandler(engine, {
+      console: createConsole(engine, publicUrl === undefined ? {} : { publicUrl }),
+      metrics,
+    })
     let answer: RequestListener = node
     const server = http.createServer((incoming, outgoing) => answer(incoming, outgoing))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
     try {
-      if (config.publicUrl === undefined) await engine.setPublicUrl(origin)
+      if (publicUrl === undefined) await engine.setPublicUrl(origin)
       const { account } = await engine.accounts.ensureOwner()
       const { secret: key } = await engine.keys.create(account.id, { name: 'owner', scopes: SCOPES })
       return await run({

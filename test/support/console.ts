@@ -1,4 +1,4 @@
-import { createConsole } from '../../adapters/console/index.ts'
+import { type ConsoleOptions, createConsole } from '../../adapters/console/index.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.ts'
 
 /** Prepared once. */
@@ -21,9 +21,13 @@ export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, he
 }
 
 /** What the console of a node behind so many proxies answers to it. */
-export function askConsole(request: ApiRequest, trustedProxies = 0, prefix = ''): Promise<ApiResponse> {
-  const which = `${trustedProxies} ${prefix}`
-  const answer = consoles.get(which) ?? createConsole({ trustedProxies }, { prefix })
+export function askConsole(
+  request: ApiRequest,
+  trustedProxies = 0,
+  options: ConsoleOptions = {},
+): Promise<ApiResponse> {
+  const which = JSON.stringify([trustedProxies, options])
+  const answer = consoles.get(which) ?? createConsole({ trustedProxies }, options)
   consoles.set(which, answer)
   return answer(request)
 }

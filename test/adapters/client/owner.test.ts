@@ -32,6 +32,8 @@ test('makes an account, puts it on a plan, disables, enables and deletes it', as
   await expect(theirs.account.show()).rejects.toMatchObject({ code: 'account_disabled' })
   await owner.setDisabled(made.id, false)
   expect((await owner.accounts({ page: 2, limit: 1 })).accounts.map(({ id }) => id)).toEqual([made.id])
+  expect(await owner.endSessions(made.id)).toBe(1)
+  expect(await owner.endSessions(made.id)).toBe(0)
   await owner.deleteAccount(made.id)
   expect((await owner.accounts()).total).toBe(1)
 })

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { consoleOf } from '../../../adapters/console/handler.ts'
-import { createConsole } from '../../../adapters/console/index.ts'
+import { type ConsoleOptions, createConsole } from '../../../adapters/console/index.ts'
 import { toFetch } from '../../../adapters/fetch/index.ts'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import { askConsole, consoleRequest } from '../../support/console.ts'
@@ -36,19 +36,30 @@ describe('the console', () => {
   })
 
   test('names what it may load and reach by whole addresses, never by its origin', async () => {
-    const at = async (headers: object, proxies = 0, prefix = ''): Promise<string> =>
-      String(
-        (await askConsole(consoleRequest('/console/', {}, headers), proxies, prefix)).headers[
-          'content-security-policy'
-        ],
-      )
-    const near = await at({})
+    const near = await policyAt({})
     expect(near).toContain('script-src http://127.0.0.1:4100/console/;')
     expect(near).toContain('connect-src http://127.0.0.1:4100/api/v3/ http://127.0.0.1:4100/admin/v1/ ')
     expect(near).toContain("frame-ancestors 'none'")
     expect(near).not.toMatch(/'self'|unsafe-|\*/)
     const proxied = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'pins.example' }
-    expect(await at(proxied, 1, '/pinning/')).toContain('script-src https://pins.example/pinning/console/;')
+    expect(await policyAt(proxied, 1, { prefix: '/pinning/' })).toContain(
+      'script-src https://pins.example/pinning/console/;',
+    )
+  })
+
+  test('whose public address has a path has it there for who comes by a proxy or asks for that host, and for nobody else', async () => {
+    const publicUrl = 'https://pins.example/storage/'
+    const below = 'script-src https://pins.example/storage/console/;'
+    const forwarded = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
+    expect(await policyAt({ ...forwarded, host: 'pins.example' }, 1, { publicUrl })).toContain(below)
+    const direct = await policyAt({}, 1, { publicUrl })
+    expect(direct).toContain('script-src http://127.0.0.1:4100/console/;')
+    expect(direct).toContain('connect-src http://127.0.0.1:4100/api/v3/ http://127.0.0.1:4100/admin/v1/ ')
+    expect(direct).not.toContain('storage')
+    expect(await policyAt({}, 0, { publicUrl, prefix: '/pins' })).toContain('4100/pins/console/;')
+    // A proxy on the machine itself that says nothing of what it does.
+    const silent = await policyAt({ host: 'localhost:8080' }, 0, { publicUrl: 'http://localhost:8080/storage' })
+    expect(silent).toContain('script-src http://localhost:8080/storage/console/;')
   })
 
   test('has the browser forget what it kept of this origin, with the page and not with its modules', async () => {
@@ -201,6 +212,12 @@ test('no text of the page has a line that would be taken for a comment', () => {
   )
   expect([files.length > 60, wrong]).toEqual([true, []])
 })
+
+/** What the page may load and reach for who asks with these headers. */
+async function policyAt(headers: object, proxies = 0, options: ConsoleOptions = {}): Promise<string> {
+  const page = await askConsole(consoleRequest('/console/', {}, headers), proxies, options)
+  return String(page.headers['content-security-policy'])
+}
 
 /** The texts of the templates in a module. */
 function templatesOf(source: string): string[] {

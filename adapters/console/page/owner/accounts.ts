@@ -27,7 +27,7 @@ export function Accounts() {
   const [secret, setSecret] = useState<Secret | null>(null)
   const [deleted, setDeleted] = useState<ManagedAccount | null>(null)
   const { run, error: changeError } = useAction()
-  const change = (act: () => Promise<ManagedAccount>, words: string): void =>
+  const change = (act: () => Promise<unknown>, words: string): void =>
     void run(async () => {
       await act()
       notify({ text: words })
@@ -56,7 +56,9 @@ export function Accounts() {
           change(
             () => client.owner.setDisabled(id, !disabled),
             `${email} is ${disabled ? 'let in again' : 'disabled'}`,
-          )} />
+          )}
+        onEndSessions=${({ id, email }: ManagedAccount) =>
+          change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)} />
       <${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`
     }
     ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}
@@ -70,6 +72,7 @@ interface TableProps {
   plans: readonly string[]
   onPlan: (account: ManagedAccount, plan: string) => void
   onDisable: (account: ManagedAccount) => void
+  onEndSessions: (account: ManagedAccount) => void
   onDelete: (account: ManagedAccount) => void
 }
 
@@ -88,6 +91,7 @@ function Row({
   plans,
   onPlan,
   onDisable,
+  onEndSessions,
   onDelete,
 }: Omit<TableProps, 'accounts'> & { account: ManagedAccount }) {
   const { email, name, role, plan, disabled, createdAt, usage } = account
@@ -108,6 +112,7 @@ function Row({
       >${choices.map(one => html`<option key=${one} value=${one} selected=${one === plan}>${one}</option>`)}</select>
     </td>
     <td><div class="buttons end">
+      <button class="small" aria-label=${`End sessions of ${email}`} onClick=${() => onEndSessions(account)}>End sessions</button>
       <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => onDisable(account)}>
         ${disabled ? 'Enable' : 'Disable'}
       </button>

@@ -2,6 +2,7 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { createEngine, SCOPES } from '../../../../src/index.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { accessibilityFaults } from '../../../support/axe.ts'
@@ -102,6 +103,26 @@ describe('the owner’s part of the console', inBrowser, () => {
       await dialog.getByRole('button', { name: 'Delete the account' }).click()
       await expect.poll(() => row(page, 'new@example.org').count()).toBe(0)
       expect(await engine.accounts.find('new@example.org')).toBeUndefined()
+    }))
+
+  test('ends all sessions of an account, and leaves its keys', () =>
+    signedIn(async ({ page, server: { engine, origin } }) => {
+      const password = 'a long enough password'
+      const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free', password })
+      const { secret } = await engine.keys.create(user.id, { name: 'kept', scopes: SCOPES })
+      const { sessions } = new HoldfastClient({ base: origin })
+      const signIn = await Promise.all([1, 2].map(() => sessions.signIn(user.email, password)))
+      const clients = signIn.map(
+        answer => new HoldfastClient({ base: origin, key: 'token' in answer ? answer.token : '' }),
+      )
+      expect((await clients[0]?.sessions.list())?.rows).toHaveLength(2)
+      await go(page, 'owner/accounts')
+      await page.getByRole('button', { name: 'End sessions of user@example.org' }).click()
+      await page.getByText('All sessions of user@example.org have ended').waitFor()
+      for (const client of clients)
+        await expect(client.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
+      expect(await new HoldfastClient({ base: origin, key: secret }).account.show()).toMatchObject({ id: user.id })
+      await row(page, 'owner@localhost').waitFor()
     }))
 
   test('frees what was let go, and checks every block', () =>
