@@ -108,6 +108,20 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: survey, name: 'what a cluster says that it has and cannot give' },
   },
   {
+    promise: 'what a cluster that fetches by itself has lost, and nobody here has, it fetches anew',
+    file: 'src/pins/placement-attempt.ts',
+    find: 'keeper !== undefined && source.isLacking',
+    replace: 'keeper === undefined && source.isLacking',
+    test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches anew what it has lost' },
+  },
+  {
+    promise: 'what a cluster has fetched anew is pinned only once all of it can be had there',
+    file: 'src/pins/placement-attempt.ts',
+    find: 'if (look !== undefined) await look(signal, moved)',
+    replace: '',
+    test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches anew what it has lost' },
+  },
+  {
     promise: 'more than one in a hundred pins of a cluster are let go of only if that is asked for',
     file: 'src/upkeep/cluster-survey.ts',
     find: 'dags.length <= listed * MOST_RELEASED',

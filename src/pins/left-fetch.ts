@@ -1,20 +1,12 @@
 import type { CID } from 'multiformats/cid'
 import type { FetchRow } from '../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../catalogue/placements.ts'
-import type { ClusterBackend } from '../clusters/cluster-backend.ts'
-import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { pause } from '../domain/concurrency/pause.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FetchSession } from '../network/block-fetcher.ts'
+import type { Keeper } from './keeper.ts'
 import { HOLD } from './placement-attempt.ts'
-
-/** Who keeps a cluster elsewhere, and fetches by itself what it is to keep. */
-export interface Keeper {
-  backend: ClusterBackend & Required<Pick<ClusterBackend, 'sizeOf'>>
-  /** Reads there, each block checked. */
-  reader: BlockSource
-}
 
 /** The clusters elsewhere, as fetches see them. */
 export interface Keepers {

@@ -10,6 +10,7 @@ import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 import type { Attempt } from './job-runner.ts'
+import { checkWhole, type Keeper, NotedSource } from './keeper.ts'
 
 /** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
 export const HOLD = 'cluster'
@@ -25,10 +26,18 @@ export interface PlacementParts {
   backends: ReadonlyMap<number, ClusterBackend>
   /** Where the blocks of a backend are until it has them. */
   sourceOf: (backendId: number) => BlockSource
+  /** Those of them that fetch by themselves what is not here, and can be read. */
+  keepers: ReadonlyMap<number, Keeper>
   placements: Placements
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
 }
+
+/** What is handed over. */
+type Sending = Pick<PinJob, 'source' | 'blocks'> & { signal: AbortSignal }
+
+/** Another look at what a backend says that it keeps. */
+type Look = (signal: AbortSignal, onMoved: () => void) => Promise<void>
 
 /** One attempt to have a backend keep a DAG, or let go of it. What is sent is held here until it was seen there. */
 export class PlacementAttempt implements Attempt<PlacementRow> {
@@ -60,20 +69,23 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
-    const { placements, clock, sourceOf, onChanges } = this.#parts
+    const { placements, clock, sourceOf, keepers, onChanges } = this.#parts
     // What may still arrive there would take it away again, after any look.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
-    const root = cidOf(row)
-    const source = sourceOf(row.backendId)
-    const blocks = (await smallDag(root, source, ended)) ?? undefined
-    const pass = blocks === undefined ? this.#large.enter(row.accountId) : null
+    const source = new NotedSource(sourceOf(row.backendId))
+    const keeper = keepers.get(row.backendId)
+    const mayRefetch = (): boolean => keeper !== undefined && source.isLacking && !ended.aborted
+    const blocks = (await smallDag(cidOf(row), source, ended)) ?? undefined
+    let isSent = false
     try {
-      if (pass !== null) await orAborted(Promise.resolve(pass.entered), ended)
-      const job = { hold: HOLD, root, source, origins: [], ends: null, again: row.isAnew }
-      await this.#keep(row, backend, { ...job, blocks, isFirst: row.attempts === 1, signal: ended })
-    } finally {
-      pass?.leave()
+      if (!mayRefetch()) {
+        await this.#send(row, backend, { source, blocks, signal: ended })
+        isSent = true
+      }
+    } catch (error) {
+      if (!mayRefetch()) throw error
     }
+    if (!isSent && keeper !== undefined) await this.#refetch(row, keeper, ended)
     for (let isDone = false; !isDone; ) {
       const step = await placements.placed(row, clock.now())
       onChanges(step.changes)
@@ -81,16 +93,38 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
+  /** Hands it over from here. */
+  async #send(row: PlacementRow, backend: ClusterBackend, from: Sending): Promise<void> {
+    const { blocks, signal } = from
+    const pass = blocks === undefined ? this.#large.enter(row.accountId) : null
+    try {
+      if (pass !== null) await orAborted(Promise.resolve(pass.entered), signal)
+      const job = { hold: HOLD, root: cidOf(row), origins: [], ends: null, again: row.isAnew }
+      await this.#keep(row, backend, { ...job, ...from, isFirst: row.attempts === 1 })
+    } finally {
+      pass?.leave()
+    }
+  }
+
+  /** Has the backend fetch what is not here, from whoever has it, and believes only what can be had there. */
+  async #refetch(row: PlacementRow, keeper: Keeper, signal: AbortSignal): Promise<void> {
+    const root = cidOf(row)
+    const job = { hold: HOLD, root, source: null, origins: [], ends: null, again: true }
+    const look: Look = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
+    await this.#keep(row, keeper.backend, { ...job, signal }, look)
+  }
+
   /** Has the backend keep it, as long as something moves, and looks whether it does. */
-  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob): Promise<void> {
+  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob, look?: Look): Promise<void> {
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'nothing moved any more')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
     const { signal } = deadline
     const moved = (): void => deadline.moved()
     try {
       await backend.pin({ ...job, signal, onProgress: moved })
-      if (backend.looksAfterPin === true) return
       moved()
+      if (look !== undefined) await look(signal, moved)
+      if (backend.looksAfterPin === true) return
       const { state } = await backend.status(row, signal)
       if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
     } finally {

@@ -168,6 +168,7 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChan
   const parts = {
     backends: clusters.remote,
     sourceOf: (backendId: number) => clusters.embeddedOf(backendId).reader,
+    keepers: clusters.keepers,
     placements: storage.catalogue.placements,
     clock,
     onChanges: tellChanges,

@@ -78,6 +78,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
     })
     const parts = {
       ...{ backends: new Map([[AWAY, under.backend]]), sourceOf: () => outside, placements: content.placements },
+      keepers: new Map(),
       ...{ clock, onChanges: () => undefined, onPlaced: () => undefined },
     }
     let runner = new PlacementRunner(parts, silentLogger)

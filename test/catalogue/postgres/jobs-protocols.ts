@@ -44,7 +44,7 @@ class Telling {
       const row = await placements.begin(job)
       if (row === undefined) continue
       const parts = {
-        ...{ backends: new Map([[AWAY, this.elsewhere]]), sourceOf: () => NOWHERE, placements },
+        ...{ backends: new Map([[AWAY, this.elsewhere]]), keepers: new Map(), sourceOf: () => NOWHERE, placements },
         ...{ clock: this.#clock, onChanges: () => undefined },
       }
       try {

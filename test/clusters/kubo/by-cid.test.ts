@@ -39,6 +39,17 @@ test.each([['the RPC'], ['its gateway']])(
         expect(provider.blocks.count(tree.root)).toBe(2)
         expect(provider.blocks.total).toBe(tree.blocks.length + 1)
         const expected = await collect(file.blocks.slice(1).map(({ bytes }) => bytes))
+        // It loses all of it, and nothing is here that could be sent again.
+        const call = (path: string) =>
+          fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+        const answer = await call('pin/ls?type=recursive&names=true')
+        const { Keys } = (await answer.json()) as { Keys: Record<string, { Name?: string }> }
+        const [ours] = Object.entries(Keys).find(([, { Name }]) => Name?.startsWith('holdfast:')) ?? []
+        await (await call(`pin/rm?arg=${ours}`)).text()
+        await (await call('repo/gc')).text()
+        expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
+        const status = async () => (await engine.pins.status({ account, cid }))[0]?.record.status
+        await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
         await provider.stop()
         expect((await viaGateway(engine, `/ipfs/${cid}/a.bin`)).bytes.equals(expected)).toBe(true)
         const pins = async () => {

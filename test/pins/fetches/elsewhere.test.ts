@@ -8,7 +8,7 @@ import { MemoryCluster } from '../../clusters/memory-cluster.ts'
 import { collect } from '../../support/bytes.ts'
 import { planOf } from '../../support/plans.ts'
 import { viaGateway } from '../../support/read-back.ts'
-import { bytesIn, chargeIn, type Dag, directoryOf, leaf, randomFile } from './support/dags.ts'
+import { bytesIn, chargeIn, directoryOf, leaf, randomFile } from './support/dags.ts'
 import { type Net, type Node, quick, unknownCid, withNet } from './support/net.ts'
 
 const LEAVES = 12
@@ -224,6 +224,30 @@ describe('a cluster that fetches by itself', () => {
       await expect.poll(() => far.unpins).toBe(1)
       expect(await status()).toMatchObject({ nextAttemptAt: null, attempts: 10 })
       expect((await status())?.lastError).toContain('it finds nobody who has it')
+    }))
+
+  test('fetches anew what it has lost and nobody here has, and is believed once all of it can be had there', () =>
+    withNet(async net => {
+      const far = new FetchingCluster()
+      far.reach(tree)
+      const { node, pin, statusNow } = await nodeWith(far, net)
+      expect((await pin()).record.status).toBe('pinned')
+      const { engine, clock } = node
+      const sized = far.sized
+      far.held.clear()
+      far.beforeSize = () => {
+        throw new HoldfastError('NOT_FOUND', 'it says that it has pinned what it has not')
+      }
+      expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
+      await expect.poll(() => far.sized).toBeGreaterThan(sized)
+      expect([await statusNow(), far.jobs.map(({ byItself }) => byItself)]).toEqual(['pinning', [true, true]])
+      far.beforeSize = () => undefined
+      clock.advance(301_000)
+      await expect.poll(() => statusNow()).toBe('pinned')
+      expect([...far.held.values()].map(({ blocks }) => blocks.size)).toEqual([tree.blocks.length])
+      expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
+      await engine.pins.remove({ account: node.account, cid })
+      await expect.poll(() => far.held.size).toBe(0)
     }))
 
   test('is not left with what the plan has no room for, should it get a limit meanwhile', () =>
