@@ -14,7 +14,7 @@ test.each([['the RPC'], ['its gateway']])(
   'a Kubo fetches by itself what is pinned by CID, is counted by %s, and lets go of it',
   onRealKubo,
   how =>
-    withRealKubo(({ api, gateway }) =>
+    withRealKubo(({ api, gateway, lose }) =>
       withNet(async net => {
         const provider = await net.provider(tree.blocks)
         const gateways = how === 'the RPC' ? {} : { gateways: [gateway] }
@@ -49,6 +49,10 @@ test.each([['the RPC'], ['its gateway']])(
         await (await call('repo/gc')).text()
         expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
         const status = async () => (await engine.pins.status({ account, cid }))[0]?.record.status
+        await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
+        // And then one block, of a pin that it still has.
+        lose(file.blocks[2]?.cid ?? tree.root)
+        expect((await engine.reconcile()).found).toEqual({ 'pin-unreadable': 1 })
         await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
         await provider.stop()
         expect((await viaGateway(engine, `/ipfs/${cid}/a.bin`)).bytes.equals(expected)).toBe(true)
