@@ -96,7 +96,7 @@ test('a watch sees what processes take from its start on', needsLinux, () => {
   // The kernel rounds each thread by itself.
   expect(usage?.busiestSeconds).toBeLessThan((usage?.cpuSeconds ?? 0) + 0.05)
   expect(usage?.peakMiB).toBeGreaterThan(10)
-  expect(idle?.usage()).toEqual({ cpuSeconds: 0, busiestSeconds: 0, peakMiB: 0 })
+  expect(idle?.usage()).toEqual({ cpuSeconds: 0, busiestSeconds: 0, peakMiB: 0, writtenMiB: 0 })
 })
 
 test('a gateway is read once an answer closes its first connection, by which the port is left to its threads', async () => {
