@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { directoryOf, leaf, randomFile } from '../../pins/fetches/support/dags.ts'
-import { quick, withNet } from '../../pins/fetches/support/net.ts'
+import { withNet } from '../../pins/fetches/support/net.ts'
 import { collect } from '../../support/bytes.ts'
 import { AUTH } from '../../support/ipfs-cluster.ts'
 import { viaGateway } from '../../support/read-back.ts'
+import { nodeWithFar } from '../left-to-fetch.ts'
 import { onRealCluster, realCluster } from './reached.ts'
 
-const given = { label: '', region: '', country: null, gateways: [] }
 const file = randomFile(20, 50_000, 'peers fetch it')
 const tree = directoryOf({ 'a.bin': file, 'b.txt': leaf(Buffer.from('the other file')) })
 
@@ -19,19 +19,9 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
       const provider = await net.provider(tree.blocks)
       const backend = {
         ...{ type: 'ipfs-cluster' as const, api: first.api, gateways: [first.gateway], authEnv: 'CLUSTER_AUTH' },
-        ...{ replicationMin: 2, replicationMax: 3, localGraceSeconds: 0, cacheBytes: 0 },
+        ...{ replicationMin: 2, replicationMax: 3 },
       }
-      const clusters = [
-        { ...given, id: 'near' },
-        { ...given, id: 'far', backend },
-      ]
-      const environment = { CLUSTER_AUTH: AUTH }
-      const node = await net.node({
-        clusters,
-        defaultCluster: 'near',
-        environment,
-        pin: { ...quick, waitSeconds: 100 },
-      })
+      const node = await nodeWithFar(net, backend, { CLUSTER_AUTH: AUTH })
       const { account, engine } = node
       const cid = tree.root.toString()
       const { record } = await engine.pins.pin({ account, cid, cluster: 'far', origins: [provider.address] })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { directoryOf, leaf, randomFile } from '../../pins/fetches/support/dags.ts'
-import { quick, withNet } from '../../pins/fetches/support/net.ts'
+import { withNet } from '../../pins/fetches/support/net.ts'
 import { collect } from '../../support/bytes.ts'
 import { TOKEN } from '../../support/kubo.ts'
 import { viaGateway } from '../../support/read-back.ts'
+import { nodeWithFar } from '../left-to-fetch.ts'
 import { onRealKubo, withRealKubo } from './kubo-under-test.ts'
 
-const cluster = { label: '', region: '', country: null, gateways: [] }
 const file = randomFile(20, 50_000, 'a Kubo fetches it')
 const tree = directoryOf({ 'a.bin': file, 'b.txt': leaf(Buffer.from('the other file')) })
 
@@ -19,17 +19,7 @@ test.each([['the RPC'], ['its gateway']])(
         const provider = await net.provider(tree.blocks)
         const gateways = how === 'the RPC' ? {} : { gateways: [gateway] }
         const kubo = { type: 'kubo' as const, api, authEnv: 'KUBO_AUTH', ...gateways }
-        const clusters = [
-          { ...cluster, id: 'near' },
-          { ...cluster, id: 'far', backend: { ...kubo, localGraceSeconds: 0, cacheBytes: 0 } },
-        ]
-        const environment = { KUBO_AUTH: `bearer:${TOKEN}` }
-        const node = await net.node({
-          clusters,
-          defaultCluster: 'near',
-          environment,
-          pin: { ...quick, waitSeconds: 100 },
-        })
+        const node = await nodeWithFar(net, kubo, { KUBO_AUTH: `bearer:${TOKEN}` })
         const { account, engine } = node
         const cid = tree.root.toString()
         const { record } = await engine.pins.pin({ account, cid, cluster: 'far', origins: [provider.address] })
@@ -42,10 +32,14 @@ test.each([['the RPC'], ['its gateway']])(
         // It loses all of it, and nothing is here that could be sent again.
         const call = (path: string) =>
           fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
-        const answer = await call('pin/ls?type=recursive&names=true')
-        const { Keys } = (await answer.json()) as { Keys: Record<string, { Name?: string }> }
-        const [ours] = Object.entries(Keys).find(([, { Name }]) => Name?.startsWith('holdfast:')) ?? []
-        await (await call(`pin/rm?arg=${ours}`)).text()
+        const ours = async (): Promise<string[]> => {
+          const { Keys } = (await (await call('pin/ls?type=recursive&names=true')).json()) as {
+            Keys: Record<string, { Name?: string }>
+          }
+          return Object.keys(Keys).filter(pin => Keys[pin]?.Name?.startsWith('holdfast:'))
+        }
+        const [mark] = await ours()
+        await (await call(`pin/rm?arg=${mark}`)).text()
         await (await call('repo/gc')).text()
         expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
         const status = async () => (await engine.pins.status({ account, cid }))[0]?.record.status
@@ -56,14 +50,7 @@ test.each([['the RPC'], ['its gateway']])(
         await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
         await provider.stop()
         expect((await viaGateway(engine, `/ipfs/${cid}/a.bin`)).bytes.equals(expected)).toBe(true)
-        const pins = async () => {
-          const answer = await fetch(`${api}/api/v0/pin/ls?type=recursive&names=true`, {
-            method: 'POST',
-            headers: { authorization: `Bearer ${TOKEN}` },
-          })
-          const { Keys } = (await answer.json()) as { Keys: Record<string, { Name?: string }> }
-          return Object.values(Keys).filter(({ Name }) => Name?.startsWith('holdfast:')).length
-        }
+        const pins = async () => (await ours()).length
         expect(await pins()).toBe(1)
         await engine.pins.remove({ account, cid })
         await expect.poll(pins, { timeout: 60_000 }).toBe(0)
