@@ -1,7 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
+import { readCar } from '../src/content/car/reader.ts'
+import { findLink } from '../src/content/dag/document.ts'
+import { linksOf } from '../src/content/dag/links.ts'
+import { WalkBudget } from '../src/content/dag/ordered-walk.ts'
+import { CODEC, cidOfBytes, firstCid, parseCid } from '../src/domain/cid.ts'
+import { varintBytes } from '../src/domain/varint.ts'
+import { parseContentPath, parseIsolatedPath } from '../src/gateway/http/content-path.ts'
+import { documentText } from '../src/gateway/pages/document-text.ts'
+import { Denylist } from '../src/gateway/policy/denylist.ts'
+import { labelOf } from '../src/gateway/site/subdomain.ts'
+import { peerAddress } from '../src/network/addresses.ts'
+import { sectionOf, streamOf } from './content/car/support/cars.ts'
+import { blockOf, identityBlock } from './pins/fetches/support/dags.ts'
 import { superlinear } from './support/regex-linearity.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -105,5 +119,70 @@ describe('the check itself', () => {
     ['^(?:a|b)*$', ''],
   ])('lets /%s/%s pass', (source, flags) => {
     expect(superlinear(source, flags)).toEqual([])
+  })
+})
+
+/** Characters or bytes of a text that would take hours in quadratic time. */
+const LARGE = 2 * 1024 ** 2
+
+/** A version 0 CID whose digest is long: its text would be base58. */
+const longVersion0 = Buffer.concat([Uint8Array.from([0x12, 0x80, 0x80, 0x80, 0x01]), Buffer.alloc(LARGE, 0xff)])
+const longIdentity = identityBlock(CODEC.raw, Buffer.alloc(16_000, 0xff)).cid
+const inCbor = (link: Uint8Array): Uint8Array => {
+  const head = Buffer.alloc(7)
+  head.set([0xd8, 42, 0x5a])
+  head.writeUInt32BE(link.length + 1, 3)
+  return Buffer.concat([head, Buffer.alloc(1), link])
+}
+const inHeader = (link: Uint8Array): Buffer =>
+  sectionOf(Buffer.from('a265726f6f747381', 'hex'), inCbor(link), Buffer.from('6776657273696f6e01', 'hex'))
+const inPb = (link: Uint8Array): Uint8Array => {
+  const inner = Buffer.concat([Uint8Array.from([0x0a]), varintBytes(link.length), link])
+  return Buffer.concat([Uint8Array.from([0x12]), varintBytes(inner.length), inner])
+}
+const linksIn = (codec: number, bytes: Uint8Array): CID[] => [...linksOf(blockOf(codec, bytes).cid, bytes)]
+const doubleHashed = new Denylist(`//${'0'.repeat(64)}\n`)
+
+/** Everything that decodes what strangers write as CIDs, hashes, peers and addresses, by what it is given. */
+const DECODERS: ReadonlyArray<[name: string, decode: (digits: string) => unknown]> = [
+  ['a CID in base58', digits => parseCid(`z${digits}`)],
+  ['a CID in base36', digits => parseCid(`k${digits.toLowerCase()}`)],
+  ['a CID in base 10', () => parseCid(`9${'1'.repeat(LARGE)}`)],
+  ['a CID in base32', () => parseCid(`b${'a'.repeat(LARGE)}`)],
+  ['a CID of version 0', digits => parseCid(`Qm${digits}`)],
+  ['bytes of a CID', () => `${cidOfBytes(longVersion0)}`],
+  ['a CID before a block', () => `${firstCid(longVersion0)[0]}`],
+  ['a root of a CAR', () => readCar(streamOf(inHeader(longVersion0.subarray(0, 200_000))))],
+  ['a root of a CAR, in short form', () => readCar(streamOf(inHeader(longVersion0.subarray(0, 5_000))))],
+  ['a link in DAG-JSON, base58', digits => linksIn(CODEC.dagJson, Buffer.from(`[{"/":"z${digits}"}]`))],
+  ['a link in DAG-JSON, base36', digits => linksIn(CODEC.dagJson, Buffer.from(`[{"/":"k${digits.toLowerCase()}"}]`))],
+  ['a link in DAG-CBOR', () => linksIn(CODEC.dagCbor, inCbor(longVersion0)).toString()],
+  ['a link in DAG-PB', () => linksIn(CODEC.dagPb, inPb(longVersion0)).toString()],
+  ['a path of the gateway', digits => parseContentPath(`/ipfs/z${digits}/a`)],
+  ['a host name of the gateway', digits => parseIsolatedPath(`k${digits.toLowerCase()}`, '/', 'gateway.test')],
+  ['a host name for a long CID', () => labelOf(longIdentity)],
+  ['a multiaddr', digits => peerAddress(`/dns4/peer.test/tcp/1/p2p/z${digits}`)],
+  ['the id of a peer', digits => peerAddress(`/p2p/${digits}`)],
+]
+
+describe('decoders', () => {
+  test.each(DECODERS)('refuse %s of 2 MiB before they decode it', async (_, decode) => {
+    const digits = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'.repeat(LARGE / 32)
+    await expect((async () => decode(digits))()).rejects.toThrow()
+  })
+
+  test('of a denylist reject lines of 2 MiB, and look a long CID up in linear time', () => {
+    const digits = '2'.repeat(LARGE - 20)
+    const list = new Denylist([`//${digits}`, `/ipfs/z${digits}`, `/ipfs/k${digits}`, `!//${digits}`].join('\n'))
+    expect(list.rejected).toEqual([1, 2, 3, 4])
+    for (let times = 0; times < 20; times++) expect(doubleHashed.statusOf(longIdentity)).toBe(null)
+  })
+
+  test('of documents read one with a link of 2 MiB, which nothing follows', async () => {
+    const bytes = Buffer.from(`{"a":{"/":"z${'2'.repeat(LARGE)}"},"b":1}`)
+    const document = { cid: blockOf(CODEC.dagJson, bytes).cid, bytes }
+    const budget = new WalkBudget(new AbortController().signal)
+    expect((await documentText(document, budget)).text).toBe('{\n  "a": { "/": null },\n  "b": 1\n}')
+    await expect(findLink(document, ['a'], budget)).rejects.toMatchObject({ code: 'INVALID_CID' })
   })
 })

@@ -94,6 +94,20 @@ export const borderPromises: readonly KeptPromise[] = [
     test: { file: proxies, name: 'Host inner with X-Forwarded-Host outer behind 0 proxies' },
   },
   {
+    promise: 'a connection over the limit is told so before it is closed',
+    file: 'adapters/node-http/connections.ts',
+    find: ' socket.write(this.#refusal)',
+    replace: ' return void socket.destroy()',
+    test: { file: pressure, name: 'a crowd over the limit is answered on both ports' },
+  },
+  {
+    promise: 'a server does not start with too few descriptors to serve',
+    file: 'adapters/cli/serve.ts',
+    find: '  checkDescriptors()\n',
+    replace: '',
+    test: { file: pressure, name: 'a start with too few of them is refused' },
+  },
+  {
     promise: 'a crowd of connections leaves descriptors for files',
     file: 'adapters/node-http/http-server.ts',
     find: 'maxConnections = connectionsFor(descriptorLimit())',
@@ -109,9 +123,9 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'spent file descriptors are a 503',
-    file: 'src/http/error-response.ts',
-    find: '  if (areDescriptorsSpent(error)) {',
-    replace: '  if (error === 0) {',
+    file: 'src/domain/disk-trouble.ts',
+    find: "  EMFILE: 'short',\n",
+    replace: '',
     test: { file: pressure, name: 'EMFILE is a 503 that says when to return' },
   },
   {

@@ -21,6 +21,12 @@ export const systemClock: Clock = {
   },
 }
 
+/** Keeps the process alive until the returned function is called. */
+export function keepAlive(): () => void {
+  const timer = setInterval(() => undefined, LONGEST_WAIT_MS)
+  return () => clearInterval(timer)
+}
+
 /** How long a sleeper may wait for `instant`: never past a minute, so that a clock that jumps is noticed. */
 export function waitFor(instant: number | null, now: number): number {
   if (instant === null) return LONGEST_WAIT_MS

@@ -1,3 +1,5 @@
+import { keptText } from './text.ts'
+
 /**
  * Every code that an error of Holdfast can carry. Codes are stable: callers may branch on them. The HTTP status
  * of each stands in one table, `src/http/error-codes.ts`.
@@ -61,7 +63,10 @@ export interface HoldfastErrorOptions {
   details?: Readonly<Record<string, string | number>>
 }
 
-/** The one error class. `message` is always safe to show to the caller; what is not goes into `cause`. */
+/**
+ * The one error class. `message` is always safe to show to the caller, and a text that catalogues keep, whatever others
+ * have put into it; what is not safe goes into `cause`.
+ */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
   /** Stable. */
@@ -70,7 +75,7 @@ export class HoldfastError extends Error {
   readonly details: Readonly<Record<string, string | number>>
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(keptText(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details ?? {}
   }

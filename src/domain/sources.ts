@@ -119,6 +119,11 @@ function kindOf(value: unknown): string {
   return `an object (${value.constructor?.name ?? 'without a prototype'})`
 }
 
+/** Copies the pieces of a source of which each is good until the next one is asked for. */
+export async function* copied(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of source) yield Buffer.from(piece)
+}
+
 /**
  * All that a source has, in one piece; null, and the source is closed, if that is more than `most` bytes. Its pieces
  * have to stay what they are while it is read.

@@ -26,7 +26,7 @@ export function checkedMeta(given: unknown): Record<string, string> {
   for (const [key, value] of entries) {
     if (key === '' || key.length > LONGEST_KEY) throw invalid(`meta: keys must have 1 to ${LONGEST_KEY} characters`)
     if (typeof value !== 'string') throw invalid(`meta: the value of ${JSON.stringify(key)} must be text`)
-    meta[key.toWellFormed()] = value.toWellFormed()
+    meta[key] = value
   }
   if (Buffer.byteLength(JSON.stringify(meta)) > MOST_BYTES)
     throw invalid(`meta must have at most ${MOST_BYTES} bytes as JSON`)

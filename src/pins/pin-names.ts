@@ -29,7 +29,7 @@ export function storedNames(names: PinNames): StoredNames {
 
 /** A name that a client chose, trimmed; null if empty. @throws HoldfastError `VALIDATION` naming the field. */
 export function checkedName(field: string, value: string | undefined): string | null {
-  const name = value?.toWellFormed().trim() ?? ''
+  const name = value?.trim() ?? ''
   if (name === '') return null
   if (name.length > LONGEST_NAME) {
     throw new HoldfastError('VALIDATION', `${field} must have at most ${LONGEST_NAME} characters`)

@@ -194,6 +194,7 @@ test('defaults are those of the schema, and what is given stays', () => {
   const complete = withDefaults(parseConfig({ pin: { maxDepth: 7 }, disk: { reserveBytes: 0 } }, 'config.json'))
   expect(complete).toEqual({
     backupRoots: [],
+    backupBytesPerSecond: 104_857_600,
     pin: {
       findTimeoutSeconds: 20,
       waitSeconds: 20,

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { matches } from '../../domain/block-hash.ts'
-import { HASH } from '../../domain/cid.ts'
+import { checkNew, HASH } from '../../domain/cid.ts'
 import { Semaphore } from '../../domain/concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -68,6 +68,7 @@ export async function stageCar(staged: StagedDag, source: ByteSource, options: S
 async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockMemory): Promise<void> {
   const release = (): void => memory.release(bytes)
   try {
+    checkNew(cid)
     if (!(await hasHash(staged, cid, bytes))) {
       throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
     }

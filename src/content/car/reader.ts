@@ -1,9 +1,11 @@
-import * as dagCbor from '@ipld/dag-cbor'
-import { CID } from 'multiformats/cid'
-import { HoldfastError } from '../../domain/errors.ts'
+import type { CID } from 'multiformats/cid'
+import { firstCid } from '../../domain/cid.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { readVarint } from '../../domain/varint.ts'
 import { BlockMemory } from '../block-memory.ts'
 import { ByteReader } from '../byte-reader.ts'
+import { cborTokens } from '../dag/cbor-tokens.ts'
+import { cidOfLink, type DocumentToken } from '../dag/document-token.ts'
 
 /** What one block may have at most; more is exchanged nowhere. */
 export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
@@ -59,7 +61,8 @@ export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: Blo
 
 interface Header {
   version: unknown
-  roots: unknown
+  /** Null if it names none. */
+  roots: CID[] | null
 }
 
 async function readHeader(reader: ByteReader): Promise<Header> {
@@ -68,23 +71,43 @@ async function readHeader(reader: ByteReader): Promise<Header> {
   if (length === 0 || length > LONGEST_HEADER) throw malformed('it does not begin with a header')
   const bytes = await reader.take(length)
   if (bytes === null) throw malformed('it ends within its header')
-  let value: unknown
   try {
-    value = dagCbor.decode(bytes)
+    return headerOf(bytes)
   } catch (cause) {
-    throw malformed('its header is not readable', cause)
+    throw isHoldfastError(cause) ? cause : malformed('its header is not readable', cause)
   }
-  if (typeof value !== 'object' || value === null) throw malformed('its header is not readable')
-  return { version: undefined, roots: undefined, ...value }
+}
+
+/** The version and the roots of a header. Its other fields are passed over. */
+function headerOf(bytes: Uint8Array): Header {
+  const header: Header = { version: undefined, roots: null }
+  let field = ''
+  let depth = 0
+  for (const token of cborTokens(bytes)) {
+    if (token.kind === 'close') depth--
+    else if (token.kind === 'key' && depth === 1) field = token.name
+    else if (token.kind === 'value' && depth === 1 && field === 'version') header.version = token.value
+    else if (header.roots !== null && depth === 2 && field === 'roots') header.roots.push(rootOf(token))
+    if (token.kind !== 'open') continue
+    depth++
+    if (depth === 2 && field === 'roots' && !token.isMap) header.roots = []
+  }
+  if (depth !== 0 || field === '') throw malformed('its header is not readable')
+  return header
+}
+
+function rootOf(token: DocumentToken): CID {
+  try {
+    if (token.kind === 'link') return cidOfLink(token)
+  } catch {
+    // As everything else that is no CID.
+  }
+  throw malformed('its header names roots that are no CIDs')
 }
 
 function rootsOf({ roots }: Header): CID[] {
-  if (!Array.isArray(roots)) throw malformed('its header names no roots')
-  return roots.map(root => {
-    const cid = CID.asCID(root)
-    if (cid === null) throw malformed('its header names roots that are no CIDs')
-    return cid
-  })
+  if (roots === null) throw malformed('its header names no roots')
+  return roots
 }
 
 /** Goes to where version 1 begins inside of version 2. Returns where it ends. */
@@ -144,7 +167,7 @@ async function readBlock(reader: ByteReader, length: number, memory: BlockMemory
 
 function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
   try {
-    return CID.decodeFirst(head)
+    return firstCid(head)
   } catch (cause) {
     throw malformed('a block does not begin with a CID', cause)
   }

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { checkWalkable, dagKey, HASH } from '../../domain/cid.ts'
+import { checkNew, dagKey, HASH } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { BlockSource } from '../block-source.ts'
 import { hasLinks } from './links.ts'
@@ -36,7 +36,8 @@ export interface AssemblyParts {
  * Stages a DAG from blocks that are held: claimed where they are on the same backend, else copied, each checked by its
  * hash.
  *
- * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, or is not what its codec says;
+ * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, is not what its codec says, or is a
+ * long identity CID;
  * `VALIDATION` if it is too deep.
  */
 export async function assembleDag(
@@ -46,7 +47,7 @@ export async function assembleDag(
   /** Blocks with links that came from elsewhere, where only roots are known. */
   const elsewhere = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
-    checkWalkable(cid)
+    checkNew(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const holder = holderOf(cid) ?? (parent === null ? null : (elsewhere.get(dagKey(parent)) ?? null))
     const taken = holder === null ? null : await take(holder, into, cid, signal)

@@ -1,4 +1,3 @@
-import { CID } from 'multiformats/cid'
 import { DEEPEST_DOCUMENT, type DocumentToken } from './document-token.ts'
 
 const LINK_TAG = 42
@@ -105,7 +104,7 @@ class CborReader {
     if (this.#major !== MAJOR.bytes) throw new Error('a CBOR link is no bytes')
     const bytes = this.#take(this.length)
     if (bytes[0] !== 0) throw new Error('a CBOR link without its first zero')
-    return { kind: 'link', cid: CID.decode(bytes.subarray(1)) }
+    return { kind: 'link', link: bytes.subarray(1) }
   }
 
   #simple(): boolean | null | number {

@@ -1,4 +1,5 @@
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
+import { cidOfBytes } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { ProtobufReader, WIRE } from '../../domain/protobuf.ts'
 
@@ -65,7 +66,7 @@ class PbLinks {
 
   /** @throws Error if the link leads to what is no CID. */
   cid(index: number): CID {
-    return CID.decode(this.#bytesOf(index, 1))
+    return cidOfBytes(this.#bytesOf(index, 1))
   }
 
   /** As text; empty if it has none. */

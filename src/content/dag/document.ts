@@ -3,7 +3,7 @@ import { CODEC } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cborTokens } from './cbor-tokens.ts'
 import { malformed } from './dag-pb.ts'
-import type { DocumentToken } from './document-token.ts'
+import { cidOfLink, type DocumentToken, type LinkToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 import type { WalkBudget } from './ordered-walk.ts'
 
@@ -75,7 +75,7 @@ export async function findLink(
     if (isHere && !inside.isMap) isNext = String(++inside.index) === names[taken]
     if (isHere && isNext) {
       if (depth > 0) taken++
-      if (token.kind === 'link') return depth === 0 ? null : { cid: token.cid, taken }
+      if (token.kind === 'link') return depth === 0 ? null : { cid: follow(document, token), taken }
       if (taken === names.length) throw endsInside(document.cid, names)
       if (token.kind === 'value') return null
       inside = { depth: depth + 1, isMap: token.isMap, index: -1 }
@@ -84,6 +84,14 @@ export async function findLink(
     if (token.kind === 'open') depth++
   }
   return null
+}
+
+function follow({ cid }: Document, link: LinkToken): CID {
+  try {
+    return cidOfLink(link)
+  } catch {
+    throw malformed(cid, 'a link is no CID')
+  }
 }
 
 function endsInside(cid: CID, names: readonly string[]): HoldfastError {

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { checkWalkable, HASH } from '../../domain/cid.ts'
+import { checkNew, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 
 import { orAborted } from '../../domain/sources.ts'
@@ -81,11 +81,10 @@ export async function fetchDag(
 ): Promise<FetchTotals> {
   const { staged, session, shared, bounds, onProgress, sizeOf } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
-  let visited = 0
   const memory = new BlockMemory(parts.signal)
 
   const bring = async (cid: CID, signal: AbortSignal): Promise<{ bytes: Uint8Array | null; size: number }> => {
-    checkWalkable(cid)
+    checkNew(cid)
     if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
     if (sizeOf !== undefined && !hasLinks(cid)) {
       const size = await staged.note(cid, staged.store.sizeOf(cid) ?? (await sizeOf(cid, signal)))
@@ -104,18 +103,21 @@ export async function fetchDag(
   }
   const visit: Visit = async (cid, _, signal) => {
     const { bytes, size } = await bring(cid, signal)
-    visited++
     if (cid.multihash.code !== HASH.identity) {
       totals.blocks++
       totals.bytes += size
       totals.charge += chargeOf(size)
     }
-    if (visited > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
     onProgress({ ...totals })
     return bytes
   }
 
-  await walkDag(root, visit, { concurrency: bounds.concurrency, maxDepth: bounds.maxDepth, signal: parts.signal })
+  // A block may link to tens of thousands of others, of which each is remembered as soon as it is known.
+  const checkSeen = (count: number): void => {
+    if (count > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
+  }
+  const { concurrency, maxDepth } = bounds
+  await walkDag(root, visit, { concurrency, maxDepth, checkSeen, signal: parts.signal })
   return totals
 }
 

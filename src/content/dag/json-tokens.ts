@@ -1,4 +1,3 @@
-import { CID } from 'multiformats/cid'
 import { DEEPEST_DOCUMENT, type DocumentToken } from './document-token.ts'
 
 const LINK = /\{\s*"\/"\s*:\s*"([^"\\]*)"\s*\}/y
@@ -91,7 +90,7 @@ class JsonReader {
 
   #map(): DocumentToken {
     const link = this.#match(LINK)
-    if (link !== null) return { kind: 'link', cid: CID.parse(link) }
+    if (link !== null) return { kind: 'link', link }
     const bytes = this.#match(BYTES)
     if (bytes !== null) return { kind: 'value', value: Buffer.from(bytes, 'base64') }
     this.#at++

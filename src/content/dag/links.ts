@@ -4,7 +4,7 @@ import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cborTokens } from './cbor-tokens.ts'
 import { readPbNode } from './dag-pb.ts'
-import type { DocumentToken } from './document-token.ts'
+import { cidOfLink, type DocumentToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 
 /** By codec, the steps through a block: what it links to, and null for whatever else a step comes to. */
@@ -53,15 +53,20 @@ function* pbSteps(bytes: Uint8Array): Generator<CID, void, undefined> {
 }
 
 function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, void, undefined> {
-  for (const token of tokens) yield token.kind === 'link' ? token.cid : null
+  for (const token of tokens) yield token.kind === 'link' ? cidOfLink(token) : null
 }
 
-/** The links of a block that are not among those seen, and are then; the last one first, to be pushed on a frontier. */
+/**
+ * The links of a block that are not among those seen, and are then; the last one first, to be pushed on a frontier.
+ *
+ * @param checkSeen called for each that is new; may throw to end the walk
+ */
 export async function newLinks(
   cid: CID,
   bytes: Uint8Array,
   seen: Set<string>,
   signal: AbortSignal | undefined,
+  checkSeen: (count: number) => void = () => undefined,
 ): Promise<CID[]> {
   const links: CID[] = []
   for (const link of stepsThrough(cid, bytes)) {
@@ -69,6 +74,7 @@ export async function newLinks(
     const key = link === null ? null : dagKey(link)
     if (link === null || key === null || seen.has(key)) continue
     seen.add(key)
+    checkSeen(seen.size)
     links.push(link)
   }
   return links.reverse()

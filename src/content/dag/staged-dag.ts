@@ -210,14 +210,17 @@ export class StagedDag {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /** Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. */
+  /**
+   * Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. Never throws:
+   * the next start gives up what the ledger cannot give up now, and the caller's own outcome counts.
+   */
   async abandon(): Promise<void> {
     // A chunk that is still being hashed comes too late: a claim for a root that is gone would never be released.
     this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been given up') }
     this.#onlyBlock = null
     await this.#beginning?.catch(() => undefined)
     await this.#drain()
-    if ('id' in this.#root) await this.#ledger.abandon(this.#root.id)
+    if ('id' in this.#root) await this.#ledger.abandon(this.#root.id).catch(() => undefined)
   }
 
   async #begin(begin: () => Promise<number>): Promise<void> {

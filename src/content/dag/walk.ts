@@ -8,6 +8,8 @@ export interface WalkOptions {
   concurrency: number
   /** Levels below which nothing may be. */
   maxDepth?: number | undefined
+  /** Called with the number of distinct blocks that are known, before they are read; may throw to end the walk. */
+  checkSeen?: ((count: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -35,7 +37,7 @@ export type Visit = (cid: CID, parent: CID | null, signal: AbortSignal) => Promi
 export async function walkDag(
   root: CID,
   visit: Visit,
-  { concurrency, maxDepth = Number.POSITIVE_INFINITY, signal: outer }: WalkOptions,
+  { concurrency, maxDepth = Number.POSITIVE_INFINITY, checkSeen, signal: outer }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
@@ -58,7 +60,7 @@ export async function walkDag(
     signal.throwIfAborted()
     const bytes = await visit(cid, parent, signal)
     if (bytes === null) return
-    const links = await newLinks(cid, bytes, seen, signal)
+    const links = await newLinks(cid, bytes, seen, signal, checkSeen)
     if (links.length > 0 && depth >= maxDepth) throw tooDeep(maxDepth)
     for (const link of links) frontier.push({ cid: link, parent: cid, depth: depth + 1 })
   }

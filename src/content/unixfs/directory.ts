@@ -3,7 +3,7 @@ import { murmur364 } from '@multiformats/murmur3'
 import { UnixFS } from 'ipfs-unixfs'
 import { linkSerializedSize } from 'ipfs-unixfs-importer/utils'
 import { CID } from 'multiformats/cid'
-import { CODEC } from '../../domain/cid.ts'
+import { CODEC, cidOfBytes } from '../../domain/cid.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
@@ -53,7 +53,7 @@ export function compactCid(cid: CID): string {
 }
 
 export function cidOfCompact(compact: string): CID {
-  return CID.decode(Buffer.from(compact, 'latin1'))
+  return cidOfBytes(Buffer.from(compact, 'latin1'))
 }
 
 /** Shards a directory from above: its names are hashed once, then dealt out by one byte of their hashes a level. */

@@ -1,5 +1,5 @@
 import { type Document, tokensOf } from '../../content/dag/document.ts'
-import type { DocumentToken, DocumentValue } from '../../content/dag/document-token.ts'
+import { cidOfLink, type DocumentToken, type DocumentValue, type LinkToken } from '../../content/dag/document-token.ts'
 import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
 /** Characters of a document that a page shows. */
@@ -60,7 +60,7 @@ class TextWriter {
         this.#isAfterKey = true
         break
       case 'link':
-        this.#put(`{ "/": "${token.cid}" }`)
+        this.#put(`{ "/": ${linkText(token)} }`)
         break
       case 'value':
         this.#put(textOf(token.value, this.#left))
@@ -84,6 +84,15 @@ class TextWriter {
   #put(text: string): void {
     this.#parts.push(text.slice(0, Math.max(this.#left, 0)))
     this.#left -= text.length
+  }
+}
+
+/** In place of a link that is no CID stands null. */
+function linkText(link: LinkToken): string {
+  try {
+    return `"${cidOfLink(link)}"`
+  } catch {
+    return 'null'
   }
 }
 

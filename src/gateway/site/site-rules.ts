@@ -46,9 +46,9 @@ async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebR
 }
 
 function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
-  const { request, node } = lookup
+  const { request } = lookup
   const query = request.query === '' || to.includes('?') ? '' : `?${request.query}`
-  const { etag: _, ...headers } = contentHeaders(lookup, `"${node.cid}"`)
+  const { etag: _, ...headers } = contentHeaders(lookup, '')
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 

@@ -1,11 +1,7 @@
-import { base32 } from 'multiformats/bases/base32'
-import { base36 } from 'multiformats/bases/base36'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
+import { LONGEST_LABEL, labelOfCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiHandler } from '../../http/types.ts'
-
-/** What DNS allows in one label. */
-const LONGEST_LABEL = 63
 
 /** A host name as requests carry it, with the port if there is one. */
 export interface GatewayHost {
@@ -36,9 +32,8 @@ export function parseHost(header: string | undefined, name: string): GatewayHost
  * @throws HoldfastError `INVALID_CID` if it is too long for a label.
  */
 export function labelOf(cid: CID): string {
-  const v1 = CID.createV1(cid.code, cid.multihash)
-  const label = [v1.toString(base32), v1.toString(base36)].find(text => text.length <= LONGEST_LABEL)
-  if (label !== undefined) return label
+  const label = labelOfCid(cid)
+  if (label !== null) return label
   throw tooLong('path')
 }
 

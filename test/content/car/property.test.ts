@@ -121,4 +121,4 @@ test('a CAR is pinned exactly if it is whole, whatever its DAGs, their order and
   // Both happen, or little has been tested.
   expect(seen.whole).toBeGreaterThan(5)
   expect(seen.refused).toBeGreaterThan(5)
-}, 60_000)
+}, 240_000)

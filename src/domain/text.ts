@@ -1,0 +1,47 @@
+/** The character that stands for one that cannot be kept. */
+const REPLACEMENT = '\ufffd'
+
+/** The error of a text that {@link isText} refuses, behind the name of its field. */
+export const UNKEPT = 'must not contain U+0000 or half of a surrogate pair'
+
+/**
+ * Whether every catalogue can keep a text as it is. PostgreSQL stores neither U+0000 nor half of a surrogate pair, so
+ * no catalogue takes them.
+ */
+export function isText(value: string): boolean {
+  return !value.includes('\0') && value.isWellFormed()
+}
+
+/** Returns a text that others have made as every catalogue can keep it. */
+export function keptText(value: string): string {
+  return isText(value) ? value : value.replaceAll('\0', REPLACEMENT).toWellFormed()
+}
+
+/**
+ * Finds a text that {@link isText} refuses, in arrays and plain objects, their keys included. Returns the name of its
+ * field; null if there is none.
+ *
+ * @param field the name of what is given; empty for an object whose fields have names of their own
+ */
+export function unkeptIn(given: unknown, field: string): string | null {
+  const seen = new Set<object>()
+  const waiting: [field: string, value: unknown][] = [[field, given]]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [name, value] = next
+    if (typeof value === 'string' && !isText(value)) return name
+    if (!isPlain(value) || seen.has(value)) continue
+    seen.add(value)
+    for (const [key, inner] of Object.entries(value)) {
+      if (!isText(key)) return `the key ${JSON.stringify(key)}`
+      waiting.push([name === '' ? key : `${name}.${key}`, inner])
+    }
+  }
+  return null
+}
+
+/** An array, or an object that is no instance of a class. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null
+}

@@ -1,0 +1,155 @@
+import type { KeptPromise } from './promises.ts'
+
+const contract = 'test/contract/contract.test.ts'
+const body = 'test/http/json-body.test.ts'
+const texts = 'test/wiring/given-texts.test.ts'
+const sender = 'test/network/webhook-sender.test.ts'
+const fields = 'MUST refuse a field with U+0000 or half of a surrogate pair, and name it'
+
+/** Promises on what clients send, and on what they learn by it. */
+export const inputPromises: readonly KeptPromise[] = [
+  {
+    promise: 'keys of a JSON object are counted before it is parsed',
+    file: 'src/http/json-body.ts',
+    find: '      if (count > MAX_KEYS) throw tooMuch(`${MAX_KEYS} keys in one object`)\n',
+    replace: '',
+    test: { file: body, name: 'with more keys is refused, and the field is named' },
+  },
+  {
+    promise: 'levels of JSON are counted before it is parsed',
+    file: 'src/http/json-body.ts',
+    find: 'if (keys.push(0) > MAX_LEVELS) throw',
+    replace: 'if (keys.push(0) < 0) throw',
+    test: { file: body, name: 'with more levels is refused, and the field is named' },
+  },
+  {
+    promise: 'values of JSON are counted before it is parsed',
+    file: 'src/http/json-body.ts',
+    find: '    if (values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`)\n',
+    replace: '',
+    test: { file: body, name: 'with more empty arrays is refused, and the field is named' },
+  },
+  {
+    promise: 'a JSON body has 16 KiB at most where no credential is needed',
+    file: 'src/contract/route.ts',
+    find: "rest.access === 'public' ? MAX_PUBLIC_JSON_BYTES : MAX_JSON_BYTES",
+    replace: 'MAX_PUBLIC_JSON_BYTES > 0 ? MAX_JSON_BYTES : 0',
+    test: { file: contract, name: 'MUST refuse a JSON body of over 16 KiB where no credential is needed' },
+  },
+  {
+    promise: 'malformed requests count against their address',
+    file: 'src/http/pipeline.ts',
+    find: "  'VALIDATION',\n",
+    replace: '',
+    test: { file: 'test/http/pipeline.test.ts', name: 'malformed requests count against an address, good ones pass' },
+  },
+  {
+    promise: 'a query value with U+0000 is refused',
+    file: 'src/http/query-parameters.ts',
+    find: '    checkTexts(value, `${name} in the query`)\n',
+    replace: '',
+    test: { file: contract, name: fields },
+  },
+  {
+    promise: 'a JSON text with U+0000 is refused',
+    file: 'src/contract/body-reader.ts',
+    find: "    checkTexts(isFields(body) ? withoutIdentifiers(body, properties) : body, '')\n",
+    replace: '',
+    test: { file: contract, name: fields },
+  },
+  {
+    promise: 'an id in a JSON body with U+0000 is like any that is unknown',
+    file: 'src/contract/body-reader.ts',
+    find: 'properties[name] !== identifier',
+    replace: 'name in body',
+    test: { file: contract, name: 'MUST answer an id or CID with U+0000 as any that is not known' },
+  },
+  {
+    promise: 'a field of a form with U+0000 is refused',
+    file: 'src/contract/form-fields.ts',
+    find: '    checkTexts(text, `field ${quoted(name)}`)\n',
+    replace: '',
+    test: { file: contract, name: fields },
+  },
+  {
+    promise: 'an id in a path with U+0000 reaches no catalogue',
+    file: 'src/http/router.ts',
+    find: 'isText(value) ? value : raw',
+    replace: 'isText(raw) ? value : raw',
+    test: { file: 'test/http/router.test.ts', name: 'a parameter with U+0000 stays percent-encoded' },
+  },
+  {
+    promise: 'programs are refused the texts that requests are',
+    file: 'src/engine.ts',
+    find: 'checkingTexts(modules.get(M.pins).service)',
+    replace: 'modules.get(M.pins).service',
+    test: { file: texts, name: 'is refused to a program, and the field is named' },
+  },
+  {
+    promise: 'a configuration with U+0000 is refused',
+    file: 'src/domain/config.ts',
+    find: '  if (unkept !== null) return fail(unkept, UNKEPT)\n',
+    replace: '',
+    test: { file: texts, name: 'is refused in a configuration, and the field is named' },
+  },
+  {
+    promise: 'names in a DAG are listed as every catalogue can keep them',
+    file: 'src/ledger/root-table.ts',
+    find: 'path: keptText(file.path)',
+    replace: 'path: file.path',
+    test: { file: texts, name: 'as a name in a DAG is listed with another character in its place' },
+  },
+  {
+    promise: 'what others say in an error can be kept',
+    file: 'src/domain/errors.ts',
+    find: 'super(keptText(message), ',
+    replace: 'super(message, ',
+    test: { file: 'test/domain/text.test.ts', name: 'the message of an error is a text that catalogues keep' },
+  },
+  {
+    promise: 'a webhook does not tell which names lead into a private network',
+    file: 'src/network/webhook-sender.ts',
+    find: "  const code = error instanceof Error && 'code' in error",
+    replace:
+      "  if (error instanceof PrivateAddressError) return 'is private'\n  const code = error instanceof Error && 'code' in error",
+    test: { file: sender, name: 'a name that leads to 10.0.0.1 is not told anything' },
+  },
+  {
+    promise: 'a pin does not tell which names lead into a private network',
+    file: 'src/network/providers/gateway-client.ts',
+    find: 'return { reason: UNREACHED, final: true }',
+    replace: "return { reason: 'is private', final: true }",
+    test: { file: 'test/network/providers/gateway-client.test.ts', name: 'is refused, by number and by name' },
+  },
+  {
+    promise: 'two Host headers are refused',
+    file: 'adapters/node-http/refusal.ts',
+    find: 'hosts === 1 ||',
+    replace: 'hosts >= 1 ||',
+    test: {
+      file: 'test/adapters/node-http/adapter.test.ts',
+      name: 'a request with two Host headers is refused in JSON',
+    },
+  },
+  {
+    promise: 'a mount for Request and Response refuses two Host headers',
+    file: 'adapters/fetch/handler.ts',
+    find: "request.headers.get('host')?.includes(',') === true",
+    replace: "request.headers.get('host') === ','",
+    test: { file: 'test/adapters/fetch/handler.test.ts', name: 'a request with two Host headers is refused' },
+  },
+  {
+    promise: 'the country of a cluster is a text',
+    file: 'src/contract/clusters.ts',
+    find: 'given.country || region',
+    replace: "given.country ?? ''",
+    test: { file: contract, name: 'MUST list the clusters of the plan as an array in configured order' },
+  },
+  {
+    promise: 'the name of an account is a text',
+    file: 'src/contract/account-view.ts',
+    find: 'account.name ?? account.email',
+    replace: "account.name ?? ''",
+    test: { file: contract, name: 'MUST change the name by a session or a full key' },
+  },
+]
