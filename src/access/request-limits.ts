@@ -18,7 +18,7 @@ export interface RateStatus {
 
 export interface RequestLimitsOptions {
   clock: Clock
-  /** Requests of one address with a missing or bad credential, at this node. Default 300 a minute. */
+  /** Requests of one address that are malformed or have no good credential, at this node. Default 300 a minute. */
   failures?: RateLimit
   /** Windows that other nodes let requests through as well; without them this node's are all. */
   shared?: RequestWindows | undefined
@@ -63,7 +63,7 @@ export class RequestLimits {
   }
 
   /**
-   * Counts a request whose credential is missing or bad. An address that is not known is not limited: nothing
+   * Counts a request that is malformed, or whose credential is missing or bad. An address that is not known is not limited: nothing
    * would tell one client from another.
    *
    * @throws HoldfastError `RATE_LIMIT` once the address has had too many.

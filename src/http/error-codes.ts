@@ -46,7 +46,8 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   RATE_LIMIT: {
     status: 429,
-    meaning: 'Too many requests of the key, the account or the address, or too many wrong codes and passwords.',
+    meaning:
+      'Too many requests of the key or the account, malformed ones of the address, or wrong codes and passwords.',
     remedy: 'Wait as many seconds as `Retry-After` says.',
   },
   '2fa_required': {
@@ -123,7 +124,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   REQUEST_TOO_LARGE: {
     status: 413,
-    meaning: 'A JSON body is larger than 1 MiB.',
+    meaning: 'A JSON body is larger than 1 MiB, or than 16 KiB where no credential is needed.',
     remedy: 'Send less. Content goes in by an upload.',
   },
   RANGE_NOT_SATISFIABLE: {
@@ -234,8 +235,11 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'The connection to the catalogue was lost while it committed, or to the node that does it before it answered: what was asked for has happened, or has not.',
-    remedy: 'Look whether it is there, or ask for the same again: an identical upload or pin is the same record.',
+      'The disk failed while the change was written, the connection to the catalogue was lost while it committed, or the ' +
+      'node that does it was lost before it answered. What was asked for has happened, or has not.',
+    remedy:
+      'Look whether it is there, or ask for the same again: an identical upload or pin is the same record. After a failed disk ' +
+      'the node has to be restarted first.',
   },
   STORAGE_FULL: {
     status: 507,

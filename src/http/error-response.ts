@@ -1,6 +1,5 @@
-import { areDescriptorsSpent } from '../domain/descriptors-spent.ts'
-import { isDiskFull } from '../domain/disk-full.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { type DiskTrouble, diskTrouble } from '../domain/disk-trouble.ts'
+import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { ERROR_TABLE } from './error-codes.ts'
 import { jsonResponse } from './json-response.ts'
 import type { ApiResponse } from './types.ts'
@@ -29,18 +28,25 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
 
 const DEFAULT_RETRY_SECONDS = 5
 
+/** What a client is told of each trouble of the disk. */
+const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
+  full: ['STORAGE_FULL', 'the node has no space left for new content'],
+  short: ['UNAVAILABLE', 'the node has too many files and connections open'],
+  failed: ['UNAVAILABLE', 'the disk of the node has failed'],
+}
+
 /**
- * What a client may know of an error: an unknown one becomes `INTERNAL_ERROR`, a full disk `STORAGE_FULL`, spent
- * file descriptors `UNAVAILABLE`.
+ * What a client may know of an error: trouble of the disk becomes `STORAGE_FULL` or `UNAVAILABLE`, any other unknown
+ * error `INTERNAL_ERROR`.
  */
 export function publicError(error: unknown): HoldfastError {
-  if (isDiskFull(error)) {
-    return new HoldfastError('STORAGE_FULL', 'the node has no space left for new content', { cause: error })
+  const trouble = diskTrouble(error)
+  // An error that has a code for clients already says more, but for a full disk and a shortage.
+  const isTold = isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true
+  if (trouble !== null && !(trouble === 'failed' && isHoldfastError(error))) {
+    return new HoldfastError(...TROUBLES[trouble], { cause: error })
   }
-  if (areDescriptorsSpent(error)) {
-    return new HoldfastError('UNAVAILABLE', 'the node has too many files and connections open', { cause: error })
-  }
-  if (isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true) return error
+  if (isTold) return error
   return new HoldfastError('INTERNAL_ERROR', 'the request failed inside the node', { cause: error })
 }
 

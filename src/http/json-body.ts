@@ -1,15 +1,31 @@
 import { HoldfastError } from '../domain/errors.ts'
+import { quoted } from './form-headers.ts'
 import type { ApiRequest } from './types.ts'
 
-/** What a JSON body may have. */
+/** The longest JSON body of a request with a credential, in bytes. */
 export const MAX_JSON_BYTES = 1024 * 1024
+/** The longest JSON body of a request without one. */
+export const MAX_PUBLIC_JSON_BYTES = 16 * 1024
+/** Keys of one object. */
+const MAX_KEYS = 1_000
+/** Objects and arrays inside one another. */
+const MAX_LEVELS = 32
+/** Values of all objects and arrays: a parser takes a microsecond and more for each. */
+const MAX_VALUES = 10_000
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
 /**
  * The body as JSON; undefined if it is empty, whatever its type says, and for what some clients send in place of
  * nothing: `null` and an empty array.
  *
  * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body of another type, `REQUEST_TOO_LARGE`, `VALIDATION` if it
- * is malformed.
+ * is malformed or has too many values.
  */
 export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
   const declared = Number(request.header('content-length') ?? 0)
@@ -23,15 +39,58 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
     chunks.push(Buffer.from(chunk))
   }
   if (length === 0) return undefined
-  const body = parse(Buffer.concat(chunks))
+  const body = parseJson(Buffer.concat(chunks), 'the body')
   return body === null || (Array.isArray(body) && body.length === 0) ? undefined : body
 }
 
-function parse(bytes: Uint8Array): unknown {
+/**
+ * Parses JSON that a client has sent. One pass over its bytes bounds keys, levels and values before anything is made of
+ * them.
+ *
+ * @param field the name of what is parsed, for errors
+ * @throws HoldfastError `VALIDATION`
+ */
+export function parseJson(bytes: Uint8Array, field: string): unknown {
+  checkShape(bytes, field)
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new HoldfastError('VALIDATION', 'the body is not valid JSON', { cause })
+    throw new HoldfastError('VALIDATION', `${field} is not valid JSON`, { cause })
+  }
+}
+
+function checkShape(bytes: Uint8Array, field: string): void {
+  /** The keys so far of each object that is open; 0 for arrays. */
+  const keys: number[] = []
+  let values = 0
+  let isText = false
+  /** Where the last text begins and ends. */
+  let textAt = 0
+  let textEnd = 0
+  /** Where the last key of the outermost object is. */
+  let keyAt: [from: number, to: number] | null = null
+  const tooMuch = (what: string): HoldfastError => {
+    const name = keyAt === null ? field : `field ${quoted(Buffer.from(bytes.subarray(...keyAt)).toString())}`
+    return new HoldfastError('VALIDATION', `${name} must not have more than ${what}`)
+  }
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      isText = !isText
+      if (isText) textAt = at + 1
+      else textEnd = at
+    } else if (isText) at += byte === BACKSLASH ? 1 : 0
+    else if (byte === COMMA) values++
+    else if (byte === COLON) {
+      const count = (keys.pop() ?? 0) + 1
+      if (keys.length === 0) keyAt = count > MAX_KEYS ? null : [textAt, textEnd]
+      keys.push(count)
+      if (count > MAX_KEYS) throw tooMuch(`${MAX_KEYS} keys in one object`)
+    } else if (OPENING.has(byte)) {
+      values++
+      if (keys.push(0) > MAX_LEVELS) throw tooMuch(`${MAX_LEVELS} levels`)
+    } else if (CLOSING.has(byte)) keys.pop()
+    if (values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`)
   }
 }
 

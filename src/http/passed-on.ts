@@ -1,45 +1,96 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { HoldfastError } from '../domain/errors.ts'
+import { copied, wholeUpTo } from '../domain/sources.ts'
 import { errorResponse } from './error-response.ts'
-import type { ApiHandler, ApiRequest, PassedOn } from './types.ts'
+import {
+  answerOfVersion1,
+  type Covered,
+  covered,
+  hasBody,
+  hasHead,
+  MOST_COVERED_BYTES,
+  openStatement,
+  sealStatement,
+  senderOfVersion1,
+} from './node-proof.ts'
+import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from './types.ts'
+import { UsedNonces } from './used-nonces.ts'
 
-/** By which a node says it, so that only nodes of its fleet can. */
+/** Request header: the proof of the node that passes the request on. */
 export const PASSED_ON_HEADER = 'holdfast-passed-on'
-/** By which the node that was asked shows that it is the one that answers. */
+/** Response header: the proof of the node that answers. */
 export const ANSWERED_HEADER = 'holdfast-answered'
-/** How long what a node says is good for, in milliseconds: clocks may be apart. */
+/** How old a proof may be, and how far ahead of this node's clock, in milliseconds. */
 const GOOD_FOR_MS = 60_000
-const LONGEST = 2_048
+const REQUEST = 'request'
 
-/** What a proof is for. */
+/** A request that is to be passed on, as its proof covers it. */
 interface Asked {
   method: string
   /** Path and query. */
   target: string
+  /** All headers that are sent and matter, by lower-case name. */
+  headers: Readonly<Record<string, string>>
+  /** The whole body, null for one that is streamed. Empty if there is none. */
+  body: Uint8Array | null
   /** When it is asked, in milliseconds since the epoch. */
   now: number
+  /** Random, for this request alone. */
+  nonce: string
+  /** The run of the node that is asked. */
+  run: string
 }
 
-/** The header for a request. @param secret of the fleet */
+interface Statement extends PassedOn, Covered, Pick<Asked, 'nonce' | 'run'> {
+  at: number
+}
+
+/** Returns the {@link PASSED_ON_HEADER} of a request. @param secret of the fleet */
 export function sealPassedOn(secret: Uint8Array, passed: PassedOn, asked: Asked): string {
-  const said = Buffer.from(JSON.stringify({ ...passed, at: asked.now })).toString('base64url')
-  return `${said}.${proofOf(secret, said, asked)}`
+  const { method, target, headers, body, now, nonce, run } = asked
+  const parts = covered(lineOf(method, target), Object.keys(headers), name => headers[name], body)
+  return sealStatement(secret, REQUEST, { ...passed, ...parts, nonce, run, at: now } satisfies Statement)
 }
 
-/** Whether an answer is from the node that a request was sealed for. @param header its {@link ANSWERED_HEADER} */
-export function isAnswered(secret: Uint8Array, sealed: string, status: number, header: string | undefined): boolean {
-  return header !== undefined && isSame(header, answerTo(secret, sealed, status))
-}
-
-/** What a request is for, as both nodes see it. */
+/** Returns the target of a request: path and query. */
 export function targetOf({ path, query }: Pick<ApiRequest, 'path' | 'query'>): string {
   return query === '' ? path : `${path}?${query}`
 }
 
-/** A node of a fleet, as which it takes what others pass on. */
+/** An answer as it came. */
+interface Answered {
+  status: number
+  headers: Readonly<Record<string, string>>
+  body: AsyncIterable<Uint8Array>
+}
+
+/**
+ * Returns an answer with the headers that its node has proved. A small body is read and compared first.
+ *
+ * @param sealed the {@link PASSED_ON_HEADER} of its request
+ * @returns null if another than the asked node has answered, or if the answer was changed on its way
+ */
+export async function openAnswer<T extends Answered>(
+  secret: Uint8Array,
+  sealed: string,
+  answer: T,
+): Promise<(T & { headers: Record<string, string> }) | null> {
+  const { status, headers } = answer
+  const parts = openStatement<Covered>(secret, answerPurpose(sealed), headers[ANSWERED_HEADER] ?? '')
+  if (parts === null || !hasHead(parts, `${status}`, name => headers[name])) return null
+  const proved = Object.fromEntries(
+    parts.names.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  )
+  if (parts.body === null) return { ...answer, headers: proved }
+  const body = await wholeUpTo(answer.body, MOST_COVERED_BYTES)
+  return hasBody(parts, body) ? { ...answer, headers: proved, body: only(body ?? new Uint8Array()) } : null
+}
+
+/** A node of a fleet, as the receiver of what others pass on. */
 export interface Receiver {
   /** Its id. */
   self: string
+  /** Random, made anew with each start: a proof for an earlier run is refused. */
+  run: string
   /** Of the fleet. */
   secret: Uint8Array
   /** Milliseconds since the epoch. */
@@ -47,52 +98,64 @@ export interface Receiver {
 }
 
 /**
- * A handler that is given what other nodes pass on as its client sent it to them; everything else comes by `otherwise`.
- * What is for another node, or is from another time, is answered 503: it is neither this node's nor a client's.
+ * Returns a handler that gives `handler` the requests that other nodes pass on, as their clients sent them, and `otherwise`
+ * all others. A request whose proof does not fit it, or was used before, is answered 503: it is not a client's.
  */
 export function takingPassedOn(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
   const { secret } = receiver
+  const nonces = new UsedNonces(GOOD_FOR_MS)
   return async request => {
     const header = request.header(PASSED_ON_HEADER)
-    const passedOn = header === undefined ? null : openPassedOn(receiver, header, request)
-    if (header === undefined || passedOn === null) return otherwise(request)
-    const { passed, problem } = passedOn
-    const refused = problem === null ? null : errorResponse(new HoldfastError('UNAVAILABLE', problem), '')
-    const answer = refused ?? (await handler(asPassedOn(request, passed)))
-    return { ...answer, headers: { ...answer.headers, [ANSWERED_HEADER]: answerTo(secret, header, answer.status) } }
+    if (header === undefined) return otherwise(request)
+    const said = openStatement<Statement>(secret, REQUEST, header)
+    if (said === null) return ofVersion1(receiver, header, request) ?? otherwise(request)
+    const problem = problemOf(receiver, nonces, said, request)
+    const taken = problem === null ? await withBody(request, said) : refused(problem)
+    const answer = 'status' in taken ? taken : await handler(taken)
+    return proved(secret, header, answer)
   }
 }
 
-/** What a node of the fleet says, and why it is not to be done here. */
-interface Opened {
-  passed: PassedOn
-  problem: string | null
-}
-
-/** Null for what no node of the fleet has sealed for that request. */
-function openPassedOn({ secret, self, now }: Receiver, header: string, request: ApiRequest): Opened | null {
-  const [said = '', proof = ''] = header.length > LONGEST ? [] : header.split('.')
-  if (!isSame(proof, proofOf(secret, said, { method: request.method, target: targetOf(request) }))) return null
-  const { at, ...passed } = JSON.parse(Buffer.from(said, 'base64url').toString('utf8')) as PassedOn & { at: number }
-  return { passed, problem: problemOf(passed, Math.abs(now() - at), self) }
-}
-
-function problemOf({ node, to }: PassedOn, apartMs: number, self: string): string | null {
+/** Returns why a request is refused; null if it is to be done. Takes its nonce. */
+function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, said: Statement, request: ApiRequest) {
+  const { node, to, at, nonce } = said
   if (to !== self)
     return `what the node ${node} asks the node ${to} comes to the node ${self}: look at the url of ${to}`
-  if (apartMs > GOOD_FOR_MS) return `the clocks of the nodes ${node} and ${self} are too far apart`
+  if (said.run !== run) return `the node ${self} has started anew since the node ${node} last looked: ask again`
+  if (Math.abs(now() - at) > GOOD_FOR_MS) return `the clocks of the nodes ${node} and ${self} are too far apart`
+  if (!hasHead(said, lineOf(request.method, targetOf(request)), name => request.header(name))) {
+    return `what the node ${node} asks came changed: look at what is between it and the node ${self}`
+  }
+  if (!nonces.take(nonce, at, now())) return `what the node ${node} asks came twice, or too late`
   return null
 }
 
+/** Returns a request of which the body was compared, if its proof covers that; or the answer that refuses it. */
+async function withBody(request: ApiRequest, said: Statement): Promise<ApiRequest | ApiResponse> {
+  if (said.body === null) return asPassedOn(request, said, { body: request.body })
+  try {
+    const body = (await request.arrived?.()) ?? (await wholeUpTo(copied(request.body), MOST_COVERED_BYTES))
+    if (body === null || !hasBody(said, body)) return refused(`what the node ${said.node} asks came with another body`)
+    return asPassedOn(request, said, { body: only(body), arrived: async () => body })
+  } catch (error) {
+    return errorResponse(error, said.requestId)
+  }
+}
+
 /** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
-function asPassedOn(request: ApiRequest, passedOn: PassedOn): ApiRequest {
+function asPassedOn(
+  request: ApiRequest,
+  { names, head: _head, body: _body, at: _at, nonce: _nonce, run: _run, ...passedOn }: Statement,
+  body: Pick<ApiRequest, 'body' | 'arrived'>,
+): ApiRequest {
   const host = passedOn.host ?? undefined
+  const known = new Set(names)
   return {
     method: request.method,
     path: request.path,
     query: request.query,
-    header: name => (name === 'host' ? host : request.header(name)),
-    body: request.body,
+    header: name => (name === 'host' ? host : known.has(name) ? request.header(name) : undefined),
+    ...body,
     signal: request.signal,
     scheme: passedOn.scheme ?? undefined,
     remoteAddress: passedOn.client ?? undefined,
@@ -100,16 +163,45 @@ function asPassedOn(request: ApiRequest, passedOn: PassedOn): ApiRequest {
   }
 }
 
-function proofOf(secret: Uint8Array, said: string, { method, target }: Omit<Asked, 'now'>): string {
-  return createHmac('sha256', secret).update(`${method} ${target}\n${said}`).digest('base64url')
+/** Returns the refusal of a request that a node of version 0.2.0 has passed on, as that one understands it. */
+function ofVersion1({ secret, self }: Receiver, header: string, request: ApiRequest): ApiResponse | null {
+  const node = senderOfVersion1(secret, lineOf(request.method, targetOf(request)), header)
+  if (node === null) return null
+  const answer = refused(`the node ${node} runs an older version than the node ${self}: update it`)
+  return {
+    ...answer,
+    headers: { ...answer.headers, [ANSWERED_HEADER]: answerOfVersion1(secret, header, answer.status) },
+  }
 }
 
-/** A request has no line feed before its method, so no proof of a request is one of an answer. */
-function answerTo(secret: Uint8Array, sealed: string, status: number): string {
-  return createHmac('sha256', secret).update(`\n${status}\n${sealed}`).digest('base64url')
+function refused(problem: string): ApiResponse {
+  return errorResponse(new HoldfastError('UNAVAILABLE', problem), '')
 }
 
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
+/** Adds the {@link ANSWERED_HEADER}. */
+function proved(secret: Uint8Array, sealed: string, answer: ApiResponse): ApiResponse {
+  const body = coverableBody(answer.body)
+  const length = typeof answer.body === 'string' && body !== null ? { 'content-length': String(body.length) } : {}
+  const headers: Record<string, string> = { ...answer.headers, ...length }
+  const parts = covered(`${answer.status}`, Object.keys(headers), name => headers[name], body)
+  const proof = sealStatement(secret, answerPurpose(sealed), parts)
+  return { ...answer, headers: { ...headers, [ANSWERED_HEADER]: proof } }
+}
+
+function coverableBody(body: ApiResponse['body']): Uint8Array | null {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body === null ? new Uint8Array() : body
+  return bytes instanceof Uint8Array && bytes.length <= MOST_COVERED_BYTES ? bytes : null
+}
+
+/** A sealed request is unlike any other, so the proof of its answer is none of another's. */
+function answerPurpose(sealed: string): string {
+  return `answer ${sealed}`
+}
+
+function lineOf(method: string, target: string): string {
+  return `${method} ${target}`
+}
+
+async function* only(body: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body.length > 0) yield body
 }

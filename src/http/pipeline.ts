@@ -3,7 +3,7 @@ import type { Principal } from '../access/principal.ts'
 import type { RateStatus, RequestLimits } from '../access/request-limits.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { renameWork } from '../domain/work.ts'
@@ -67,8 +67,8 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     try {
       response = request.method === 'OPTIONS' ? preflightResponse(request) : await respond(request, exchange)
     } catch (error) {
-      failure = error
-      response = request.signal.aborted ? nobody : errorResponse(error, exchange.id)
+      failure = request.signal.aborted ? error : counted(error, request)
+      response = request.signal.aborted ? nobody : errorResponse(failure, exchange.id)
     }
     return tellOf(accessLog, {
       surface: 'api',
@@ -92,7 +92,9 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     renameWork(`${request.method} ${match.route.path}`)
     const context = contextOf(request, exchange, match)
     if (match.route.access === 'public') return match.route.handler(context)
-    const principal = await authenticate(request)
+    const { remoteAddress } = request
+    const credentials = { header: (name: string) => request.header(name), remoteAddress }
+    const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
     // What is passed on was counted where it came from.
     if (request.passedOn === undefined) exchange.rate = await dependencies.limits.take(principal)
@@ -107,13 +109,14 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return 'status' in passed ? passed : route.handler(passed)
   }
 
-  async function authenticate(request: ApiRequest): Promise<Principal> {
-    const { remoteAddress } = request
+  /** Counts a request that is malformed, or has no good credential, against its address. Returns the error to tell. */
+  function counted(error: unknown, { remoteAddress }: ApiRequest): unknown {
+    if (!isHoldfastError(error) || !COUNTED.has(error.code)) return error
     try {
-      return await dependencies.authentication.authenticate({ header: name => request.header(name), remoteAddress })
-    } catch (error) {
-      if (isHoldfastError(error, 'INVALID_API_KEY')) dependencies.limits.takeFailure(remoteAddress)
-      throw error
+      dependencies.limits.takeFailure(remoteAddress)
+      return error
+    } catch (limited) {
+      return limited
     }
   }
 
@@ -125,6 +128,14 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     else dependencies.authorization.check(principal, access)
   }
 }
+
+/** Errors of requests that count against the address of the client. */
+const COUNTED: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_API_KEY',
+  'VALIDATION',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'REQUEST_TOO_LARGE',
+])
 
 const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
+import { isText } from '../domain/text.ts'
 import type { Route } from './route.ts'
 
 /** A route and the parameters of a path that it matches, percent-decoded. */
@@ -65,7 +66,9 @@ function decode(captured: readonly [string, string][]): Map<string, string> {
   return new Map(
     captured.map(([name, raw]) => {
       try {
-        return [name, decodeURIComponent(raw)]
+        const value = decodeURIComponent(raw)
+        // Parameters are ids, names of keys and CIDs, and none of these has a % in it: it is like any that is unknown.
+        return [name, isText(value) ? value : raw]
       } catch (cause) {
         throw new HoldfastError('VALIDATION', `${name} in the path is not valid percent-encoding`, { cause })
       }

@@ -1,6 +1,6 @@
 import { present, RequestTarget } from '../contract/request-target.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { MAX_JSON_BYTES } from '../http/json-body.ts'
+import { MAX_JSON_BYTES, parseJson } from '../http/json-body.ts'
 import { readForm, readPartText } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { ApiRequest } from '../http/types.ts'
@@ -87,7 +87,7 @@ async function inForm({ header }: ApiRequest, { start, isWhole }: BegunBody): Pr
 function inJson({ start, isWhole }: BegunBody): string | undefined {
   if (!isWhole || start.length === 0) return undefined
   try {
-    const body: unknown = JSON.parse(Buffer.from(start).toString('utf8'))
+    const body: unknown = parseJson(start, 'the body')
     const named = typeof body === 'object' && body !== null && 'cl' in body ? body.cl : undefined
     return typeof named === 'string' ? named : undefined
   } catch {
@@ -96,13 +96,15 @@ function inJson({ start, isWhole }: BegunBody): string | undefined {
 }
 
 /** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
-function withBody(request: ApiRequest, body: AsyncIterable<Uint8Array>): ApiRequest {
+function withBody(request: ApiRequest, body: BegunBody): ApiRequest {
   return {
     method: request.method,
     path: request.path,
     query: request.query,
     header: name => request.header(name),
     body,
+    // Whoever takes it may give its memory up.
+    arrived: async () => (body.isWhole ? Buffer.from(body.start) : null),
     signal: request.signal,
     scheme: request.scheme,
     remoteAddress: request.remoteAddress,

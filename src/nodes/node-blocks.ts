@@ -1,5 +1,7 @@
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { LiveContent } from '../content/live-content.ts'
+import { parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { errorResponse } from '../http/error-response.ts'
 import type { ApiHandler } from '../http/types.ts'
@@ -7,14 +9,21 @@ import type { ApiHandler } from '../http/types.ts'
 /** Where nodes of a fleet read each other's blocks. Nobody else is answered there. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
+/** The query for a block that a stranger asks for by its own CID. */
+export const OPENED = 'opened'
+
 /**
- * Gives other nodes the blocks that this one has, whoever needs them: who asks has found out that somebody does, and checks
- * them.
+ * Gives other nodes the blocks that this one has, whoever needs them: the node that asks knows a root that needs them,
+ * and checks them. A block that is asked for by its own CID is given only if a live root vouches for it.
  */
-export function nodeBlocks(clusters: Pick<ClusterRegistry, 'backends' | 'readerOf'>): ApiHandler {
-  return async ({ path, signal }) => {
+export function nodeBlocks(
+  clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
+  live: Pick<LiveContent, 'lease'>,
+): ApiHandler {
+  return async ({ path, query, signal }) => {
     try {
-      const bytes = await readBlock(clusters, CID.parse(path.slice(NODE_BLOCKS_PATH.length)), signal)
+      const cid = parseCid(path.slice(NODE_BLOCKS_PATH.length))
+      const bytes = await (query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal))
       const headers = { 'content-type': 'application/vnd.ipld.raw', 'content-length': String(bytes.length) }
       return { status: 200, headers, body: bytes }
     } catch (error) {
@@ -23,8 +32,18 @@ export function nodeBlocks(clusters: Pick<ClusterRegistry, 'backends' | 'readerO
   }
 }
 
+async function openBlock(live: Pick<LiveContent, 'lease'>, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+  const leased = live.lease(cid)
+  if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+  try {
+    return await leased.source.read(cid, { signal })
+  } finally {
+    leased.release()
+  }
+}
+
 async function readBlock(
-  clusters: Pick<ClusterRegistry, 'backends' | 'readerOf'>,
+  clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
   cid: CID,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
@@ -36,5 +55,6 @@ async function readBlock(
       if (!isHoldfastError(error, 'NOT_FOUND')) throw error
     }
   }
+  if (clusters.absent.length > 0) throw new HoldfastError('UNAVAILABLE', `block ${cid} may be in an absent cluster`)
   throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
 }

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { ANSWERED_HEADER, isAnswered, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
+import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
 import type { PassedOn } from '../http/types.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from '../network/node-client.ts'
 
@@ -10,6 +11,8 @@ interface KnownNode {
   url: string
   isThere: boolean
   isLeaving: boolean
+  /** Which run of it proofs are for; null for one of version 0.2.0. */
+  run: string | null
 }
 
 export interface NodeSenderParts {
@@ -21,6 +24,8 @@ export interface NodeSenderParts {
   /** Of the fleet. */
   secret: Uint8Array
   clock: Clock
+  /** Makes the nonce of a request. */
+  newNonce?: () => string
 }
 
 /** What is said of a client. */
@@ -40,6 +45,9 @@ export interface AskedOfNode extends Omit<NodeRequest, 'url'> {
 const RETRY_SECONDS = 5
 /** How often it is looked, while an answer is waited for, whether its node is still there. */
 const LOOK_MS = 5_000
+const NONCE_BYTES = 12
+/** The longest name that a host can have. A longer `Host` is not passed on, since a proof has room for no more. */
+const LONGEST_HOST = 255
 /** By whom a request is that no client has made. */
 export const OF_THE_NODE: Said = { requestId: '', client: null, scheme: null, host: null }
 
@@ -52,37 +60,46 @@ export class NodeSender {
   }
 
   /**
-   * @throws HoldfastError `UNAVAILABLE` if the node is not there; `OUTCOME_UNKNOWN` if it is taken for gone before it has
+   * @throws HoldfastError `UNAVAILABLE` if the node is not there, or runs an older version; `OUTCOME_UNKNOWN` if it is taken for gone before it has
    * answered, or if it is not the node that has; what the client throws
    */
   async send(node: string, { target, client, whileLeaving = false, ...request }: AskedOfNode): Promise<NodeAnswer> {
-    const { self, secret, clock } = this.#parts
+    const { self, secret, clock, newNonce = randomNonce } = this.#parts
     const known = await this.#there(node)
     if (known === undefined || (known.isLeaving && !whileLeaving)) {
       const details = { retryAfter: RETRY_SECONDS }
       throw new HoldfastError('UNAVAILABLE', `the node ${node}, which keeps this, is not there now`, { details })
     }
-    const asked = { method: request.method, target, now: clock.now() }
-    const proof = sealPassedOn(secret, { ...client, node: self, to: node }, asked)
+    const { run } = known
+    if (run === null) throw new HoldfastError('UNAVAILABLE', `the node ${node} runs an older version: update it`)
+    const sent = asSent(request)
+    const asked = { method: request.method, target, headers: sent.headers, now: clock.now(), nonce: newNonce(), run }
+    const host = client.host !== null && client.host.length > LONGEST_HOST ? null : client.host
+    const body = sent.body === null ? new Uint8Array() : sent.body instanceof Uint8Array ? sent.body : null
+    const proof = sealPassedOn(secret, { ...client, host, node: self, to: node }, { ...asked, body })
     const gone = new AbortController()
     const cancel = this.#watch(node, gone)
     try {
       const answer = await this.#parts.client.send({
         ...request,
+        ...sent,
         signal: AbortSignal.any([request.signal, gone.signal]),
         url: `${known.url}${target}`,
-        headers: { ...request.headers, [PASSED_ON_HEADER]: proof },
+        headers: { ...sent.headers, [PASSED_ON_HEADER]: proof },
       })
-      return this.#fromNode(node, answer, proof)
+      return await this.#fromNode(node, answer, proof)
     } finally {
       cancel()
     }
   }
 
   /** Whatever is found at a node's address may answer: only the node can show that it does. */
-  #fromNode(node: string, { headers, ...answer }: NodeAnswer, proof: string): NodeAnswer {
-    const { [ANSWERED_HEADER]: shown, ...others } = headers
-    if (isAnswered(this.#parts.secret, proof, answer.status, shown)) return { ...answer, headers: others }
+  async #fromNode(node: string, answer: NodeAnswer, proof: string): Promise<NodeAnswer> {
+    const opened = await openAnswer(this.#parts.secret, proof, answer).catch((cause: unknown) => {
+      const message = `the answer of the node ${node}, which keeps this, broke off: it may have done it`
+      throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
+    })
+    if (opened !== null) return opened
     void discard(answer.body)
     const message = `what has answered at the url of the node ${node}, which keeps this, is not that node`
     throw new HoldfastError('OUTCOME_UNKNOWN', message)
@@ -117,6 +134,21 @@ export class NodeSender {
       cancel()
     }
   }
+}
+
+/** Returns the body and the headers as they are sent, so that a proof covers what comes. */
+function asSent({
+  body: given,
+  headers,
+}: Pick<NodeRequest, 'body' | 'headers'>): Pick<NodeRequest, 'body' | 'headers'> {
+  const body = given instanceof Uint8Array && given.length === 0 ? null : given
+  const { 'content-length': declared, ...others } = headers
+  const length = body instanceof Uint8Array ? String(body.length) : body === null ? undefined : declared
+  return { body, headers: length === undefined ? others : { ...others, 'content-length': length } }
+}
+
+function randomNonce(): string {
+  return randomBytes(NONCE_BYTES).toString('base64url')
 }
 
 /** Has the connection end. What has not been begun cannot be left. */

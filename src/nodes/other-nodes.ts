@@ -61,12 +61,12 @@ export class OtherNodes {
 
   #pass(node: string, context: AuthenticatedContext): Promise<ApiResponse> {
     const { request } = context
-    return inUploadSlot(this.#parts.slots, context, async ({ body, signal }) => {
+    return inUploadSlot(this.#parts.slots, context, async ({ body, arrived, signal }) => {
       const answer = await this.#parts.sender.send(node, {
         method: request.method,
         target: targetOf(request),
         headers: headersOf(request),
-        body: request.header('content-length') === '0' ? null : body,
+        body: request.header('content-length') === '0' ? null : (arrived ?? body),
         signal,
         client: clientOf(context),
       })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { CredentialCache } from '../../src/access/credential-cache.ts'
-import { type Account, SCOPES } from '../../src/access/principal.ts'
+import { type Account, type Principal, SCOPES, type Scope } from '../../src/access/principal.ts'
 import { ScopePolicy } from '../../src/access/scope-policy.ts'
-import { type Access, failure, openAccess } from './support.ts'
+import { type Access, failure, openAccess, StandingClock } from './support.ts'
 
 let access: Access
 let account: Account
@@ -85,10 +85,11 @@ describe('Authenticator', () => {
 
   test('a key ends at the instant of its expiry, known or not', async () => {
     const short = await access.keys.create(account.id, { name: 'short', expiresInDays: 1 })
+    const unused = await access.keys.create(account.id, { name: 'unused', expiresInDays: 1 })
     access.clock.advance(86_400_000 - 1)
     expect((await access.authenticate({ 'x-api-key': short.secret })).credential.name).toBe('short')
     access.clock.advance(1)
-    expect(await codeOf({ 'x-api-key': short.secret })).toBe('INVALID_API_KEY')
+    for (const key of [short, unused]) expect(await codeOf({ 'x-api-key': key.secret })).toBe('INVALID_API_KEY')
   })
 
   test('an allowlist lets its addresses in and no others', async () => {
@@ -187,4 +188,32 @@ test('ScopePolicy names the first scope that is missing', () => {
     allowed: false,
     required: 'files:delete',
   })
+})
+
+test('ScopePolicy keeps the owner’s routes for the owner, and others for sessions', async () => {
+  const policy = new ScopePolicy()
+  const as = (role: Account['role'], kind: 'key' | 'session', scopes: readonly Scope[] = SCOPES): Principal => {
+    return { account: { ...account, role }, credential: { kind, scopes } } as unknown as Principal
+  }
+  policy.checkOwner(as('owner', 'key'))
+  policy.checkSession(as('user', 'session'))
+  const refusals = [
+    () => policy.checkOwner(as('user', 'session')),
+    () => policy.checkOwner(as('owner', 'key', ['files:read'])),
+    () => policy.checkSession(as('owner', 'key')),
+  ]
+  const codes = await Promise.all(refusals.map(async refused => (await failure(refused)).code))
+  expect(codes).toEqual(['OWNER_REQUIRED', 'missing_scope', 'SESSION_REQUIRED'])
+})
+
+test('CredentialCache is asked for changes also after a clock was set back', () => {
+  const clock = new StandingClock()
+  let version = 1
+  const cache = new CredentialCache(clock, () => version)
+  const known = {} as Parameters<CredentialCache['set']>[1]
+  cache.set('hash', known, cache.epoch)
+  expect(cache.get('hash')).toBe(known)
+  version = 2
+  clock.advance(-3_600_000)
+  expect(cache.get('hash')).toBeUndefined()
 })

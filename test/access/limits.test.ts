@@ -135,6 +135,8 @@ describe('addresses', () => {
     expect(list.covers(new AddressList(['10.1.0.0/16', '10.0.0.1', '2001:db8:1::/48']))).toBe(true)
     expect(list.covers(new AddressList(['10.1.0.0/16', '11.0.0.1']))).toBe(false)
     expect(list.covers(new AddressList(['0.0.0.0/0']))).toBe(false)
+    // It begins inside.
+    for (const wider of ['10.0.0.0/7', '2001:db8::/31']) expect(list.covers(new AddressList([wider]))).toBe(false)
   })
 })
 

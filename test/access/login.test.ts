@@ -218,6 +218,16 @@ describe('the second factor', () => {
     }
   })
 
+  test('takes no more than five wrong codes in a quarter of an hour', async () => {
+    const secret = await protect()
+    const check = (code: string) => failure(() => access.secondFactor.check(account.id, code))
+    for (let tries = 0; tries < 5; tries++) expect((await check('wrong')).code).toBe('2fa_invalid')
+    const right = () => totpCode(secret, totpStep(access.clock.now()) + 1)
+    expect((await check(right())).code).toBe('RATE_LIMIT')
+    access.clock.advance(QUARTER_MS)
+    await access.secondFactor.check(account.id, right())
+  })
+
   test('can be taken away by the operator', async () => {
     await protect()
     expect(await access.secondFactor.disable(account.id)).toBe(true)

@@ -117,6 +117,7 @@ describe('removing an account', () => {
     await accounts.markDeleted('a', 1)
     const pinned = new Set(Array.from({ length: 120 }, (_, i) => `cid${i}`))
     let steps = 0
+    const clock = new ManualClock()
     const removal = (fault: number) => {
       const step = (): void => {
         steps++
@@ -140,11 +141,11 @@ describe('removing an account', () => {
           },
         },
         pinned: (_, limit) => afterStep(() => [...pinned].slice(0, limit)),
-        clock: new ManualClock(),
+        clock,
         logger: silentLogger,
       })
     }
-    return { accounts, pinned, removal, steps: () => steps }
+    return { accounts, pinned, clock, removal, steps: () => steps }
   }
 
   test('goes on wherever it was broken off', async () => {
@@ -175,5 +176,14 @@ describe('removing an account', () => {
     await stopped.stop()
     expect(steps()).toBeLessThan(5)
     expect(await accounts.deleted(10)).toEqual(['a'])
+  })
+
+  test('does nothing once it has stopped, whoever wakes it', async () => {
+    const { clock, removal, steps } = await marked()
+    const stopped = removal(0)
+    await stopped.stop()
+    stopped.wake()
+    await stopped.settled()
+    expect([steps(), clock.waiting]).toEqual([0, 0])
   })
 })

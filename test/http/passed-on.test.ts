@@ -1,12 +1,16 @@
-import { expect, test } from 'vitest'
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { answerOfVersion1 } from '../../src/http/node-proof.ts'
 import {
   ANSWERED_HEADER,
-  isAnswered,
+  openAnswer,
   PASSED_ON_HEADER,
+  type Receiver,
   sealPassedOn,
   takingPassedOn,
 } from '../../src/http/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../src/http/types.ts'
+import { collect } from '../support/bytes.ts'
 
 const NOW = Date.UTC(2026, 0, 15)
 const SECRET = Buffer.alloc(32, 7)
@@ -18,91 +22,220 @@ const SAID = {
   scheme: 'https',
   host: 'pins.example.org',
 } as const
-const ASKED = { method: 'POST', target: '/api/v3/files?cl=first', now: NOW }
-const OWN = ['10.0.0.2', undefined]
+const BODY = Buffer.from('content')
+const HEADERS = { 'x-api-key': 'a key', 'content-length': '7', 'content-type': 'text/plain' }
+const ASKED = {
+  method: 'POST',
+  target: '/api/v3/files?cl=first',
+  headers: HEADERS,
+  body: BODY as Uint8Array | null,
+  now: NOW,
+  run: 'this run',
+}
+const OWN = ['10.0.0.2', undefined, 'content']
+const THEIRS = ['203.0.113.9', 'b', 'content']
+const CHANGED = [503, 'what the node b asks came changed: look at what is between it and the node a']
 
-/** Who is taken for the client of a request with such a header, and for who has passed it on; or how it is refused. */
-async function taken(header: string | undefined, asked: Partial<ApiRequest> = {}): Promise<unknown> {
+let nonces = 0
+const seal = (asked: Partial<typeof ASKED & { nonce: string }> = {}, said: object = {}, secret = SECRET): string =>
+  sealPassedOn(secret, { ...SAID, ...said }, { ...ASKED, nonce: String(nonces++), ...asked })
+
+interface Came extends Omit<Partial<ApiRequest>, 'body'> {
+  headers?: Record<string, string>
+  body?: Uint8Array
+}
+
+/** A node: which client it takes a request for, which node for its sender, and the body; or how it refuses. */
+function nodeA(receiver: Partial<Receiver> = {}) {
   const seen: ApiRequest[] = []
   const note = async (request: ApiRequest): Promise<ApiResponse> => {
     seen.push(request)
-    return { status: 200, headers: {}, body: null }
+    return { status: 200, headers: { etag: '"x"' }, body: (await collect(request.body)).toString() }
   }
-  const answer = await takingPassedOn(
-    { self: 'a', secret: SECRET, now: () => NOW },
+  const handler = takingPassedOn(
+    { self: 'a', run: 'this run', secret: SECRET, now: () => NOW, ...receiver },
     note,
     note,
-  )({
-    method: 'POST',
-    path: '/api/v3/files',
-    query: 'cl=first',
-    header: name => (name === PASSED_ON_HEADER ? header : undefined),
-    body: (async function* () {})(),
-    signal: new AbortController().signal,
-    remoteAddress: '10.0.0.2',
-    ...asked,
-  })
-  const [one] = seen
-  if (one === undefined) return [answer.status, JSON.parse(String(answer.body)).message]
-  // Of whom a node has passed it on it is shown who answers; of all others nothing is.
-  const isShown = isAnswered(SECRET, header ?? '', answer.status, answer.headers[ANSWERED_HEADER])
-  expect(isShown).toBe(one.passedOn !== undefined)
-  expect(Object.keys(answer.headers)).toHaveLength(isShown ? 1 : 0)
-  return [one.remoteAddress, one.passedOn?.node]
+  )
+  return async (sealed: string | undefined, { headers = {}, body = BODY, ...other }: Came = {}): Promise<unknown> => {
+    seen.length = 0
+    const came: Record<string, string | undefined> = { ...HEADERS, ...headers, [PASSED_ON_HEADER]: sealed }
+    const answer = await handler({
+      method: 'POST',
+      path: '/api/v3/files',
+      query: 'cl=first',
+      header: name => came[name],
+      body: (async function* () {
+        for (const byte of body) yield Buffer.of(byte)
+      })(),
+      signal: new AbortController().signal,
+      remoteAddress: '10.0.0.2',
+      ...other,
+    })
+    const [one] = seen
+    if (one === undefined) return [answer.status, JSON.parse(String(answer.body)).message]
+    const shown = await openAnswer(SECRET, sealed ?? '', { ...answer, body: streamOf(answer.body) })
+    // The node proves its answer to another node, and to nobody else.
+    expect(shown !== null).toBe(one.passedOn !== undefined)
+    return [one.remoteAddress, one.passedOn?.node, String(answer.body)]
+  }
 }
 
-test('what a node of the fleet says of a request that it passes on is believed, and of nobody else', async () => {
-  const header = sealPassedOn(SECRET, SAID, ASKED)
-  expect(await taken(header)).toEqual(['203.0.113.9', 'b'])
-  expect(await taken(undefined)).toEqual(OWN)
-  expect(await taken(sealPassedOn(Buffer.alloc(32, 8), SAID, ASKED))).toEqual(OWN)
-  const [said = '', proof = ''] = header.split('.')
-  expect(await taken(`${Buffer.from('{}').toString('base64url')}.${proof}`)).toEqual(OWN)
-  for (const nonsense of ['', '.', 'x.y', said, `${header}.more`.repeat(20)]) expect(await taken(nonsense)).toEqual(OWN)
-})
+async function* streamOf(body: ApiResponse['body']): AsyncGenerator<Uint8Array, void, undefined> {
+  if (typeof body === 'string') yield Buffer.from(body)
+}
 
-test('it is good for that request alone, to that node, and for a minute', async () => {
-  const header = sealPassedOn(SECRET, SAID, ASKED)
-  expect(await taken(header, { method: 'DELETE' })).toEqual(OWN)
-  expect(await taken(header, { path: '/api/v3/files/car' })).toEqual(OWN)
-  expect(await taken(header, { query: 'cl=second' })).toEqual(OWN)
-  for (const now of [NOW - 60_000, NOW + 60_000]) {
-    expect(await taken(sealPassedOn(SECRET, SAID, { ...ASKED, now }))).toEqual(['203.0.113.9', 'b'])
-  }
-  // None of it is taken for a client's: what two nodes sent to each other as clients would go round for ever.
-  for (const now of [NOW - 60_001, NOW + 60_001]) {
-    const refused = [503, 'the clocks of the nodes b and a are too far apart']
-    expect(await taken(sealPassedOn(SECRET, SAID, { ...ASKED, now }))).toEqual(refused)
-  }
-  const refused = [503, 'what the node b asks the node c comes to the node a: look at the url of c']
-  expect(await taken(sealPassedOn(SECRET, { ...SAID, to: 'c' }, ASKED))).toEqual(refused)
-})
-
-test('an answer is shown to be from the node that was asked, for that request and that status', async () => {
-  const sealed = sealPassedOn(SECRET, SAID, ASKED)
-  const handler = async (): Promise<ApiResponse> => ({ status: 201, headers: { etag: '"x"' }, body: null })
-  const { headers } = await takingPassedOn(
-    { self: 'a', secret: SECRET, now: () => NOW },
-    handler,
-    handler,
-  )({
-    method: 'POST',
-    path: '/api/v3/files',
-    query: 'cl=first',
-    header: name => (name === PASSED_ON_HEADER ? sealed : undefined),
-    body: (async function* () {})(),
-    signal: new AbortController().signal,
-    remoteAddress: '10.0.0.2',
+describe('a request that another node passes on', () => {
+  test('is believed only with a proof of the fleet', async () => {
+    const a = nodeA()
+    expect(await a(seal())).toEqual(THEIRS)
+    expect(await a(undefined)).toEqual(OWN)
+    expect(await a(seal({}, {}, Buffer.alloc(32, 8)))).toEqual(OWN)
+    const [said = '', proof = ''] = seal().split('.')
+    expect(await a(`${Buffer.from('{}').toString('base64url')}.${proof}`)).toEqual(OWN)
+    const long = `${seal()}.more`.repeat(20)
+    for (const nonsense of ['', '.', 'x.y', said, long]) expect(await a(nonsense)).toEqual(OWN)
   })
-  const shown = headers[ANSWERED_HEADER]
-  expect([headers.etag, isAnswered(SECRET, sealed, 201, shown)]).toEqual(['"x"', true])
-  const other = sealPassedOn(SECRET, SAID, { ...ASKED, now: NOW + 1 })
-  const wrong: Array<Parameters<typeof isAnswered>> = [
-    [SECRET, sealed, 200, shown],
-    [SECRET, other, 201, shown],
-    [Buffer.alloc(32, 8), sealed, 201, shown],
-    [SECRET, sealed, 201, undefined],
-    [SECRET, sealed, 201, sealed.split('.')[1]],
-  ]
-  expect(wrong.map(given => isAnswered(...given))).toEqual([false, false, false, false, false])
+
+  test('is refused with another target, credential, cluster, length or body', async () => {
+    const a = nodeA()
+    expect(await a(seal(), { method: 'DELETE' })).toEqual(CHANGED)
+    expect(await a(seal(), { path: '/api/v3/files/car' })).toEqual(CHANGED)
+    expect(await a(seal(), { query: 'cl=second' })).toEqual(CHANGED)
+    expect(await a(seal(), { headers: { 'x-api-key': 'another key' } })).toEqual(CHANGED)
+    expect(await a(seal({ body: null }), { headers: { 'content-length': '8' } })).toEqual(CHANGED)
+    const another = [503, 'what the node b asks came with another body']
+    for (const body of [Buffer.from('CONTENT'), Buffer.alloc(0), Buffer.alloc(2_000_000)]) {
+      expect(await a(seal(), { body })).toEqual(another)
+      expect(await a(seal(), { body, arrived: async () => body })).toEqual(another)
+    }
+    expect(await a(seal(), { arrived: async () => BODY })).toEqual(THEIRS)
+  })
+
+  test('shows its handler no header that the proof leaves out', async () => {
+    const headers: unknown[] = []
+    const handler = takingPassedOn(
+      { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
+      async ({ header }) => {
+        headers.push(...['x-cluster', 'authorization', 'x-api-key', 'host'].map(header))
+        return { status: 204, headers: {}, body: null }
+      },
+      async () => ({ status: 404, headers: {}, body: null }),
+    )
+    const came: Record<string, string> = { ...HEADERS, 'x-cluster': 'second', authorization: 'Bearer of another' }
+    const sealed = seal({ body: null })
+    await handler({
+      method: 'POST',
+      path: '/api/v3/files',
+      query: 'cl=first',
+      header: name => (name === PASSED_ON_HEADER ? sealed : came[name]),
+      body: (async function* () {})(),
+      signal: new AbortController().signal,
+      remoteAddress: '10.0.0.2',
+    })
+    expect(headers).toEqual([undefined, undefined, 'a key', 'pins.example.org'])
+  })
+
+  test('is refused the second time, wherever it comes from', async () => {
+    const a = nodeA()
+    const sealed = seal()
+    expect(await a(sealed)).toEqual(THEIRS)
+    const twice = [503, 'what the node b asks came twice, or too late']
+    expect(await a(sealed)).toEqual(twice)
+    expect(await a(sealed, { remoteAddress: '10.0.0.3' })).toEqual(twice)
+    // Nor does a failed attempt leave a proof for another one.
+    const spent = seal()
+    await a(spent, { body: Buffer.from('CONTENT') })
+    expect(await a(spent)).toEqual(twice)
+  })
+
+  test('is refused by another node, by another run, and after a minute', async () => {
+    const a = nodeA()
+    for (const now of [NOW - 60_000, NOW + 60_000]) expect(await a(seal({ now }))).toEqual(THEIRS)
+    // None of it is a client's: two nodes that took each other for clients would send it round for ever.
+    for (const now of [NOW - 60_001, NOW + 60_001]) {
+      expect(await a(seal({ now }))).toEqual([503, 'the clocks of the nodes b and a are too far apart'])
+    }
+    const elsewhere = 'what the node b asks the node c comes to the node a: look at the url of c'
+    expect(await a(seal({}, { to: 'c' }))).toEqual([503, elsewhere])
+    const anew = [503, 'the node a has started anew since the node b last looked: ask again']
+    expect(await a(seal({ run: 'the run before' }))).toEqual(anew)
+  })
+
+  test('is refused from a node of version 0.2.0, which is told so', async () => {
+    const text = Buffer.from(JSON.stringify({ ...SAID, at: NOW })).toString('base64url')
+    const proof = createHmac('sha256', SECRET).update(`POST /api/v3/files?cl=first\n${text}`).digest('base64url')
+    const sealed = `${text}.${proof}`
+    expect(await nodeA()(sealed)).toEqual([503, 'the node b runs an older version than the node a: update it'])
+    expect(answerOfVersion1(SECRET, sealed, 503)).toBe(
+      createHmac('sha256', SECRET).update(`\n503\n${sealed}`).digest('base64url'),
+    )
+    // As that version checks it.
+    const none = async (): Promise<ApiResponse> => ({ status: 200, headers: {}, body: null })
+    const a = takingPassedOn({ self: 'a', run: 'this run', secret: SECRET, now: () => NOW }, none, none)
+    const { status, headers } = await a({
+      method: 'POST',
+      path: '/api/v3/files',
+      query: 'cl=first',
+      header: name => (name === PASSED_ON_HEADER ? sealed : undefined),
+      body: (async function* () {})(),
+      signal: new AbortController().signal,
+      remoteAddress: '10.0.0.2',
+    })
+    expect([status, headers[ANSWERED_HEADER]]).toEqual([503, answerOfVersion1(SECRET, sealed, 503)])
+  })
+})
+
+describe('an answer to another node', () => {
+  const answered = async (answer: ApiResponse, sealed: string) => {
+    const handler = async () => answer
+    return takingPassedOn(
+      { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
+      handler,
+      handler,
+    )({
+      method: 'POST',
+      path: '/api/v3/files',
+      query: 'cl=first',
+      header: name => (name === PASSED_ON_HEADER ? sealed : { ...HEADERS, none: undefined }[name as 'none']),
+      body: streamOf('content'),
+      signal: new AbortController().signal,
+      remoteAddress: '10.0.0.2',
+    })
+  }
+
+  test('is believed only for its request, status, headers and body', async () => {
+    const sealed = seal()
+    const { headers } = await answered({ status: 201, headers: { etag: '"x"' }, body: 'kept' }, sealed)
+    const open = async (given: object, { secret = SECRET, of = sealed } = {}) => {
+      const opened = await openAnswer(secret, of, { status: 201, headers, body: streamOf('kept'), ...given })
+      return opened && [opened.headers, (await collect(opened.body)).toString()]
+    }
+    expect(await open({})).toEqual([{ etag: '"x"', 'content-length': '4' }, 'kept'])
+    // A proxy may add headers, which are not believed.
+    const more = { ...headers, 'retry-after': '9' }
+    expect(await open({ headers: more })).toEqual([{ etag: '"x"', 'content-length': '4' }, 'kept'])
+    const wrong = [
+      open({ status: 200 }),
+      open({ headers: { ...headers, etag: '"y"' } }),
+      open({ headers: { ...headers, etag: undefined } }),
+      open({ headers: { ...headers, [ANSWERED_HEADER]: undefined } }),
+      open({ headers: { ...headers, [ANSWERED_HEADER]: sealed } }),
+      open({ body: streamOf('KEPT') }),
+      open({ body: streamOf('kept and more') }),
+      open({}, { secret: Buffer.alloc(32, 8) }),
+      open({}, { of: seal() }),
+    ]
+    expect(await Promise.all(wrong)).toEqual(wrong.map(() => null))
+  })
+
+  test('is streamed if it is large', async () => {
+    const body = (async function* () {
+      yield Buffer.from('a stream')
+    })()
+    const sealed = seal()
+    const { headers } = await answered({ status: 200, headers: {}, body }, sealed)
+    const opened = await openAnswer(SECRET, sealed, { status: 200, headers, body: streamOf('whatever comes') })
+    expect(opened && (await collect(opened.body)).toString()).toBe('whatever comes')
+  })
 })

@@ -3,7 +3,7 @@ import type { Credential, Principal } from '../../src/access/principal.ts'
 import { RequestLimits } from '../../src/access/request-limits.ts'
 import { ScopePolicy } from '../../src/access/scope-policy.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 import { currentWork, underName } from '../../src/domain/work.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
 import { jsonResponse } from '../../src/http/json-response.ts'
@@ -43,7 +43,10 @@ interface Line {
 }
 
 /** An API with a few routes of its own; `principal` is who everybody with a credential is. */
-function apiOf(routes: readonly Route[], options: { kind?: Credential['kind']; requests?: number } = {}) {
+function apiOf(
+  routes: readonly Route[],
+  options: { kind?: Credential['kind']; requests?: number; failures?: number } = {},
+) {
   const lines: Line[] = []
   const record = (level: string) => (fields: object, message: string) => {
     lines.push({ level, message, fields: { ...fields } })
@@ -61,7 +64,7 @@ function apiOf(routes: readonly Route[], options: { kind?: Credential['kind']; r
       },
     },
     authorization: new ScopePolicy(),
-    limits: new RequestLimits({ clock, failures: { requests: 2, windowSeconds: 60 } }),
+    limits: new RequestLimits({ clock, failures: { requests: options.failures ?? 2, windowSeconds: 60 } }),
     logger,
     clock,
     newRequestId: () => `request-${++ids}`,
@@ -205,7 +208,7 @@ describe('failures', () => {
       ...{ method: 'POST', path: '/whole', access: 'authenticated' },
       handler: async ({ request }: RequestContext) => jsonResponse(200, { body: String(await request.arrived?.()) }),
     }
-    const { api, lines } = apiOf([whole])
+    const { api, lines } = apiOf([whole], { failures: 3 })
     const ask = (headers: Record<string, string>) =>
       api(
         get('/whole', {
@@ -255,7 +258,26 @@ describe('the order of checks', () => {
     expect(await status({ method: 'POST' })).toBe(429)
   })
 
-  test('only bad credentials count against an address', async () => {
+  test('malformed requests count against an address, good ones pass', async () => {
+    const malformed: Route = {
+      ...{ method: 'POST', path: '/malformed/:code', access: 'public' },
+      handler: ({ param }: RequestContext) => {
+        throw new HoldfastError(param('code') as ErrorCode, 'malformed')
+      },
+    }
+    const { api } = apiOf([malformed, fine], { failures: 3 })
+    const status = async (code: ErrorCode, remoteAddress = '10.0.0.1') =>
+      (await api(get(`/malformed/${code}`, { method: 'POST', remoteAddress }))).status
+    expect(await status('VALIDATION')).toBe(400)
+    expect(await status('REQUEST_TOO_LARGE')).toBe(413)
+    expect(await status('UNSUPPORTED_MEDIA_TYPE')).toBe(415)
+    expect(await status('VALIDATION')).toBe(429)
+    expect(await status('NOT_FOUND')).toBe(404)
+    expect(await status('VALIDATION', '10.0.0.2')).toBe(400)
+    expect((await api(get('/fine/x', { remoteAddress: '10.0.0.1' }))).status).toBe(200)
+  })
+
+  test('of refused credentials only bad ones count against an address', async () => {
     const { api } = apiOf([fine])
     const status = async (headers: Record<string, string>, remoteAddress = '10.0.0.1') =>
       (await api(get('/fine/x', { headers, remoteAddress }))).status
@@ -267,4 +289,13 @@ describe('the order of checks', () => {
     expect(await status({ authorization: 'disabled' })).toBe(403)
     expect(await status({}, '10.0.0.2')).toBe(401)
   })
+})
+
+test('a request that another node passes on is not counted again', async () => {
+  const passedOn = { node: 'b', to: 'a', requestId: 'of b', client: '192.0.2.1', scheme: null, host: null }
+  const { api } = apiOf([fine], { requests: 1 })
+  const path = '/fine/:what'
+  for (let i = 0; i < 3; i++) expect((await api(get(path, { passedOn }))).status).toBe(200)
+  expect((await api(get(path))).status).toBe(200)
+  expect((await api(get(path))).status).toBe(429)
 })

@@ -69,6 +69,10 @@ describe('router', () => {
     expect(refusal('PUT', '/api/v3')).toEqual({ code: 'METHOD_NOT_ALLOWED', allow: 'GET, HEAD, OPTIONS' })
   })
 
+  test('a parameter with U+0000 stays percent-encoded', () => {
+    expect(found('DELETE', '/api/v3/tokens/revoke/a%00')).toBe('/api/v3/tokens/revoke/:name name=a%00')
+  })
+
   test('malformed percent-encoding is named', () => {
     expect(() => router.match('DELETE', '/api/v3/tokens/revoke/%E0%A4')).toThrow('name in the path')
     expect(refusal('POST', '/api/v3/files/pin/%zz').code).toBe('VALIDATION')

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/domain/clock.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { Takedowns } from '../../src/gateway/policy/takedowns.ts'
 import { type FleetNode, withFleet } from '../support/fleet.ts'
+import { noWithholding } from '../support/no-withholding.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 
 /** What another node is told follows a moment later, or much later where much else is done. */
@@ -33,7 +34,12 @@ describe('takedowns of several nodes', needsPostgres, () => {
   }
   /** Of a node that is not there, as its directory has them by itself. */
   const ofDirectory = ({ dataDir }: FleetNode): Takedowns => {
-    const means = { fileSystem: nodeFileSystem, clock: systemClock, logger: silentLogger }
+    const means = {
+      fileSystem: nodeFileSystem,
+      clock: systemClock,
+      logger: silentLogger,
+      withholding: noWithholding,
+    }
     return Takedowns.open(join(dataDir, TAKEDOWNS), means)
   }
 
@@ -59,6 +65,31 @@ describe('takedowns of several nodes', needsPostgres, () => {
         return [texts[0]?.match(/ reason:/g)?.length, texts[0] === texts[1]]
       }
       await expect.poll(files, PATIENCE).toEqual([20, true])
+    })
+  })
+
+  test('hold for files below a directory that another node keeps', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+      async function* tree() {
+        for (const path of ['sub/one', 'sub/two']) {
+          yield { kind: 'file' as const, path, content: Buffer.from(`${path} of a directory`) }
+        }
+      }
+      const { record } = await a.engine.pins.uploadDirectory(tree(), { account })
+      const { cid: file } = await a.engine.content.stat({ cid: record.cid, path: 'sub/one' })
+      const { cid: sub } = await a.engine.content.stat({ cid: record.cid, path: 'sub' })
+      expect([await status(a, file), await status(b, file)]).toEqual([200, 200])
+      await a.engine.takedowns.add({ cid: sub, reason: 'x', status: 451 })
+      expect([await status(a, file), await status(b, file)]).toEqual([451, 451])
+      await b.engine.takedowns.remove({ cid: sub })
+      await expect.poll(() => status(b, file), PATIENCE).toBe(200)
+      // What a node that was away has missed it derives from the list before it answers.
+      await a.stop()
+      await b.engine.takedowns.add({ cid: record.cid, reason: 'x' })
+      await a.start()
+      expect(await status(a, file)).toBe(410)
+      // It takes a moment until others see that the node is there.
+      await expect.poll(() => status(b, file), PATIENCE).toBe(410)
     })
   })
 

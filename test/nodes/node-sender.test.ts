@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { ANSWERED_HEADER, takingPassedOn } from '../../src/http/passed-on.ts'
-import type { ApiResponse } from '../../src/http/types.ts'
+import type { ApiRequest, ApiResponse } from '../../src/http/types.ts'
 import { openNodeClient } from '../../src/network/node-client.ts'
 import { nodeReader } from '../../src/nodes/node-reader.ts'
 import { NodeSender, OF_THE_NODE } from '../../src/nodes/node-sender.ts'
@@ -25,14 +25,14 @@ interface Asked {
 async function asking(
   listener: RequestListener,
   use: (asked: Asked) => Promise<void>,
-  state: () => { isThere?: boolean; isLeaving?: boolean } = () => ({}),
+  state: () => { isThere?: boolean; isLeaving?: boolean; run?: null } = () => ({}),
 ): Promise<void> {
   const clock = new ManualClock(0)
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = openNodeClient()
-  const known = async () => [{ id: 'there', url, isThere: true, isLeaving: false, ...state() }]
+  const known = async () => [{ id: 'there', url, isThere: true, isLeaving: false, run: 'run', ...state() }]
   const sender = new NodeSender({ self: 'asking', known, client, secret: SECRET, clock })
   try {
     await use({ clock, sender, asked: once(server, 'request') })
@@ -47,7 +47,10 @@ async function asking(
 const asNode =
   (self: string, answer: ApiResponse, isWhole = true): RequestListener =>
   async (request, response) => {
-    const taken = {
+    const otherwise = async () => ({ status: 404, headers: {}, body: null })
+    const receiver = (self: string) =>
+      takingPassedOn({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
+    const taken: ApiRequest = {
       method: request.method ?? '',
       path: request.url ?? '',
       query: '',
@@ -56,8 +59,7 @@ const asNode =
       signal: NOTHING_MORE,
       remoteAddress: '127.0.0.1',
     }
-    const otherwise = async () => ({ status: 404, headers: {}, body: null })
-    const made = await takingPassedOn({ self, secret: SECRET, now: () => 0 }, async () => answer, otherwise)(taken)
+    const made = await receiver(self)(taken)
     response.writeHead(made.status, made.headers)
     if (isWhole) response.end(made.body)
     else response.write(Buffer.from('a'), () => response.destroy())
@@ -146,6 +148,63 @@ test('a block that a node has not sent whole is unavailable, as it is where some
   for (const listener of [broken, stranger]) {
     await asking(listener, async ({ clock, sender }) => {
       await expect(nodeReader(sender, 'there', clock).read(cid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
+  }
+})
+
+test('a node of version 0.2.0 is asked nothing', async () => {
+  let isAsked = false
+  const listener: RequestListener = (_, response) => {
+    isAsked = true
+    response.end()
+  }
+  await asking(
+    listener,
+    async ({ sender }) => {
+      const message = 'the node there runs an older version: update it'
+      await expect(sender.send('there', REQUEST)).rejects.toMatchObject({ code: 'UNAVAILABLE', message })
+    },
+    () => ({ run: null }),
+  )
+  expect(isAsked).toBe(false)
+})
+
+test('a request with a long Host is still one that a node passes on', async () => {
+  await asking(asNode('there', { status: 201, headers: {}, body: null }), async ({ sender }) => {
+    const client = { ...OF_THE_NODE, host: 'x'.repeat(8_000) }
+    expect((await sender.send('there', { ...REQUEST, client })).status).toBe(201)
+  })
+})
+
+test('a body comes whole with its length, or is streamed', async () => {
+  const seen: unknown[] = []
+  const answer = asNode('there', { status: 201, headers: {}, body: null })
+  const listener: RequestListener = (request, response) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+    seen.push([length, encoding])
+    return answer(request, response)
+  }
+  await asking(listener, async ({ sender }) => {
+    const stream = (async function* () {
+      yield Buffer.from('streamed')
+    })()
+    for (const body of [Buffer.from('whole'), stream, Buffer.alloc(0), null]) {
+      expect((await sender.send('there', { ...REQUEST, body })).status).toBe(201)
+    }
+  })
+  expect(seen).toEqual([
+    ['5', undefined],
+    [undefined, 'chunked'],
+    ['0', undefined],
+    ['0', undefined],
+  ])
+})
+
+test('a block of another node is refused if it is another one, or longer than a block', async () => {
+  const [cid] = await rawBlock(Buffer.from('a block'))
+  for (const body of [Buffer.from('another'), Buffer.alloc(4 * 1024 * 1024 + 1)]) {
+    await asking(asNode('there', { status: 200, headers: {}, body }), async ({ clock, sender }) => {
+      await expect(nodeReader(sender, 'there', clock).read(cid)).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
     })
   }
 })

@@ -11,8 +11,8 @@ import { OtherNodes } from '../../src/nodes/other-nodes.ts'
 
 const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
 
-/** A form that comes to `b`, which keeps `first`, by a node that says so much of it; and what is asked of others. */
-async function formAt(passedOn: PassedOn) {
+/** A form that comes to `b`, which keeps `first`, by a node or a client; and what is asked of others. */
+async function formAt(passedOn: PassedOn | undefined, cluster = '') {
   const asked: AskedOfNode[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
   const others = new OtherNodes({
@@ -27,7 +27,7 @@ async function formAt(passedOn: PassedOn) {
     handOvers: new Slots(bounds, systemClock),
   })
   const headers: Record<string, string> = {
-    'x-cluster': '',
+    'x-cluster': cluster,
     'content-type': 'of the client',
     'content-length': '9',
     accept: 'x',
@@ -49,11 +49,14 @@ async function formAt(passedOn: PassedOn) {
     concerns: () => undefined,
     param: () => '',
   }
-  const here = await others.answer(context, 'cluster')
-  assert.ok('handOver' in here && here.handOver !== undefined)
   const { signal } = context.request
-  const { handOver } = here
-  return { asked, handOver: () => handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) }) }
+  const answer = () => others.answer(context, 'cluster')
+  const handOver = async () => {
+    const here = await answer()
+    assert.ok('handOver' in here && here.handOver !== undefined)
+    return here.handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) })
+  }
+  return { asked, answer, handOver }
 }
 
 test('what is handed over names its cluster and goes no further: nodes that disagree do not send it round', async () => {
@@ -65,4 +68,13 @@ test('what is handed over names its cluster and goes no further: nodes that disa
   const twice = await formAt({ ...FROM_A, isDecided: true })
   await expect(twice.handOver()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(twice.asked).toEqual([])
+})
+
+test('a request that a node has passed on is not passed on again', async () => {
+  const ofClient = await formAt(undefined, 'second')
+  expect(await ofClient.answer()).toMatchObject({ status: 201 })
+  expect(ofClient.asked).toMatchObject([{ method: 'POST', target: '/api/v3/files?a=b' }])
+  const ofNode = await formAt(FROM_A, 'second')
+  await expect(ofNode.answer()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(ofNode.asked).toEqual([])
 })

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
@@ -161,6 +163,39 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       for (const node of [a, b]) {
         await expect.poll(() => collected(node), PATIENCE).toEqual([0, 0])
       }
+    })
+  })
+
+  test('refuse a request between them that was recorded', async () => {
+    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+      const recorded = once(b.server, 'request') as Promise<[IncomingMessage]>
+      const send = async (to: FleetNode, headers: Record<string, string>, content: string) => {
+        const response = await fetch(`${to.url}/api/v3/files`, {
+          method: 'POST',
+          headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers },
+          body: `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${content}\r\n--b--\r\n`,
+        })
+        return [response.status, ((await response.json()) as Answer).code]
+      }
+      expect(await send(a, { 'x-api-key': key, 'x-cluster': 'second' }, 'sent')).toEqual([201, undefined])
+      const [{ headers }] = await recorded
+      const proof = {
+        'holdfast-passed-on': String(headers['holdfast-passed-on']),
+        'x-api-key': key,
+        'x-cluster': 'second',
+        'user-agent': String(headers['user-agent']),
+        accept: String(headers.accept),
+      }
+      const refused = [503, 'UNAVAILABLE']
+      expect(await send(b, proof, 'sent')).toEqual(refused)
+      expect(await send(b, proof, 'else')).toEqual(refused)
+      // More wrong keys than an address may try: they count for nobody, least of all for the client.
+      for (let i = 0; i < 301; i++)
+        expect(await send(b, { ...proof, 'x-api-key': `wrong ${i}` }, 'sent')).toEqual(refused)
+      expect(await send(b, { 'x-api-key': 'wrong' }, 'sent')).toEqual([401, 'INVALID_API_KEY'])
+      expect(await counts(b)).toEqual([1, 1])
+      const [stored] = (await call(b, key, '/users/me/uploads')).json.uploads
+      expect((await fetch(`${b.url}/fleet/v1/blocks/${stored?.cid}`)).status).toBe(404)
     })
   })
 
