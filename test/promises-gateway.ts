@@ -3,11 +3,117 @@ import type { KeptPromise } from './promises.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
+const withheld = 'test/content/withholding-model.test.ts'
 const readers = 'test/adapters/node-http/readers.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
+const linear = 'test/linear-text.test.ts'
+const sandbox = 'test/gateway/sandbox.test.ts'
+const identities = 'test/contract/contract.test.ts'
+
 /** What the gateway promises of content that anybody may have made. */
 export const gatewayPromises: readonly KeptPromise[] = [
+  {
+    promise: 'the text of a CID is bounded before it is decoded',
+    file: 'src/domain/cid.ts',
+    find: 'if (text.length > (prefix === base32.prefix ? LONGEST_BASE32 : LONGEST_TEXT)) throw tooLong()',
+    replace: '',
+    test: { file: 'test/domain/cid.test.ts', name: 'in a base of quadratic time has at most 512 characters' },
+  },
+  {
+    promise: 'a CID whose text would take quadratic time is refused',
+    file: 'src/domain/cid.ts',
+    find: 'if (multihash.size > longest || (version === 0 && bytes.length !== VERSION_0_BYTES)) throw tooLong()',
+    replace: 'if (multihash.size > longest) throw tooLong()',
+    test: { file: 'test/domain/cid.test.ts', name: 'of version 0 has the one length of SHA-256' },
+  },
+  {
+    promise: 'only files that check the length decode CIDs and addresses',
+    file: 'src/content/dag/dag-pb.ts',
+    find: 'return cidOfBytes(this.#bytesOf(index, 1))',
+    replace: 'return CID.decode(this.#bytesOf(index, 1))',
+    test: {
+      file: 'test/architecture.test.ts',
+      name: 'only files that check the length first decode CIDs and addresses',
+    },
+  },
+  {
+    promise: 'a long line of a denylist is not decoded',
+    file: 'src/domain/cid.ts',
+    find: 'if (text.length > LONGEST_MULTIHASH_TEXT) throw tooLong()',
+    replace: '',
+    test: { file: 'test/domain/cid.test.ts', name: 'a multihash is written in base58 up to 128 bytes' },
+  },
+  {
+    promise: 'a multiaddr is bounded before it is decoded',
+    file: 'src/network/addresses.ts',
+    find: 'if (text.length > LONGEST_ADDRESS) throw',
+    replace: 'if (text.length < 0) throw',
+    test: { file: 'test/network/network-settings.test.ts', name: 'has at most 1,024 characters' },
+  },
+  {
+    promise: 'a link of a document that nothing follows is not decoded',
+    file: 'src/gateway/pages/document-text.ts',
+    find: "    return 'null'\n",
+    replace: '    throw link\n',
+    test: { file: linear, name: 'of documents read one with a link of 2 MiB' },
+  },
+  {
+    promise: 'new content has no long identity CIDs',
+    file: 'src/content/dag/assembly.ts',
+    find: '    checkNew(cid)\n',
+    replace: '',
+    test: { file: identities, name: 'car.identity' },
+  },
+  {
+    promise: 'a CAR has no blocks of long identity CIDs',
+    file: 'src/content/car/import.ts',
+    find: '    checkNew(cid)\n',
+    replace: '',
+    test: { file: identities, name: 'car.identity' },
+  },
+  {
+    promise: 'a long identity CID is not pinned',
+    file: 'src/pins/pinner.ts',
+    find: "    checkNew(cid, 'cid')\n",
+    replace: '',
+    test: { file: identities, name: 'pin.identity' },
+  },
+  {
+    promise: 'a long identity CID is served only while it is pinned',
+    file: 'src/domain/cid.ts',
+    find: 'return cid.multihash.code === HASH.identity && !isLongIdentity(cid)',
+    replace: 'return cid.multihash.code === HASH.identity',
+    test: { file: 'test/gateway/audits.test.ts', name: 'file.identity-long' },
+  },
+  {
+    promise: 'a request for a long identity CID that nobody pinned is 400',
+    file: 'src/gateway/source/root-opener.ts',
+    find: "    checkNew(cid, 'path')\n",
+    replace: '',
+    test: { file: 'test/gateway/audits.test.ts', name: 'file.identity-long' },
+  },
+  {
+    promise: 'pages of a requested identity CID are sandboxed on an origin of their own',
+    file: 'src/gateway/representations/file-response.ts',
+    find: 'isActive(known) && (isUnpinned || !lookup.hasOwnOrigin)',
+    replace: 'isActive(known) && !lookup.hasOwnOrigin',
+    test: { file: sandbox, name: 'pages of a requested identity CID are sandboxed on an origin of their own, too' },
+  },
+  {
+    promise: 'pinned sites with files in their links are not sandboxed',
+    file: 'src/gateway/representations/file-response.ts',
+    find: 'const isUnpinned = lookup.blocks.root.multihash',
+    replace: 'const isUnpinned = cid.multihash',
+    test: { file: sandbox, name: 'pages that a pinned site has in its links are not sandboxed' },
+  },
+  {
+    promise: 'the probe of trustless gateways is always answered',
+    file: 'src/gateway/policy/admission.ts',
+    find: 'if (isProbe || this.#allowed',
+    replace: 'if (this.#allowed',
+    test: { file: sandbox, name: 'the probe of trustless gateways is answered where only listed content is' },
+  },
   {
     promise: 'what is dropped while another thread is about to read it is not read',
     file: 'src/content/live-content.ts',
@@ -28,6 +134,91 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: '      Atomics.add(this.revision, 0, 1)\n',
     replace: '',
     test: { file: readers, name: 'refuse what is taken down from that moment on' },
+  },
+  {
+    promise: 'what lies below a taken down root is refused by its own CID',
+    file: 'src/ledger/block-table.ts',
+    find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
+    replace: '`${held} AND rb.way = 0 LIMIT 1`',
+    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+  },
+  {
+    promise: 'what lies below a taken down CID inside a root is refused by its own CID',
+    file: 'src/ledger/block-table.ts',
+    find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
+    replace: '`${held} AND r.barred = 0 LIMIT 1`',
+    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+  },
+  {
+    promise: 'a root vouches for nothing below it until its walk has ended',
+    file: 'src/ledger/withheld.ts',
+    find: 'if (status !== null) this.#raiseBarred.run(id)',
+    replace: 'if (status === 410) this.#raiseBarred.run(id)',
+    test: {
+      file: 'test/content/withholding.test.ts',
+      name: 'a takedown tells every root that needs the block before it is acknowledged',
+    },
+  },
+  {
+    promise: 'a root that comes to need what is taken down is walked, too',
+    file: 'src/storage/schema-withheld.ts',
+    find: 'UPDATE roots SET barred = MAX(barred, 1) WHERE id = NEW.root_id;',
+    replace: 'UPDATE roots SET barred = MAX(barred, 0) WHERE id = NEW.root_id;',
+    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+  },
+  {
+    promise: 'what another live root leads to stays served',
+    file: 'src/ledger/reach-walks.ts',
+    find: 'ORDER BY p.way, p.block_id LIMIT ?`)',
+    replace: 'ORDER BY p.way DESC, p.block_id LIMIT ?`)',
+    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+  },
+  {
+    promise: 'a takedown that was cut short is finished at the next start',
+    file: 'src/content/withholding.ts',
+    find: 'if (row?.status !== status || row.applied === 0) yield { multihash, status }',
+    replace: 'if (row?.status !== status) yield { multihash, status }',
+    test: {
+      file: 'test/content/withholding.test.ts',
+      name: 'a takedown of which not all roots were told is applied again',
+    },
+  },
+  {
+    promise: 'an answer from below a taken down directory ends',
+    file: 'src/gateway/source/request-blocks.ts',
+    find: '    await this.#openAgain()\n  }\n\n  /** A timelock',
+    replace: '  }\n\n  /** A timelock',
+    test: { file: 'test/gateway/policy/withheld.test.ts', name: 'an answer from below a directory ends' },
+  },
+  {
+    promise: 'another node refuses a file below a directory that is taken down',
+    file: 'src/nodes/node-blocks.ts',
+    find: 'query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal)',
+    replace: 'readBlock(clusters, cid, signal)',
+    test: {
+      file: 'test/nodes/fleet-takedowns.test.ts',
+      name: 'hold for files below a directory that another node keeps',
+    },
+  },
+  {
+    promise: 'archives without duplicates remember what they have sent within a budget',
+    file: 'src/content/dag/sent-blocks.ts',
+    find: '|| !this.#budget.take(bytes)) throw spent()',
+    replace: '|| (!this.#budget.take(bytes) && bytes < 0)) throw spent()',
+    test: {
+      file: 'test/content/dag/sent-blocks.test.ts',
+      name: 'memory is charged, ends with the budget, and is given back',
+    },
+  },
+  {
+    promise: 'an archive without duplicates gives its memory back',
+    file: 'src/content/dag/sent-blocks.ts',
+    find: '    this.#budget.give(this.#bytes)\n',
+    replace: '',
+    test: {
+      file: 'test/content/dag/sent-blocks.test.ts',
+      name: 'memory is charged, ends with the budget, and is given back',
+    },
   },
   {
     promise: 'all threads together have the places of one gateway',
@@ -133,50 +324,50 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'pages beside the API are sandboxed',
     file: 'src/gateway/representations/file-response.ts',
-    find: '!lookup.hasOwnOrigin && ',
-    replace: 'false && ',
+    find: '(isUnpinned || !lookup.hasOwnOrigin)',
+    replace: 'isUnpinned',
     test: { file: 'test/gateway/sandbox.test.ts', name: 'pages that share their origin' },
   },
   {
     promise: 'a takedown is on the disk before it is acknowledged',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/disk/replace-file.ts',
     find: '      await file.datasync()\n',
     replace: '',
     test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
   },
   {
     promise: 'a takedown has its name on the disk before it is acknowledged',
-    file: 'src/gateway/policy/takedowns.ts',
-    find: '    await fileSystem.syncDirectory(directory)\n',
+    file: 'src/disk/replace-file.ts',
+    find: '    await files.syncDirectory(dirname(path))\n',
     replace: '',
     test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
   },
   {
-    promise: 'what is taken down is not served to peers',
+    promise: 'a CID that has its bytes in itself is not served to peers once it is taken down',
     file: 'src/gateway/policy/peer-blocks.ts',
-    find: '    if (denylist.statusOf(cid) !== null) return false\n',
-    replace: '',
-    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
+    find: ' && denylist.statusOf(cid) !== null',
+    replace: ' && denylist.statusOf(cid) === 410.5',
+    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'a taken down CID that has its bytes in itself' },
   },
   {
     promise: 'what is taken down is not announced',
     file: 'src/pins/announcer.ts',
-    find: '    if (!this.#mayTell(cid)) return\n',
+    find: '    if (!this.#served.has(cid)) return\n',
     replace: '',
-    test: { file: 'test/pins/fetches/serving.test.ts', name: 'what is pinned is announced' },
+    test: { file: 'test/pins/announcer.test.ts', name: 'announces no root that peers may not have' },
   },
   {
-    promise: 'what only content that is taken down needs is not served to peers',
-    file: 'src/gateway/policy/peer-blocks.ts',
-    find: '    return this.#isPartOfMore(cid, denylist)\n',
-    replace: '    return true || this.#isPartOfMore(cid, denylist)\n',
+    promise: 'peers get a block only if a live root vouches for it',
+    file: 'src/content/live-content.ts',
+    find: 'this.#held.open(multihash.bytes, this.#clock.now())',
+    replace: 'this.#held.locate(multihash.bytes, this.#clock.now()) as HeldPlace | RefusalStatus | null',
     test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
   },
   {
     promise: 'a takedown ends answers that are under way',
     file: 'src/gateway/source/request-blocks.ts',
-    find: '    this.#checkAgain()\n',
-    replace: '',
+    find: 'if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()\n',
+    replace: '\n',
     test: { file: takedowns, name: 'an answer that is under way is cut off' },
   },
   {

@@ -1,7 +1,9 @@
 import type { CID } from 'multiformats/cid'
-import { HASH } from '../domain/cid.ts'
+import { isInline } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { HeldPlaces } from '../ledger/held-places.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { HeldPlaces, RefusalStatus } from '../ledger/held-places.ts'
+import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
 
@@ -19,7 +21,13 @@ export interface LeasedContent {
   release(): void
 }
 
-/** Answers the one question of a read: does a live record need this CID, and where is it? */
+/** When to ask again for what is refused until a walk has ended. */
+const RETRY_SECONDS = 5
+
+/**
+ * Answers the one question of every stranger's read, by gateway, thread, peer or other node: does a live root vouch for
+ * this CID, and where is it?
+ */
 export class LiveContent {
   readonly #held: HeldPlaces
   readonly #readerOf: (backendId: number) => BlockSource | null
@@ -39,17 +47,24 @@ export class LiveContent {
     this.#clock = clock
   }
 
-  /** Whether a live record needs it and it can be read, without holding it. */
+  /** Whether a live root vouches for it and it can be read, without holding it. */
   has(cid: CID): boolean {
-    return cid.multihash.code === HASH.identity || this.#locate(cid) !== null
+    if (isInline(cid)) return true
+    const located = this.#locate(cid)
+    return located !== null && typeof located !== 'number' && !(located.source instanceof AbsentBlocks)
   }
 
-  /** Null if no record needs it now: never stored, being stored, removed or expired. The caller releases it. */
+  /**
+   * Null if no record needs it now: never stored, being stored, removed or expired. The caller releases it.
+   *
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every way to it is taken down, `UNAVAILABLE` while that is not known
+   */
   lease(cid: CID): LeasedContent | null {
-    if (cid.multihash.code === HASH.identity) {
+    if (isInline(cid)) {
       return { source: inlineBlocks, isLocal: true, sizeOf: () => null, liveUntil: null, release: () => undefined }
     }
     for (let located = this.#locate(cid); located !== null; located = this.#locate(cid)) {
+      if (typeof located === 'number') throw refusal(cid, located)
       const { source, backendId, rootId, isLocal, liveUntil } = located
       const release = this.#leases.hold(rootId)
       // A collector in another thread reads the leases after it has dropped a root: so either it sees this one, or the
@@ -65,8 +80,19 @@ export class LiveContent {
   }
 
   #locate({ multihash }: CID) {
-    const place = this.#held.locate(multihash.bytes, this.#clock.now())
-    const source = place === null ? null : this.#readerOf(place.backendId)
-    return place === null || source === null ? null : { ...place, source }
+    const place = this.#held.open(multihash.bytes, this.#clock.now())
+    if (place === null || typeof place === 'number') return place
+    const source = this.#readerOf(place.backendId)
+    return source === null ? null : { ...place, source }
   }
+}
+
+/** How a stranger is refused a CID to which every way is withheld, or is not known yet. */
+export function refusal(cid: CID, status: RefusalStatus): HoldfastError {
+  if (status === 503) {
+    const message = `${cid} is below content with a takedown, which is being looked through; try again`
+    return new HoldfastError('UNAVAILABLE', message, { details: { retryAfter: RETRY_SECONDS } })
+  }
+  const message = `${cid} is blocked by the operator of this gateway`
+  return new HoldfastError(status === 451 ? 'LEGAL_REASONS' : 'GONE', message)
 }

@@ -2,8 +2,9 @@ import type { CID } from 'multiformats/cid'
 import { matches, matchesHere } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { diskTrouble } from '../domain/disk-trouble.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { fileErrorCode, isShortage } from '../domain/file-system.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
 import type { BlockRow, Blocks } from '../ledger/blocks.ts'
 import type { BlockFiles } from './block-files.ts'
 import type { BlockSource } from './block-source.ts'
@@ -64,7 +65,8 @@ export class StoredBlocks implements BlockSource {
   }
 
   #damaged(cid: CID, reason: string, cause?: unknown): never {
-    if (isShortage(cause)) throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause })
+    if (diskTrouble(cause) === 'short')
+      throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause })
     this.#options.onDamaged(cid, reason)
     throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} ${reason}`, { cause })
   }

@@ -3,14 +3,32 @@ import type { BlockRow, Blocks, HeldBlock, StoredBlock } from './blocks.ts'
 
 const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
+const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
+
+/** The bytes of a block that is a row. */
+export const BYTES_OF = 'SELECT bytes FROM small_blocks WHERE block_id = ?'
+
+/** The next blocks by id that are durable, or lost and needed. Every schema has what it names. */
+export const DURABLE_AFTER = `
+    SELECT ${STORED_COLUMNS} FROM blocks b
+    WHERE b.id > ? AND (b.state = 'durable' OR (b.state = 'writing' AND EXISTS (
+      SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+      WHERE rb.block_id = b.id AND r.state = 'complete')))
+    ORDER BY b.id LIMIT ?`
+
 /** A block of a backend, by its multihash and the backend's id. */
 export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
+
+/** How `way` of a root's need of a block may be: the open one, and those of `root_blocks` that no stranger may take. */
+const WAYS = [0, 404, 410, 451]
 
 /** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
   readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
+  readonly #findOpen: Statement<[Uint8Array, number, number], HeldBlock>
+  readonly #findRefusal: Statement<[Uint8Array, number, number], { way: number; barred: number }>
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #idsOf: Statement<[Uint8Array], { id: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
@@ -26,21 +44,26 @@ export class BlockTable implements Blocks {
   readonly #garbage: Statement<[number, number], StoredBlock>
   readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
-  readonly #completeRootsOf: Statement<[number, number, number], { id: number; codec: number; multihash: Uint8Array }>
+  readonly #completeRootsOf: Statement<
+    [number, number, number, number],
+    { id: number; codec: number; multihash: Uint8Array }
+  >
   readonly #deleting: Statement<[], StoredBlock>
   readonly #isLostFrom: Statement<[number], unknown>
 
   constructor(db: Database) {
     this.#find = db.prepare(FIND_BLOCK)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
-    this.#findLive = db.prepare(`
-      SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil
+    const live = `
       FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)
-      LIMIT 1`)
+      WHERE b.multihash = ? AND b.backend_id = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)`
+    const held = `SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil ${live}`
+    this.#findLive = db.prepare(`${held} LIMIT 1`)
+    this.#findOpen = db.prepare(`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`)
+    this.#findRefusal = db.prepare(`SELECT rb.way, r.barred ${live} LIMIT 1`)
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
-    this.#bytes = db.prepare('SELECT bytes FROM small_blocks WHERE block_id = ?')
+    this.#bytes = db.prepare(BYTES_OF)
     this.#delete = db.prepare('DELETE FROM blocks WHERE id = ?')
     this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
     this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
@@ -51,26 +74,20 @@ export class BlockTable implements Blocks {
       INSERT INTO garbage (block_id, freed_at) VALUES (?, ?)
       ON CONFLICT (block_id) DO UPDATE SET freed_at = excluded.freed_at`)
     this.#dropGarbage = db.prepare('DELETE FROM garbage WHERE block_id = ?')
-    const storedColumns = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
     this.#garbage = db.prepare(`
-      SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
+      SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
     this.#garbageAhead = db.prepare(`
-      SELECT ${storedColumns} FROM garbage g JOIN blocks b ON b.id = g.block_id
+      SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
       WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
     this.#neededAfter = db.prepare(`
-      SELECT ${storedColumns} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
+      SELECT ${STORED_COLUMNS} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
       WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
-    this.#durableAfter = db.prepare(`
-      SELECT ${storedColumns} FROM blocks b
-      WHERE b.id > ? AND (b.state = 'durable' OR (b.state = 'writing' AND EXISTS (
-        SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
-        WHERE rb.block_id = b.id AND r.state = 'complete')))
-      ORDER BY b.id LIMIT ?`)
+    this.#durableAfter = db.prepare(DURABLE_AFTER)
     this.#completeRootsOf = db.prepare(`
       SELECT r.id, r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
-      WHERE rb.block_id = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
-    this.#deleting = db.prepare(`SELECT ${storedColumns} FROM blocks b WHERE b.state = 'deleting'`)
+      WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
+    this.#deleting = db.prepare(`SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`)
     this.#isLostFrom = db.prepare(`
       SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
       WHERE b.state = 'writing' AND rb.root_id = ? LIMIT 1`)
@@ -90,11 +107,32 @@ export class BlockTable implements Blocks {
    * @param last backends that are looked at after all others
    */
   findLive(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
+    return this.#onBackends(multihash, last, backendId => this.#findLive.get(multihash, backendId, now))
+  }
+
+  /** As {@link findLive}, but only as some root vouches for it to strangers. */
+  findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
+    return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
+  }
+
+  /** Why no root vouches for a block to strangers, by one that needs it; undefined if none is live. */
+  findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
+    return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
+  }
+
+  #onBackends<T>(
+    multihash: Uint8Array,
+    last: ReadonlySet<number>,
+    find: (backendId: number) => T | undefined,
+  ): T | undefined {
     const backends = this.#backendsOf.all(multihash)
-    const inOrder = [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
+    const inOrder =
+      last.size === 0
+        ? backends
+        : [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
     for (const { backendId } of inOrder) {
-      const live = this.#findLive.get(multihash, backendId, now)
-      if (live !== undefined) return live
+      const found = find(backendId)
+      if (found !== undefined) return found
     }
     return undefined
   }
@@ -172,6 +210,14 @@ export class BlockTable implements Blocks {
     after: number,
     limit: number,
   ): Array<{ id: number; codec: number; multihash: Uint8Array }> {
-    return this.#completeRootsOf.all(blockId, after, limit)
+    return this.everyWay(way => this.#completeRootsOf.all(blockId, way, after, limit), limit)
+  }
+
+  /** Merges what is found of each way, by ids: the index of a block's roots goes by their ways first. */
+  everyWay<T extends { id: number }>(find: (way: number) => T[], limit: number): T[] {
+    const found = WAYS.map(find).filter(rows => rows.length > 0)
+    if (found.length < 2) return found[0] ?? []
+    const inOrder = found.flat().sort((a, b) => a.id - b.id)
+    return inOrder.slice(0, limit)
   }
 }

@@ -9,78 +9,132 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import type { Database } from '../storage/database.ts'
-import { backendAt, backendOf, hasBlocks, insertBackend, updateBackend } from './backend-table.ts'
+import { backendAt, backendOf, hasBlocks, insertBackend, setClusters, updateBackend } from './backend-table.ts'
+import { absentBackends } from './unused-backends.ts'
 
 /** The file in the data directory of a cluster that says which one it is. */
 const IDENTITY = 'identity'
 const TEXT = /^[0-9a-f-]{36}\n?$/
+const REMEDY = 'Name the right directory, or set absent: true on the cluster to start without it'
 
 /** The data directory of one cluster or, under whatever names, of several. */
 export interface ClusterDirectory {
   path: string
   backendId: number
+  /** The clusters whose new content goes there; none for a directory that is only named by `alsoIn`. */
   clusterIds: string[]
+}
+
+export interface ClusterDirectories {
+  directories: ClusterDirectory[]
+  /** Numbers of backends whose directories are declared absent. */
+  absent: ReadonlySet<number>
+}
+
+/** A directory that is configured. */
+interface Found extends Omit<ClusterDirectory, 'backendId'> {
+  /** Null for one that is new. */
+  backendId: number | null
+  /** Whether it has its file. */
+  isMarked: boolean
+  /** All clusters that name it. */
+  namedBy: string[]
+  refuse: Refuse
 }
 
 /**
  * Recognises the data directories of clusters, by place and not by name, and makes those that are new. Each has a file
- * that says which it is: one that is not mounted, was moved away or is another's is never taken for an empty one.
+ * that says which it is, so an unmounted, moved or foreign directory is never taken for an empty one. Nothing is made
+ * before the check that every directory with content is in use.
  *
- * @throws HoldfastError `CONFIG_INVALID` for the engine's own directory, `DATA_DIR_UNUSABLE` naming the cluster and
- * the directory.
+ * @param clusters those of this node
+ * @param all those of all nodes: each may be declared absent
+ * @throws HoldfastError `CONFIG_INVALID` for the engine's own directory, and for content in a directory that no cluster
+ * uses; `DATA_DIR_UNUSABLE` naming the cluster and the directory.
  */
 export async function clusterDirectories(
   database: Database,
   dataDir: string,
   clusters: readonly ClusterDefinition[],
-): Promise<ClusterDirectory[]> {
-  const own = placeOf(dataDir)
-  const byPlace = new Map<string, ClusterDirectory>()
-  for (const { id, dataDir: configured } of clusters) {
-    if (configured === undefined) continue
-    const path = resolve(configured)
-    if (path === dataDir || placeIfThere(path) === own) {
-      throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.dataDir is the engine's own`)
-    }
-    const known = byPlace.get(placeIfThere(path) ?? '')
-    if (known !== undefined) {
-      known.clusterIds.push(id)
-      continue
-    }
-    const backendId = await recognise(database, path, reason => {
-      throw new HoldfastError('DATA_DIR_UNUSABLE', `clusters: ${id}.dataDir ${path} ${reason}`)
-    })
-    if ([...byPlace.values()].some(other => other.backendId === backendId)) {
-      throw new HoldfastError('DATA_DIR_UNUSABLE', `clusters: ${id}.dataDir ${path} is a copy of another one's`)
-    }
-    byPlace.set(placeOf(path), { path, backendId, clusterIds: [id] })
+  all: readonly ClusterDefinition[] = clusters,
+): Promise<ClusterDirectories> {
+  const found = findDirectories(database, dataDir, clusters)
+  const absent = absentBackends(database, new Set(found.flatMap(({ backendId }) => backendId ?? [])), all)
+  const directories: ClusterDirectory[] = []
+  for (const { path, clusterIds, namedBy, refuse, isMarked, ...directory } of found) {
+    const known = isMarked ? directory.backendId : null
+    const backendId = known ?? (await identify(database, path, refuse))
+    setClusters(database, backendId, namedBy.join(' '))
+    directories.push({ path, clusterIds, backendId })
   }
+  return { directories, absent }
+}
+
+function findDirectories(database: Database, dataDir: string, clusters: readonly ClusterDefinition[]): Found[] {
+  const own = placeOf(dataDir)
+  const byPlace = new Map<string, Found>()
+  const take = (id: string, field: 'dataDir' | 'alsoIn', configured: string): void => {
+    const path = resolve(configured)
+    const place = placeIfThere(path)
+    if (path === dataDir || place === own) {
+      throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.${field} is the engine's own`)
+    }
+    const refuse: Refuse = reason => {
+      throw new HoldfastError('DATA_DIR_UNUSABLE', `clusters: ${id}.${field} ${path} ${reason}`)
+    }
+    const directory = byPlace.get(place ?? path) ?? newlyFound(database, path, refuse)
+    if ([...byPlace.values()].some(other => other !== directory && isSameBackend(other, directory))) {
+      refuse("is a copy of another one's")
+    }
+    if (field === 'alsoIn' && directory.backendId === null) refuse(`has no content of this node. ${REMEDY}`)
+    byPlace.set(place ?? path, directory)
+    directory.namedBy.push(id)
+    if (field === 'dataDir') directory.clusterIds.push(id)
+  }
+  const present = clusters.filter(({ absent }) => absent !== true)
+  for (const { id, dataDir: configured } of present) if (configured !== undefined) take(id, 'dataDir', configured)
+  for (const { id, alsoIn = [] } of present) for (const path of alsoIn) take(id, 'alsoIn', path)
   return [...byPlace.values()]
+}
+
+function newlyFound(database: Database, path: string, refuse: Refuse): Found {
+  const identity = readIdentity(path, refuse)
+  const backendId =
+    identity === null ? recogniseUnmarked(database, path, refuse) : recognise(database, path, identity, refuse)
+  return { path, backendId, isMarked: identity !== null, clusterIds: [], namedBy: [], refuse }
+}
+
+function isSameBackend(one: Found, other: Found): boolean {
+  return one.backendId !== null && one.backendId === other.backendId
 }
 
 type Refuse = (reason: string) => never
 
 /** Returns the number of the backend whose directory this is. */
-async function recognise(database: Database, path: string, refuse: Refuse): Promise<number> {
-  const identity = readIdentity(path, refuse)
-  if (identity === null) return identify(database, path, refuse)
+function recognise(database: Database, path: string, identity: string, refuse: Refuse): number {
   const backend = backendOf(database, identity)
-  if (backend === undefined) return refuse('belongs to another Holdfast, or to an older state of this one')
+  if (backend === undefined) return refuse(`belongs to another Holdfast, or to an older state of this one. ${REMEDY}`)
   if (backend.dataDir === path) return backend.id
   // It has been moved, which is fine as long as nothing else is expected here.
-  if (backendAt(database, path) !== undefined) return refuse(`is the one that was at ${backend.dataDir}`)
+  if (backendAt(database, path) !== undefined) return refuse(`is the one that was at ${backend.dataDir}. ${REMEDY}`)
   updateBackend(database, { ...backend, dataDir: path })
   return backend.id
 }
 
-/** Gives a directory without identity one, unless content is expected in it. */
+/** Returns the number of a directory without identity; null for a new one. Content may be expected in it. */
+function recogniseUnmarked(database: Database, path: string, refuse: Refuse): number | null {
+  const known = backendAt(database, path)
+  if (known === undefined || !hasBlocks(database, known.id)) return known?.id ?? null
+  if (known.identity !== null) {
+    return refuse(`is not the one with its content: its file identity is missing. Is it mounted? ${REMEDY}`)
+  }
+  if (placeIfThere(join(path, 'blocks')) === null) return refuse(`has no blocks in it. Is it mounted? ${REMEDY}`)
+  return known.id
+}
+
+/** Gives a directory an identity. Returns the number of its backend. */
 async function identify(database: Database, path: string, refuse: Refuse): Promise<number> {
   const known = backendAt(database, path)
-  if (known !== undefined && hasBlocks(database, known.id)) {
-    const hadIdentity = known.identity !== null
-    if (hadIdentity) return refuse('is not the one with its content: its file identity is missing. Is it mounted?')
-    if (placeIfThere(join(path, 'blocks')) === null) return refuse('has no blocks in it. Is it mounted?')
-  }
   const identity = known?.identity ?? randomUUID()
   // The ledger first: a file that no ledger knows would be taken for another's.
   const id = known?.id ?? insertBackend(database, path, identity)
@@ -89,8 +143,7 @@ async function identify(database: Database, path: string, refuse: Refuse): Promi
     makeDirectory(path, OWNERS_DIRECTORY)
     await replaceFile(join(path, IDENTITY), `${identity}\n`)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new HoldfastError('DATA_DIR_UNUSABLE', `data directory ${path} cannot be used: ${reason}`, { cause })
+    return refuse(`cannot be used: ${cause instanceof Error ? cause.message : String(cause)}. ${REMEDY}`)
   }
   return id
 }

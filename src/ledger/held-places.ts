@@ -1,5 +1,5 @@
 import type { BlockTable } from './block-table.ts'
-import type { RootTable } from './root-table.ts'
+import type { LiveRoot, RootTable } from './root-table.ts'
 
 /** Where a block is held for somebody. */
 export interface HeldPlace {
@@ -11,6 +11,9 @@ export interface HeldPlace {
   /** Whether it is in a block store of this node. */
   isLocal: boolean
 }
+
+/** The status by which a stranger is refused a block. */
+export type RefusalStatus = 410 | 451 | 503
 
 /** Where the node has what it holds: reads alone, of whichever connection. */
 export class HeldPlaces {
@@ -33,8 +36,21 @@ export class HeldPlaces {
     const block = this.#blocks.findLive(multihash, now, this.#elsewhere)
     const place = block ?? this.#roots.findLive(multihash, now)
     if (place === undefined) return null
-    const { backendId, rootId, liveUntil } = place
-    return { backendId, rootId, liveUntil, isLocal: block !== undefined && !this.#elsewhere.has(backendId) }
+    return placeOf(place, block !== undefined && !this.#elsewhere.has(place.backendId))
+  }
+
+  /**
+   * As {@link locate}, for strangers: where a live root vouches for the block, itself or by a path that passes nothing
+   * withheld. Otherwise how the request is refused: by 410 or 451 as the takedown says, or by 503 while that is not
+   * known yet; null if nobody needs the block.
+   */
+  open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
+    const block = this.#blocks.findOpen(multihash, now, this.#elsewhere)
+    if (block !== undefined) return placeOf(block, !this.#elsewhere.has(block.backendId))
+    const roots = this.#roots.findOpen(multihash, now)
+    const root = roots.find(({ backendId }) => !this.#elsewhere.has(backendId)) ?? roots[0]
+    if (root === undefined) return refusalOf(this.#blocks.findRefusal(multihash, now))
+    return placeOf(root, !this.#elsewhere.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
   }
 
   /** Bytes of a block that is here; null otherwise. */
@@ -47,4 +63,16 @@ export class HeldPlaces {
   isLive(rootId: number, now: number): boolean {
     return this.#roots.isLive(rootId, now)
   }
+}
+
+function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): HeldPlace {
+  return { backendId, rootId, liveUntil, isLocal }
+}
+
+/** A root of which the walk has not ended says nothing yet, whatever an earlier walk has found. */
+function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
+  if (found === undefined) return null
+  if (found.barred === 1) return 503
+  const status = found.barred > 1 ? found.barred : found.way
+  return status === 410 || status === 451 ? status : null
 }

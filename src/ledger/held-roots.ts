@@ -1,4 +1,3 @@
-import type { CID } from 'multiformats/cid'
 import type { DagIdentity } from '../domain/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
@@ -47,13 +46,13 @@ export class HeldRoots extends HeldPlaces {
     }
   }
 
-  /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
-  announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
-    return this.#roots.announcedBefore(before, limit)
-  }
-
-  /** Notes that the network was told of a root. */
-  setAnnounced(rootId: number, at: number): Promise<void> {
-    return this.#queue.run(() => this.#roots.setAnnounced(rootId, at), { durable: false })
+  /** Notes that a check, which began at an instant, has seen backends elsewhere to have DAGs. */
+  async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
+    const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag, began) ?? [])
+    if (ids.length === 0) return
+    const confirm = (): void => {
+      for (const id of ids) this.#roots.confirm(id, began)
+    }
+    await this.#queue.run(confirm, { durable: false })
   }
 }

@@ -1,6 +1,6 @@
-import type { CID } from 'multiformats/cid'
-import { cidOf, type DagIdentity } from '../domain/cid.ts'
+import type { DagIdentity } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { keptText } from '../domain/text.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
@@ -53,15 +53,15 @@ export class RootTable {
   readonly #find: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
+  readonly #findOpen: Statement<[Uint8Array, number], LiveRoot>
   readonly #isLive: Statement<[number, number], unknown>
   readonly #completeAfter: Statement<[number, number], IdentifiedRow>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
-  readonly #neverAnnounced: Statement<[number], IdentifiedRow>
-  readonly #announcedBefore: Statement<[number, number], IdentifiedRow>
-  readonly #setAnnounced: Statement<[number, number], unknown>
-  readonly #setPlaced: Statement<[number | null, number | null, number], unknown>
+  readonly #setPlaced: Statement<[number | null, number | null, number | null, number], unknown>
+  readonly #isUnconfirmed: Statement<[Uint8Array, number, number, number], IdentifiedRow>
+  readonly #confirm: Statement<[number, number], unknown>
   readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
@@ -89,9 +89,11 @@ export class RootTable {
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
     this.#find = db.prepare(`${complete} AND backend_id = ?`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
-    this.#findLive = db.prepare(`
+    const live = `
       SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
-      WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?) LIMIT 1`)
+      WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`
+    this.#findLive = db.prepare(`${live} LIMIT 1`)
+    this.#findOpen = db.prepare(`${live} AND barred < 2`)
     this.#isLive = db.prepare(
       `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
     )
@@ -101,13 +103,14 @@ export class RootTable {
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
-    const announced = `
-      SELECT id, codec, multihash FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete'`
-    this.#neverAnnounced = db.prepare(`${announced} AND announced_at IS NULL LIMIT ?`)
-    this.#announcedBefore = db.prepare(`${announced} AND announced_at < ? ORDER BY announced_at LIMIT ?`)
-    this.#setAnnounced = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#setPlaced = db.prepare(`
-      UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END WHERE id = ?`)
+      UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
+        unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
+      WHERE id = ?`)
+    this.#isUnconfirmed = db.prepare(`
+      SELECT id, codec, multihash FROM roots
+      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1 AND placed_at < ?`)
+    this.#confirm = db.prepare('UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?')
     this.#isPlaced = db.prepare('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
@@ -184,6 +187,11 @@ export class RootTable {
     return this.#findLive.get(multihash, now)
   }
 
+  /** As {@link findLive}, those that are not taken down: few, one for each codec and backend. */
+  findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
+    return this.#findOpen.all(multihash, now)
+  }
+
   /** Whether a root is complete and held at `now`. */
   isLive(rootId: number, now: number): boolean {
     return this.#isLive.get(rootId, now) !== undefined
@@ -208,25 +216,27 @@ export class RootTable {
     this.#setLiveUntil.run(liveUntil, rootId, liveUntil)
   }
 
-  /** Complete roots that the network was never told of, or not since `before`; the longest ago first. */
-  announcedBefore(before: number, limit: number): Array<{ id: number; cid: CID }> {
-    const never = this.#neverAnnounced.all(limit)
-    const rows = [...never, ...this.#announcedBefore.all(before, limit - never.length)]
-    return rows.map(({ id, ...dag }) => ({ id, cid: cidOf(dag) }))
-  }
-
-  setAnnounced(rootId: number, at: number): void {
-    this.#setAnnounced.run(at, rootId)
-  }
-
   /** Whether its backend, which is elsewhere, has been seen to have it. */
   isPlaced(rootId: number): boolean {
     return this.#isPlaced.get(rootId) !== undefined
   }
 
-  /** Since when its backend, which is elsewhere, has been seen to have it, unless that is known; null if it is not. */
+  /**
+   * Notes since when its backend, which is elsewhere, has been seen to have it, unless that is known; null if it is not.
+   * Until a check confirms it, all of it stays on this disk; 0 for a root of which nothing is to stay.
+   */
   setPlaced(rootId: number, at: number | null): void {
-    this.#setPlaced.run(at, at, rootId)
+    this.#setPlaced.run(at, at, at, rootId)
+  }
+
+  /** The id of a root that was placed before a check began and that no check has confirmed yet; null otherwise. */
+  unconfirmed(backendId: number, dag: DagIdentity, began: number): number | null {
+    return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId, began)?.id ?? null
+  }
+
+  /** Notes that a check, which began at an instant, has confirmed that the backend of a root has it. */
+  confirm(rootId: number, began: number): void {
+    this.#confirm.run(rootId, began)
   }
 
   addFile(rootId: number, position: number, file: RootFile): void {
@@ -235,12 +245,12 @@ export class RootTable {
 
   /** A page of a root's files; positions have no gaps, so any page costs the same. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
-    return this.#files.all(rootId, offset, limit)
+    return this.#files.all(rootId, offset, limit).map(asKept)
   }
 
   /** A page of those files of a root that have one content. */
   filesOf(rootId: number, multihash: Uint8Array, offset: number, limit: number): RootFile[] {
-    return this.#filesOf.all(rootId, multihash, limit, offset)
+    return this.#filesOf.all(rootId, multihash, limit, offset).map(asKept)
   }
 
   countFilesOf(rootId: number, multihash: Uint8Array): number {
@@ -256,4 +266,9 @@ export class RootTable {
   deleteFiles(rootId: number, limit: number): number {
     return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
+}
+
+/** Names in a DAG are any bytes; a catalogue elsewhere has to keep them. */
+function asKept(file: RootFile): RootFile {
+  return { ...file, path: keptText(file.path) }
 }

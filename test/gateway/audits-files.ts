@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { CID } from 'multiformats/cid'
+import * as dagPb from '@ipld/dag-pb'
 import { vi } from 'vitest'
+import { CODEC } from '../../src/domain/cid.ts'
+import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { assertSameHead, type GatewayAudit, get, getError } from './audit.ts'
-import { fileNode, pbBlock, rawBlock } from './world.ts'
+import { directoryBlock, fileNode, pbBlock, rawBlock } from './world.ts'
 
 const MIB = 1024 ** 2
 
@@ -62,11 +64,58 @@ export const fileAudits: readonly GatewayAudit[] = [
     async run(context) {
       assert.equal((await get(context, '/ipfs/bafkqaaa', 200)).body.length, 0)
       assert.equal((await get(context, '/ipfs/bafkqaaa?format=raw', 200)).body.length, 0)
-      assert.equal((await context.request('HEAD', '/ipfs/bafkqaaa')).status, 200)
-      const inline = Buffer.from('in itself')
-      const bytes = Uint8Array.from([0, inline.length, ...inline])
-      const cid = CID.createV1(0x55, { code: 0, size: inline.length, digest: Uint8Array.from(inline), bytes })
+      for (const query of ['', '?format=raw', '?format=car']) {
+        assert.equal((await context.request('HEAD', `/ipfs/bafkqaaa${query}`)).status, 200)
+      }
+      const car = await get(context, '/ipfs/bafkqaaa?format=car', 200)
+      assert.equal(car.body.toString('hex'), '19a265726f6f747381d82a4500015500006776657273696f6e01')
+      const { cid } = identityBlock(CODEC.raw, Buffer.from('in itself'))
       assert.equal((await get(context, `/ipfs/${cid}`, 200)).text, 'in itself')
+    },
+  },
+  {
+    id: 'file.identity-active',
+    name: 'MUST sandbox active content of a requested identity CID, and let caches ask again',
+    async run(context) {
+      const page = '<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'
+      const { cid } = identityBlock(CODEC.raw, Buffer.from(page))
+      const inside = identityBlock(CODEC.dagPb, dagPb.encode(fileNode([], Buffer.from('<p>'))))
+      for (const path of [
+        `${cid}`,
+        `${cid}?filename=index.html`,
+        `${cid}?filename=a.xml`,
+        `${inside.cid}?filename=a.htm`,
+      ]) {
+        const answer = await get(context, `/ipfs/${path}`, 200)
+        assert.match(answer.header('content-security-policy') ?? '', /^sandbox (?!.*allow-same-origin)/, path)
+        assert.equal(answer.header('x-content-type-options'), 'nosniff')
+        assert.equal(answer.header('cache-control'), 'no-cache')
+        const etag = answer.header('etag') ?? ''
+        const same = await get(context, `/ipfs/${path}`, 304, { 'if-none-match': etag })
+        assert.equal(same.header('cache-control'), 'no-cache')
+      }
+    },
+  },
+  {
+    id: 'file.identity-long',
+    name: 'MUST refuse an identity CID of more than 128 bytes that is not pinned, and serve one that is (IPIP-0512)',
+    async run(context) {
+      const of = (text: string) => identityBlock(CODEC.raw, Buffer.from(text.padEnd(300)))
+      const { cid: unknown } = of('unknown')
+      const answer = await getError(context, `/ipfs/${unknown}`, 400, 'INVALID_CID')
+      assert.match(answer.text, /more than the 128 bytes/)
+      await getError(context, `/ipfs/${unknown}?format=raw`, 400, 'INVALID_CID')
+      const stored = of('stored by version 0.2.0')
+      const root = await context.world.addBlocks([[stored.cid, stored.bytes]])
+      const served = await get(context, `/ipfs/${root}?filename=a.html`, 200)
+      assert.equal(served.text.trim(), 'stored by version 0.2.0')
+      assert.match(served.header('content-security-policy') ?? '', /^sandbox/)
+      assert.ok((served.header('etag')?.length ?? 0) < 100)
+      const site = await context.world.addBlocks([await directoryBlock([['a.txt', stored.cid]])])
+      assert.equal((await get(context, `/ipfs/${site}/a.txt`, 200)).text.trim(), 'stored by version 0.2.0')
+      assert.equal((await get(context, `/ipfs/${root}?format=car`, 200)).body.includes('stored by'), true)
+      await context.world.drop(root)
+      await getError(context, `/ipfs/${root}`, 400, 'INVALID_CID')
     },
   },
   {

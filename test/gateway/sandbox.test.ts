@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { CODEC } from '../../src/domain/cid.ts'
+import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { directClient } from './client.ts'
-import { AUDIT_HOST, GatewayWorld } from './world.ts'
+import { AUDIT_HOST, directoryBlock, GatewayWorld } from './world.ts'
 
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 const ACTIVE = ['page.html', 'page.htm', 'page.xhtml', 'image.svg', 'feed.xml', 'feed.rss', 'style.xsl']
@@ -53,4 +55,38 @@ test('pages with an origin of their own are not', async () => {
   const own = await directClient(world.gateway({ ownOrigin: true })).request('GET', `/ipfs/${root}/`)
   expect(own.status).toBe(200)
   expect(own.header('content-security-policy')).toBe(undefined)
+})
+
+test('pages of a requested identity CID are sandboxed on an origin of their own, too', async () => {
+  const { cid } = identityBlock(CODEC.raw, Buffer.from('<p>'))
+  const isolated = directClient(world.gateway({ host: AUDIT_HOST }))
+  const own = directClient(world.gateway({ ownOrigin: true }))
+  const query = '?filename=index.html'
+  for (const answer of [
+    await isolated.request('GET', `/${query}`, { host: `${cid}.ipfs.${AUDIT_HOST}` }),
+    await own.request('GET', `/ipfs/${cid}${query}`),
+    await own.request('GET', `/ipfs/${cid}${query}`, { range: 'bytes=0-1' }),
+  ]) {
+    expect(answer.header('content-security-policy')).toBe(SANDBOX)
+    expect(answer.header('cache-control')).toBe('no-cache')
+  }
+})
+
+test('pages that a pinned site has in its links are not sandboxed', async () => {
+  const page = identityBlock(CODEC.raw, Buffer.from('<p>in the link'))
+  const root = await world.addBlocks([await directoryBlock([['index.html', page.cid]])])
+  const own = directClient(world.gateway({ ownOrigin: true }))
+  for (const path of [`/ipfs/${root}/`, `/ipfs/${root}/index.html`]) {
+    const answer = await own.request('GET', path)
+    expect(answer.text).toBe('<p>in the link')
+    expect(answer.header('content-security-policy')).toBe(undefined)
+    expect(answer.header('cache-control')).toMatch(/immutable/)
+  }
+})
+
+test('the probe of trustless gateways is answered where only listed content is', async () => {
+  const { request } = directClient(world.gateway({ mode: 'allow-list', allow: [] }))
+  expect((await request('GET', '/ipfs/bafkqaaa?format=raw')).status).toBe(200)
+  const { cid } = identityBlock(CODEC.raw, Buffer.from('not listed'))
+  expect((await request('GET', `/ipfs/${cid}`)).status).toBe(404)
 })

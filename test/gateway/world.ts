@@ -88,6 +88,7 @@ export class GatewayWorld {
         clock: this.clock,
         reserveBytes: 0,
         hasBallast: false,
+        watch: files.watch,
       }),
       onHealed: () => undefined,
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { parseCid } from '../../domain/cid.ts'
+import { HASH, parseCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { BlockedStatus, Denylist } from './denylist.ts'
@@ -54,9 +54,14 @@ export class AdmissionRules {
     return this.#takedowns.denylist
   }
 
-  /** @throws HoldfastError `CID_NOT_FOUND` unless content may be asked for by this CID. */
+  /**
+   * Checks the CID of a request. The empty identity CID, by which clients find out a trustless gateway, is always allowed.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` unless content may be asked for by this CID.
+   */
   checkRoot(cid: CID): void {
-    if (this.#allowed === null || this.#allowed.has(keyOf(cid))) return
+    const isProbe = cid.multihash.code === HASH.identity && cid.multihash.size === 0
+    if (isProbe || this.#allowed === null || this.#allowed.has(keyOf(cid))) return
     throw new HoldfastError('CID_NOT_FOUND', `${cid} is not among what this gateway serves`)
   }
 

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
-import { base32 } from 'multiformats/bases/base32'
-import { base58btc } from 'multiformats/bases/base58'
-import { CID } from 'multiformats/cid'
-import * as Digest from 'multiformats/hashes/digest'
-import { HASH, parseCid } from '../../domain/cid.ts'
+import type { CID } from 'multiformats/cid'
+import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
 /** How a blocked request is answered. */
@@ -76,6 +73,18 @@ export class Denylist {
     return last?.status ?? null
   }
 
+  /** How a block is blocked by its multihash alone; null if it is not. */
+  statusOfBlock(multihash: Uint8Array): BlockedStatus | null {
+    return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
+  }
+
+  /** The blocks that are blocked by their multihashes. */
+  *blocks(): Generator<{ multihash: Uint8Array; status: BlockedStatus }, void, undefined> {
+    for (const [key, { status }] of this.#blocks) {
+      if (status !== null) yield { multihash: Buffer.from(key, 'latin1'), status }
+    }
+  }
+
   #add(line: string, number: number, { status: standard }: Hints): boolean {
     const [item = '', ...hints] = line.split(/\s+/)
     const isException = item.startsWith('!')
@@ -114,7 +123,7 @@ export class Denylist {
     const isHex = /^[0-9a-f]{64}$/i.test(text)
     if (isHex) this.#doubleHashes.set(text.toLowerCase(), rule)
     try {
-      const { code, digest } = Digest.decode(base58btc.decode(`z${text}`))
+      const { code, digest } = multihashOfBase58(text)
       if (code !== HASH.sha2_256) return isHex
       this.#doubleHashes.set(Buffer.from(digest).toString('hex'), rule)
       return true
@@ -124,12 +133,12 @@ export class Denylist {
   }
 }
 
+/** A multihash that is too long for base58 has the older form alone. */
 function hashedForms(cid: CID, path: string): string[] {
-  const multihash = base58btc.encode(cid.multihash.bytes).slice(1)
-  const legacy = CID.createV1(cid.code, cid.multihash).toString(base32)
-  return [path === '' ? multihash : `${multihash}/${path}`, `${legacy}/${path}`].map(text =>
-    createHash('sha256').update(text).digest('hex'),
-  )
+  const multihash = base58OfMultihash(cid.multihash)
+  const legacy = `${cidOf(identityOf(cid))}/${path}`
+  const forms = multihash === null ? [legacy] : [path === '' ? multihash : `${multihash}/${path}`, legacy]
+  return forms.map(text => createHash('sha256').update(text).digest('hex'))
 }
 
 /** Of the header's YAML only the version and the flat map of hints mean anything here. */
@@ -154,5 +163,9 @@ function statusIn(hints: readonly string[]): BlockedStatus | null {
 }
 
 function keyOf(cid: CID): string {
-  return Buffer.from(cid.multihash.bytes).toString('latin1')
+  return keyOfBytes(cid.multihash.bytes)
+}
+
+function keyOfBytes(multihash: Uint8Array): string {
+  return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { TakedownRows } from '../../catalogue/takedowns.ts'
+import type { Withholding } from '../../content/withholding.ts'
+import { replaceFile } from '../../disk/replace-file.ts'
 import { parseCid } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -38,12 +40,16 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
+  /** What the ledger knows of them: by it the roots are opened. */
+  withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
   /** The takedowns of all nodes, of which the file has what they were; null for a node that is alone. */
   shared?: TakedownRows | null
 }
 
 const LONGEST_PATH = 4096
 const LONGEST_REASON = 1000
+/** How long a takedown, or its end, waits for the walks of the roots that are concerned: until then they are refused. */
+const WAIT_MS = 2_000
 const HEADER = 'version: 1\nname: takedowns\n---\n'
 
 /**
@@ -102,7 +108,8 @@ export class Takedowns {
    * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
    * been taken down before gets the new reason and status.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `UNAVAILABLE`, `OUTCOME_UNKNOWN` where they are shared
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `UNAVAILABLE` where they are shared; `OUTCOME_UNKNOWN`, where the same
+   * may be asked for again
    */
   async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
     const words = reason.trim()
@@ -114,6 +121,7 @@ export class Takedowns {
     await this.#means.shared?.put(entry)
     await this.#change(async entries => entries.set(keyOf(entry), entry))
     await this.#followIfPossible()
+    await this.#settle()
     this.#means.logger.warn({ ...entry }, 'content taken down')
     return entry
   }
@@ -122,7 +130,7 @@ export class Takedowns {
    * Lets content be served again.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path;
-   * `UNAVAILABLE`, `OUTCOME_UNKNOWN` where they are shared
+   * `UNAVAILABLE` where they are shared; `OUTCOME_UNKNOWN` as of {@link add}
    */
   async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
@@ -134,6 +142,7 @@ export class Takedowns {
       throw new HoldfastError('NOT_FOUND', `${keyOf(entry)} has not been taken down here`)
     })
     await this.#followIfPossible()
+    await this.#settle()
     this.#means.logger.warn(entry, 'takedown lifted')
   }
 
@@ -175,31 +184,34 @@ export class Takedowns {
       await change(entries)
       const text = textOf(entries)
       if (text === textOf(this.#entries)) return
-      await this.#write(text)
-      this.#entries = entries
-      this.denylist = new Denylist(text)
-      Atomics.add(this.revision, 0, 1)
+      const temporary = join(dirname(this.#path), 'tmp', `takedowns-${randomUUID()}`)
+      await replaceFile(this.#path, text, { files: this.#means.fileSystem, temporary })
+      const denylist = new Denylist(text)
+      try {
+        await this.#means.withholding.change(this.denylist, denylist)
+      } finally {
+        // Answers under way look again at each revision, and have to find what the ledger knows by then.
+        this.#entries = entries
+        this.denylist = denylist
+        Atomics.add(this.revision, 0, 1)
+      }
     })
     this.#changing = changed.catch(() => undefined)
     return changed
   }
 
-  async #write(text: string): Promise<void> {
-    const { fileSystem } = this.#means
-    const directory = dirname(this.#path)
-    const temporary = join(directory, 'tmp', `takedowns-${randomUUID()}`)
-    const file = await fileSystem.create(temporary)
-    try {
-      await file.write(Buffer.from(text))
-      await file.datasync()
-    } catch (error) {
-      await file.close()
-      await fileSystem.unlink(temporary).catch(() => undefined)
-      throw error
-    }
-    await file.close()
-    await fileSystem.rename(temporary, this.#path)
-    await fileSystem.syncDirectory(directory)
+  /** Brings the ledger to what is taken down. Nothing may be served before. */
+  start(): Promise<void> {
+    return this.#means.withholding.begin(this.denylist)
+  }
+
+  /** Small walks end at once; large ones go on behind the answer. */
+  async #settle(): Promise<void> {
+    const { clock, withholding } = this.#means
+    const late = Promise.withResolvers<void>()
+    const cancel = clock.after(WAIT_MS, late.resolve)
+    await Promise.race([withholding.settled(), late.promise])
+    cancel()
   }
 }
 

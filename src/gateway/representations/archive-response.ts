@@ -6,7 +6,7 @@ import { matchesAny } from '../http/etag.ts'
 import { CAR_PARAMETERS, type FormatChoice, isKnownCar, MEDIA_TYPE } from '../http/format.ts'
 import { notModified } from '../http/not-modified.ts'
 import { type DagScope, streamCar } from './car-stream.ts'
-import { contentHeaders } from './content-headers.ts'
+import { contentHeaders, headerName } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 import { streamTar } from './tar-stream.ts'
 
@@ -22,11 +22,12 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
   const scope = bytes === null ? scopeOf(query) : 'entity'
   const range = bytes === null || node.kind !== 'file' ? null : parseEntityBytes(bytes, node.size)
   const isEmpty = range !== null && range.start >= range.end
+  const named = headerName(node.cid)
   const variant = [scope, bytes === null ? '' : `.${bytes}`, duplicates ? '.dups' : ''].join('')
   return archive(lookup, {
-    etag: `W/"${node.cid}.car.${variant.replaceAll('"', '')}"`,
+    etag: `W/"${named}.car.${variant.replaceAll('"', '')}"`,
     type: `${MEDIA_TYPE.car}; version=1; order=dfs; dups=${duplicates ? 'y' : 'n'}`,
-    name: `${node.cid}.car`,
+    name: `${named}.car`,
     body: () => streamCar(blocks, { trail, scope: isEmpty ? 'block' : scope, range, duplicates }),
   })
 }
@@ -35,9 +36,9 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
 export function tarResponse(lookup: Lookup): ApiResponse {
   const { node, block, blocks, names } = lookup
   if (node.kind === 'opaque') throw new HoldfastError('VALIDATION', `format tar needs UnixFS, which ${node.cid} is not`)
-  const name = names.at(-1) ?? node.cid.toString()
+  const name = names.at(-1) ?? headerName(node.cid)
   return archive(lookup, {
-    etag: `W/"${node.cid}.x-tar"`,
+    etag: `W/"${headerName(node.cid)}.x-tar"`,
     type: MEDIA_TYPE.tar,
     name: `${name}.tar`,
     body: () => streamTar(blocks, { node, block }, name),

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { carBlockHead, carHeader } from '../../content/car/writer.ts'
 import { linksOf } from '../../content/dag/links.ts'
 import { giveAway, type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
+import { SentBlocks } from '../../content/dag/sent-blocks.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
@@ -35,32 +36,37 @@ const SMALL_BLOCK_BYTES = 64 * 1024
 /**
  * A CAR, version 1: first the blocks of the path, then those below its end, depth first. Bytes of a CID that has them
  * in itself are not sent again.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if the memory for what has been sent is spent: no block is ever sent twice
  */
 export async function* streamCar(
   blocks: BlockReader,
   { trail, scope, range, duplicates }: CarRequest,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const root = trail.at(-1)
-  yield carHeader(root === undefined ? [] : [root])
   const below = scope === 'all' ? followAll : scope === 'entity' ? followEntity(range) : () => []
   const path = trail.map((cid, index): Item => {
     if (index < trail.length - 1) return { cid, whole: false, follow: () => [] }
     return { cid, whole: true, follow: block => below(cid, block) }
   })
-  // Blocks that have been sent, and whether what is below them has been as well.
-  const sent = new Map<string, boolean>()
-  const isDone = ({ cid }: Item): boolean => !duplicates && sent.get(keyOf(cid)) === true
-  yield* walkInOrder<Item, Uint8Array>(blocks, path, {
-    read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : blocks.get(item.cid)),
-    visit(item, block): Step<Item> {
-      if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
-      if (block === null || isDone(item)) return {}
-      const isNew = duplicates || !sent.has(keyOf(item.cid))
-      if (!duplicates) sent.set(keyOf(item.cid), item.whole)
-      const output = isNew ? frameOf(item.cid, block) : []
-      return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
-    },
-  })
+  const sent = duplicates ? null : new SentBlocks()
+  const isDone = ({ cid }: Item): boolean => sent?.has(cid) === 'whole'
+  try {
+    yield carHeader(root === undefined ? [] : [root])
+    yield* walkInOrder<Item, Uint8Array>(blocks, path, {
+      read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : blocks.get(item.cid)),
+      visit(item, block): Step<Item> {
+        if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
+        if (block === null || isDone(item)) return {}
+        const isNew = sent === null || sent.has(item.cid) === null
+        sent?.add(item.cid, item.whole)
+        const output = isNew ? frameOf(item.cid, block) : []
+        return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
+      },
+    })
+  } finally {
+    sent?.release()
+  }
 }
 
 function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefined> {
@@ -102,8 +108,4 @@ function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
   // The links of other blocks refer to their memory for as long as they are being followed.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
-}
-
-function keyOf(cid: CID): string {
-  return Buffer.from(cid.bytes).toString('latin1')
 }

@@ -11,7 +11,7 @@ import { notModified } from '../http/not-modified.ts'
 import { documentText } from '../pages/document-text.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from '../pages/html.ts'
 import { bytesResponse } from './bytes-response.ts'
-import { listingHeaders } from './content-headers.ts'
+import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
@@ -54,7 +54,7 @@ export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): 
 
 /** A document as a page for people. */
 export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
-  const etag = `"DagIndex-${PAGE_VERSION}_CID-${node.cid}"`
+  const etag = `"DagIndex-${PAGE_VERSION}_CID-${headerName(node.cid)}"`
   const headers = listingHeaders(lookup, etag)
   if (matchesAny(lookup.request.header('if-none-match'), etag)) return notModified(headers)
   const { text, isWhole } = await documentText(node, lookup.blocks.budget)
@@ -77,10 +77,11 @@ function blockResponse(
   ending: string,
 ): Promise<ApiResponse> {
   const { node, block, query } = lookup
+  const named = headerName(node.cid)
   return bytesResponse(lookup, {
     file: fileInOneBlock(node.cid, block),
-    etag: `"${node.cid}.${format}"`,
+    etag: `"${named}.${format}"`,
     contentType: () => MEDIA_TYPE[format],
-    headers: dispositionHeader(query, { kind, name: `${node.cid}.${ending}` }),
+    headers: dispositionHeader(query, { kind, name: `${named}.${ending}` }),
   })
 }

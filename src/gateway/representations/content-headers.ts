@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto'
+import type { CID } from 'multiformats/cid'
+import { isLongIdentity } from '../../domain/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { Lookup } from './lookup.ts'
 
 const FOREVER_SECONDS = 29_030_400
 const LISTING_SECONDS = 604_800
 /** Characters; clients refuse answers whose headers are too long. */
-const LONGEST_ROOTS = 8192
+const LONGEST_VALUE = 8192
 
 /** For browsers of any origin; on every answer. */
 export const contentCorsHeaders: Readonly<Record<string, string>> = {
@@ -20,14 +23,20 @@ export const contentCorsHeaders: Readonly<Record<string, string>> = {
 /** What identifies content and lets it be cached. `etag` is that of the representation, quoted. */
 export function contentHeaders(lookup: Lookup, etag: string): Record<string, string> {
   const roots = lookup.roots.join(',')
+  const path = formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : '')
   return {
     etag,
     'cache-control': cacheControl(lookup, FOREVER_SECONDS, ', immutable'),
     vary: 'Accept',
-    'x-ipfs-path': formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : ''),
-    ...(roots.length <= LONGEST_ROOTS && { 'x-ipfs-roots': roots }),
+    ...(path.length <= LONGEST_VALUE && { 'x-ipfs-path': path }),
+    ...(roots.length <= LONGEST_VALUE && { 'x-ipfs-roots': roots }),
     'x-content-type-options': 'nosniff',
   }
+}
+
+/** What stands for a CID in an `ETag` and in the name of a download: its text, or a hash of one that is too long for a header. */
+export function headerName(cid: CID): string {
+  return isLongIdentity(cid) ? createHash('sha256').update(cid.bytes).digest('hex') : cid.toString()
 }
 
 /** As {@link contentHeaders}, for pages that another version may draw differently. */

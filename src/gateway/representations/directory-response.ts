@@ -5,7 +5,7 @@ import { notModified } from '../http/not-modified.ts'
 import { PAGE_HEADERS } from '../pages/html.ts'
 import { listingPage } from '../pages/listing-page.ts'
 import { type DirectoryNode, type Listing, listDirectory } from '../source/directory-listing.ts'
-import { listingHeaders } from './content-headers.ts'
+import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
 /** Raised when a listing changes its looks, so that browsers fetch it anew. */
@@ -20,7 +20,7 @@ export async function directoryResponse(
   const { request, query, path, blocks } = lookup
   const after = query.get('after')
   const page = after === null ? '' : `_after-${Buffer.from(after).toString('base64url')}`
-  const etag = `"DirIndex-${form}${LISTING_VERSION}_CID-${directory.cid}${page}"`
+  const etag = `"DirIndex-${form}${LISTING_VERSION}_CID-${headerName(directory.cid)}${page}"`
   const headers = listingHeaders(lookup, etag)
   if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, ...typeOf(form) }, body: null }

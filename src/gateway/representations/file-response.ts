@@ -2,9 +2,11 @@ import type { CID } from 'multiformats/cid'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
+import { HASH } from '../../domain/cid.ts'
 import type { ApiResponse } from '../../http/types.ts'
 import { dispositionHeader } from '../http/disposition.ts'
 import { bytesResponse } from './bytes-response.ts'
+import { headerName } from './content-headers.ts'
 import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type.ts'
 import type { Lookup } from './lookup.ts'
 
@@ -24,13 +26,19 @@ const SANDBOX = {
  */
 export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
   const type = typeOfName(lookup.query.get('filename') || name)
+  // Anybody can write a page into an identity CID, without a pin that vouches for it.
+  const isUnpinned = lookup.blocks.root.multihash.code === HASH.identity
   const policyOf = (known: string): Readonly<Record<string, string>> =>
-    !lookup.hasOwnOrigin && isActive(known) ? SANDBOX : {}
+    isActive(known) && (isUnpinned || !lookup.hasOwnOrigin) ? SANDBOX : {}
   return bytesResponse(lookup, {
     file,
-    etag: `"${cid}"`,
+    etag: `"${headerName(cid)}"`,
     contentType: () => type ?? sniff(lookup.blocks, file),
-    headers: { ...dispositionHeader(lookup.query, { kind: null, name }), ...(type !== null && policyOf(type)) },
+    headers: {
+      ...dispositionHeader(lookup.query, { kind: null, name }),
+      ...(type !== null && policyOf(type)),
+      ...(isUnpinned && { 'cache-control': 'no-cache' }),
+    },
     headersOfType: policyOf,
   })
 }

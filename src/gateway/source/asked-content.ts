@@ -1,5 +1,5 @@
-import { CID } from 'multiformats/cid'
-import { HASH } from '../../domain/cid.ts'
+import type { CID } from 'multiformats/cid'
+import { cidOfText, HASH } from '../../domain/cid.ts'
 import type { Answers, PortCalls } from '../../domain/concurrency/port-calls.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
@@ -16,12 +16,14 @@ interface Session {
 
 /** What the thread with the network has, asked for by another: a session for each answer, a question for each block. */
 export class AskedContent implements ContentOrigin {
+  readonly isForRecords: boolean
   readonly #calls: PortCalls
   readonly #name: (question: string) => string
 
   /** @param kind as {@link answersFrom} has it */
   constructor(calls: PortCalls, kind: AskedKind) {
     this.#calls = calls
+    this.isForRecords = kind === 'nodes'
     this.#name = question => `${kind} ${question}`
   }
 
@@ -63,7 +65,7 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
       const over = new AbortController()
       const abort = (): void => over.abort(signal.reason)
       signal.addEventListener('abort', abort, { once: true })
-      const held = await origin.open(CID.parse(root), over.signal)
+      const held = await origin.open(cidOfText(root), over.signal)
       signal.removeEventListener('abort', abort)
       if (held === null) return null
       const id = ++last
@@ -74,7 +76,7 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
     [`${kind} get`]: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
       const held = sessions.get(session)?.held
       if (held === undefined) throw new HoldfastError('ABORTED', 'the answer is over')
-      return alone(await held.get(CID.parse(cid)))
+      return alone(await held.get(cidOfText(cid)))
     },
     [`${kind} close`]: close,
   }

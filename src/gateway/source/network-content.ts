@@ -16,6 +16,7 @@ const OWNER = 'gateway'
 
 /** Whatever the network has, fetched for one answer and stored nowhere. */
 export class NetworkContent implements ContentOrigin {
+  readonly isForRecords = false
   readonly #fetcher: BlockFetcher
   readonly #clock: Clock
   readonly #timeoutMs: number

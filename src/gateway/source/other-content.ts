@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
-import { HASH } from '../../domain/cid.ts'
+import { isInline } from '../../domain/cid.ts'
 import { Semaphore } from '../../domain/concurrency/semaphore.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
@@ -12,7 +12,11 @@ export interface ContentElsewhere {
   liveUntil: number | null
 }
 
-/** Where content is that this node does not have; null if it is nowhere. */
+/**
+ * Where content is that this node does not have; null if it is nowhere.
+ *
+ * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has it refuses it to strangers
+ */
 export type FindElsewhere = (cid: CID) => Promise<ContentElsewhere | null>
 
 /** Blocks being read from other nodes, over all answers. */
@@ -20,6 +24,7 @@ const READS_AT_ONCE = 64
 
 /** What other nodes of the fleet keep. */
 export class OtherContent implements ContentOrigin {
+  readonly isForRecords = true
   readonly #find: FindElsewhere
   readonly #reads = new Semaphore(READS_AT_ONCE)
 
@@ -28,7 +33,7 @@ export class OtherContent implements ContentOrigin {
   }
 
   async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
-    const found = root.multihash.code === HASH.identity ? null : await this.#find(root)
+    const found = isInline(root) ? null : await this.#find(root)
     if (found === null) return null
     const { source, liveUntil } = found
     return {

@@ -6,7 +6,7 @@ import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
 import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { Semaphore } from '../../domain/concurrency/semaphore.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 
 /** Blocks that may be served until they are released. */
@@ -29,10 +29,13 @@ export interface HeldContent {
 
 /** Where content comes from. */
 export interface ContentOrigin {
+  /** Whether it has what records need: only such a one may have what another refuses. */
+  readonly isForRecords: boolean
   /**
    * Null if the root is not to be had here. The caller releases what it gets.
    *
-   * @throws HoldfastError `UNAVAILABLE` if that could not be found out in time.
+   * @throws HoldfastError `UNAVAILABLE` if that could not be found out in time; `GONE` or `LEGAL_REASONS` if every way to
+   * it is taken down
    */
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
@@ -45,6 +48,7 @@ const READS_ELSEWHERE_AT_ONCE = 32
 
 /** What live records need. */
 export class PinnedContent implements ContentOrigin {
+  readonly isForRecords = true
   readonly #content: LiveContent
   readonly #reads = new Semaphore(READS_AT_ONCE)
   readonly #readsElsewhere = new Semaphore(READS_ELSEWHERE_AT_ONCE)
@@ -108,23 +112,27 @@ export class RequestBlocks implements BlockReader {
   /** What leads to the content, as far as is known, and by which rules that was looked at last. */
   #path: { roots: readonly CID[]; names: readonly string[] }
   #revision: unknown
+  /** Looking again whether the root may be opened, after a takedown. */
+  #deciding: Promise<void> | null = null
   /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
   readonly #single = new Map<string, HeldContent>()
   #released = false
 
-  private constructor(root: CID, held: HeldContent, parts: RequestBlockParts) {
+  private constructor(root: CID, held: HeldContent, revision: unknown, parts: RequestBlockParts) {
     this.root = root
     this.#held = held
     this.#parts = parts
     this.budget = new WalkBudget(parts.signal, parts.limits)
     this.#path = { roots: [root], names: [] }
-    this.#revision = parts.rules.revision
+    this.#revision = revision
   }
 
   /** Null if no origin has the root. The caller releases what it gets. */
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
+    // Before the root is found: what is taken down from here on is looked at with the first block.
+    const { revision } = parts.rules
     const held = await openFirst(root, parts)
-    return held === null ? null : new RequestBlocks(root, held, parts)
+    return held === null ? null : new RequestBlocks(root, held, revision, parts)
   }
 
   get spareReads(): SpareReads {
@@ -173,7 +181,6 @@ export class RequestBlocks implements BlockReader {
   checkPath(roots: readonly CID[], names: readonly string[]): void {
     const { rules } = this.#parts
     this.#path = { roots, names }
-    this.#revision = rules.revision
     if (roots.length !== names.length + 1) return
     for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
   }
@@ -195,19 +202,23 @@ export class RequestBlocks implements BlockReader {
   /** What a block is read from, which may have changed since the last. */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
+    if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
+    if (this.#deciding !== null) await this.#deciding
     await this.#renew()
-    this.#checkAgain()
     this.#parts.rules.checkBlocked(cid)
     return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
   }
 
-  /** What is taken down ends what is under way. */
-  #checkAgain(): void {
+  /** What is taken down ends what is under way, by its own CID and by what leads to it. */
+  async #decide(): Promise<void> {
     const { rules } = this.#parts
-    if (rules.revision === this.#revision) return
+    this.#revision = rules.revision
     const { roots, names } = this.#path
     for (const cid of roots) rules.checkBlocked(cid)
     this.checkPath(roots, names)
+    for (const held of this.#single.values()) held.release()
+    this.#single.clear()
+    await this.#openAgain()
   }
 
   /** A timelock ends what is under way, unless another record has taken over by then. */
@@ -215,6 +226,10 @@ export class RequestBlocks implements BlockReader {
     if (this.#released) throw gone(this.root)
     const { liveUntil } = this.#held
     if (liveUntil === null || liveUntil > this.#parts.clock.now()) return
+    await this.#openAgain()
+  }
+
+  async #openAgain(): Promise<void> {
     const next = await openFirst(this.root, this.#parts)
     if (next === null) throw gone(this.root)
     this.#held.release()
@@ -238,11 +253,22 @@ export class RequestBlocks implements BlockReader {
   }
 }
 
+/** How one origin refuses what another may still have. */
+const REFUSALS: readonly string[] = ['GONE', 'LEGAL_REASONS', 'UNAVAILABLE']
+
 async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {
+  let refused: HoldfastError | null = null
   for (const origin of origins) {
-    const held = await origin.open(root, signal)
-    if (held !== null) return held
+    if (refused !== null && !origin.isForRecords) break
+    try {
+      const held = await origin.open(root, signal)
+      if (held !== null) return held
+    } catch (error) {
+      if (!isHoldfastError(error) || !REFUSALS.includes(error.code)) throw error
+      refused ??= error
+    }
   }
+  if (refused !== null) throw refused
   return null
 }
 

@@ -3,6 +3,7 @@ import type { WalkLimits } from '../../content/dag/ordered-walk.ts'
 import { SpareReads } from '../../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../../content/live-content.ts'
 import { NodeCache } from '../../content/unixfs/node-cache.ts'
+import { checkNew } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { CompleteConfig } from '../../domain/config.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -52,7 +53,7 @@ export class RootOpener {
   /**
    * The caller releases what it gets.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`; `PRECONDITION_FAILED` if only what is here was wanted; `UNAVAILABLE` for
+   * @throws HoldfastError `CID_NOT_FOUND`, or `INVALID_CID` if it can be nowhere; `PRECONDITION_FAILED` if only what is here was wanted; `UNAVAILABLE` for
    * what is on its way or did not come in time; `GONE` or `LEGAL_REASONS` if it is blocked.
    */
   async open({ header, signal }: Pick<ApiRequest, 'header' | 'signal'>, path: ContentRoot): Promise<RequestBlocks> {
@@ -70,7 +71,7 @@ export class RootOpener {
   /**
    * As {@link RootOpener.open}, for whoever has pinned it: what is pinned here, whatever the gateway shows to others.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`; `UNAVAILABLE` for what is on its way; `GONE` or `LEGAL_REASONS`
+   * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `UNAVAILABLE` for what is on its way; `GONE`, `LEGAL_REASONS`
    */
   async openPinned(path: ContentRoot, signal: AbortSignal): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()
@@ -96,6 +97,7 @@ export class RootOpener {
   }
 
   async #missing({ cid, root }: ContentRoot): Promise<HoldfastError> {
+    checkNew(cid, 'path')
     const arrival = await this.#parts.arrivalOf(cid)
     if (arrival !== null) return onItsWay(root, arrival)
     return new HoldfastError('CID_NOT_FOUND', `${root} is not pinned on this node`)

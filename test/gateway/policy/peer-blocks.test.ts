@@ -1,10 +1,14 @@
 import { CID } from 'multiformats/cid'
+import { identity } from 'multiformats/hashes/identity'
 import { expect, test } from 'vitest'
+import { LiveContent } from '../../../src/content/live-content.ts'
+import { Denylist } from '../../../src/gateway/policy/denylist.ts'
+import { PeerBlocks } from '../../../src/gateway/policy/peer-blocks.ts'
 import type { NetworkNode } from '../../../src/network/network-node.ts'
 import { withNodes } from '../../network/support/node.ts'
 import { withStillNet } from '../../pins/fetches/support/net.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
-import { rawCid } from '../../support/content-parts.ts'
+import { rawCid, withContentParts } from '../../support/content-parts.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 const SHARED = pseudoRandom(40_000, 'shared')
@@ -51,5 +55,17 @@ test('what is taken down is not served to peers: the CID, and what nothing else 
       await engine.takedowns.remove({ cid: bad })
       expect(await served()).toEqual([true, true, false, true, true])
     })
+  })
+})
+
+test('a taken down CID that has its bytes in itself is not served to peers', async () => {
+  await withContentParts(async ({ held, store, leases, clock }) => {
+    const cid = CID.createV1(0x55, identity.digest(Buffer.from('inline')))
+    const live = new LiveContent(held, () => store, leases, clock)
+    expect(new PeerBlocks(live, { denylist: new Denylist('') }).has(cid)).toBe(true)
+    const blocks = new PeerBlocks(live, { denylist: new Denylist(`/ipfs/${cid}`) })
+    expect([blocks.has(cid), await blocks.get(cid)]).toEqual([false, null])
+    const unknown = await rawCid(Buffer.from('not here'))
+    expect([blocks.has(unknown), await blocks.get(unknown)]).toEqual([false, null])
   })
 })

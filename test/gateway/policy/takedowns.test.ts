@@ -10,6 +10,7 @@ import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
 import { hosts } from '../../contract/hosts.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { noWithholding } from '../../support/no-withholding.ts'
 import { serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 import { apiRequest, readBody } from '../client.ts'
@@ -151,7 +152,12 @@ test('an answer that is under way is cut off', async () => {
 describe('the file', () => {
   const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
   const open = (fileSystem: FileSystem): Takedowns =>
-    Takedowns.open(join(dataDir, 'takedowns.deny'), { fileSystem, clock: new ManualClock(), logger: silentLogger })
+    Takedowns.open(join(dataDir, 'takedowns.deny'), {
+      fileSystem,
+      clock: new ManualClock(),
+      logger: silentLogger,
+      withholding: noWithholding,
+    })
 
   beforeEach(() => nodeFileSystem.makeDirectory(join(dataDir, 'tmp')))
 

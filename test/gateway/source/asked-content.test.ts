@@ -13,6 +13,7 @@ test('what another thread can get is got there, in a session for each answer, wh
   const signals: AbortSignal[] = []
   let released = 0
   const origin: ContentOrigin = {
+    isForRecords: true,
     open: async (root: CID, signal) => {
       if (!root.equals(cid)) return null
       signals.push(signal)

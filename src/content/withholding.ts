@@ -1,0 +1,159 @@
+import type { Clock } from '../domain/clock.ts'
+import { Semaphore } from '../domain/concurrency/semaphore.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import type { Logger } from '../domain/logger.ts'
+import { underName } from '../domain/work.ts'
+import type { ReachWalk, ReachWalks } from '../ledger/reach-walks.ts'
+import type { WithheldChange, WithheldLedger, WithheldStatus } from '../ledger/withheld.ts'
+import type { ReachWalker } from './reach-walk.ts'
+
+export interface WithholdingParts {
+  table: WithheldLedger
+  walks: ReachWalks
+  walker: ReachWalker
+  clock: Clock
+  logger: Logger
+}
+
+/** What is to be withheld, by the bytes of multihashes. */
+export interface WithheldBlocks {
+  statusOfBlock(multihash: Uint8Array): WithheldStatus | null
+  blocks(): Iterable<{ multihash: Uint8Array; status: WithheldStatus }>
+}
+
+/** How often it is looked for walks that are due: of roots that have become complete, or could not be read. */
+const LOOK_MS = 1_000
+/** After what time a walk is tried again that could not read a block. */
+const RETRY_MS = 60_000
+/** Rows that are compared, or changed, in one go. */
+const AT_ONCE = 50
+
+/**
+ * Keeps what the ledger knows of takedowns as the list has them, and walks the roots that are concerned. Until a walk
+ * has ended its root vouches for nothing below it: a block is then refused by its own CID unless another root does.
+ */
+export class Withholding {
+  readonly #parts: WithholdingParts
+  /** Changes and steps of walks come one after the other: a walk would not see a change in its midst. */
+  readonly #turn = new Semaphore(1)
+  readonly #stop = new AbortController()
+  #cancelTimer: () => void = () => undefined
+  #walking: Promise<void> | null = null
+  #isWanted = false
+
+  constructor(parts: WithholdingParts) {
+    this.#parts = parts
+  }
+
+  /** Brings the ledger to what a list says, whatever it has missed. */
+  async begin(list: WithheldBlocks): Promise<void> {
+    const { table } = this.#parts
+    await this.#apply(this.#missed(list))
+    for (let after: Uint8Array = new Uint8Array(); ; ) {
+      const rows = table.after(after, AT_ONCE)
+      const last = rows.at(-1)
+      if (last === undefined) return
+      after = last.multihash
+      await this.#apply(rows.filter(({ multihash }) => list.statusOfBlock(multihash) === null).map(lifted))
+    }
+  }
+
+  *#missed(list: WithheldBlocks): Generator<WithheldChange, void, undefined> {
+    for (const { multihash, status } of list.blocks()) {
+      const row = this.#parts.table.get(multihash)
+      if (row?.status !== status || row.applied === 0) yield { multihash, status }
+    }
+  }
+
+  /** Brings the ledger from one list to the next. When this resolves no block is opened by what is taken down. */
+  async change(before: WithheldBlocks, after: WithheldBlocks): Promise<void> {
+    await this.#apply(differences(before, after))
+    this.wake()
+  }
+
+  async #apply(changes: Iterable<WithheldChange>): Promise<void> {
+    let some: WithheldChange[] = []
+    const flush = async (): Promise<void> => {
+      const given = some
+      some = []
+      await this.#turn.hold(1, () => this.#parts.table.apply(given))
+    }
+    for (const change of changes) {
+      if (turnSpent()) await nextTurn()
+      if (some.push(change) === AT_ONCE) await flush()
+    }
+    if (some.length > 0) await flush()
+  }
+
+  start(): void {
+    this.#look()
+  }
+
+  /** Ends after the step under way; the next start goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#cancelTimer()
+    await this.#walking
+  }
+
+  /** Has the walks that are due done. */
+  wake(): void {
+    this.#isWanted = true
+    if (this.#walking !== null || this.#stop.signal.aborted) return
+    this.#walking = underName('takedown walks', () => this.#walk()).finally(() => {
+      this.#walking = null
+      if (this.#isWanted) this.wake()
+    })
+  }
+
+  /** Resolves once no walk is due, or has ended with an error. */
+  async settled(): Promise<void> {
+    while (this.#walking !== null) await this.#walking
+  }
+
+  #look(): void {
+    this.wake()
+    this.#cancelTimer = this.#parts.clock.after(LOOK_MS, () => this.#look())
+  }
+
+  async #walk(): Promise<void> {
+    this.#isWanted = false
+    for (let isDue = true; isDue && !this.#stop.signal.aborted; ) {
+      isDue = await this.#turn
+        .hold(1, () => this.#step())
+        .catch((err: unknown) => {
+          this.#parts.logger.warn({ err }, 'the walks after a takedown go on later')
+          return false
+        })
+      if (turnSpent()) await nextTurn()
+    }
+  }
+
+  /** Returns whether there was anything to do. */
+  async #step(): Promise<boolean> {
+    const walk = this.#parts.walks.next(this.#parts.clock.now())
+    if (walk === undefined) return false
+    await this.#parts.walker.step(walk, this.#stop.signal).catch((err: unknown) => this.#delay(walk, err))
+    return true
+  }
+
+  async #delay({ rootId }: ReachWalk, err: unknown): Promise<void> {
+    if (this.#stop.signal.aborted) return
+    const { walks, clock, logger } = this.#parts
+    logger.warn({ err, rootId, retryMs: RETRY_MS }, 'a root with a takedown below it cannot be walked; trying again')
+    await walks.delay(rootId, clock.now() + RETRY_MS)
+  }
+}
+
+function* differences(before: WithheldBlocks, after: WithheldBlocks): Generator<WithheldChange, void, undefined> {
+  for (const { multihash, status } of after.blocks()) {
+    if (before.statusOfBlock(multihash) !== status) yield { multihash, status }
+  }
+  for (const { multihash } of before.blocks()) {
+    if (after.statusOfBlock(multihash) === null) yield { multihash, status: null }
+  }
+}
+
+function lifted({ multihash }: { multihash: Uint8Array }): WithheldChange {
+  return { multihash, status: null }
+}

@@ -1,0 +1,70 @@
+import type { CID } from 'multiformats/cid'
+import { cidOf, type DagIdentity } from '../domain/cid.ts'
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+
+/** As whom a node announces, and to which network. */
+export interface AnnouncedAs {
+  peer: string
+  network: string
+}
+
+/** The place of a root in the order in which roots are due; null to begin with the first. */
+export type AnnouncedPlace = { announcedAt: number | null; id: number } | null
+
+/** A root that the network has to be told of. */
+export interface DueRoot {
+  id: number
+  cid: CID
+  announcedAt: number | null
+}
+
+type Row = DagIdentity & Omit<DueRoot, 'cid'>
+
+/** Which complete roots the network was told of, when, and as whom. */
+export class Announcements {
+  readonly #never: Statement<[number, number], Row>
+  readonly #before: Statement<[number, number, number, number], Row>
+  readonly #set: Statement<[number, number], unknown>
+  readonly #as: Statement<[], AnnouncedAs & { since: number }>
+  readonly #setAs: Statement<[string, string, number], unknown>
+  readonly #queue: WriteQueue
+
+  constructor(db: Database, queue: WriteQueue) {
+    const roots = `
+      SELECT id, codec, multihash, announced_at AS announcedAt FROM roots INDEXED BY roots_by_announcement
+      WHERE state = 'complete'`
+    this.#never = db.prepare(`${roots} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`)
+    this.#before = db.prepare(
+      `${roots} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
+    )
+    this.#set = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
+    this.#as = db.prepare('SELECT peer, network, since FROM announced_as WHERE id = 1')
+    this.#setAs = db.prepare('INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)')
+    this.#queue = queue
+  }
+
+  /** Returns since when the node has announced as somebody: what was announced before is known to nobody under that id. */
+  async since({ peer, network }: AnnouncedAs, now: number): Promise<number> {
+    const known = this.#as.get()
+    // A clock that was ahead then must not make all roots due for ever.
+    if (known?.peer === peer && known.network === network && known.since <= now) return known.since
+    await this.#queue.run(() => this.#setAs.run(peer, network, now), { durable: true })
+    return now
+  }
+
+  /** The next complete roots after a place that the network was never told of, or not since `before`. */
+  due(before: number, after: AnnouncedPlace, limit: number): DueRoot[] {
+    const isPastNever = after !== null && after.announcedAt !== null
+    const never = isPastNever ? [] : this.#never.all(after?.id ?? 0, limit)
+    const [at, id] = isPastNever ? [after.announcedAt ?? 0, after.id] : [Number.MIN_SAFE_INTEGER, 0]
+    const left = limit - never.length
+    const rows = left === 0 ? never : [...never, ...this.#before.all(at, id, before, left)]
+    return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
+  }
+
+  /** Notes that the network was told of a root. */
+  async set(rootId: number, at: number): Promise<void> {
+    await this.#queue.run(() => this.#set.run(at, rootId), { durable: false })
+  }
+}

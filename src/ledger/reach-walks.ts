@@ -1,0 +1,165 @@
+import type { CID } from 'multiformats/cid'
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import { FIND_BLOCK } from './block-table.ts'
+import type { BlockRow } from './blocks.ts'
+import type { WithheldStatus } from './withheld.ts'
+
+/** What a walk does next. */
+export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
+
+/** A walk that finds the ways of one root. */
+export interface ReachWalk {
+  rootId: number
+  stage: number
+  /** The block that was noted last. */
+  place: number
+  /** Null if the root is gone. */
+  state: 'staging' | 'complete' | 'dropped' | null
+  barred: number
+  backendId: number
+  codec: number
+  multihash: Uint8Array
+}
+
+/** A block that a walk has come to, of which the links are still to be followed. */
+export interface ReachedBlock {
+  blockId: number
+  codec: number
+  way: number
+  multihash: Uint8Array
+}
+
+/** What a walk has come to: `isLeaf` if the block has no links. */
+export interface Reached {
+  cid: CID
+  way: number
+  isLeaf: boolean
+}
+
+/** Rows that one transaction changes. */
+const ROWS_AT_ONCE = 100
+/** How `way` says that no path leads from a root to a block. */
+const UNREACHED = 404
+
+/** The rows of `reach_walks` and `reached`: how far the walks have come, so that they go on after a restart. */
+export class ReachWalks {
+  readonly #queue: WriteQueue
+  readonly #next: Statement<[number], ReachWalk>
+  readonly #delay: Statement<[number, number], unknown>
+  readonly #enter: Statement<[number, number], unknown>
+  readonly #place: Statement<[number, number], unknown>
+  readonly #delete: Statement<[number], unknown>
+  readonly #forget: Statement<[number, number, number], unknown>
+  readonly #withheld: Statement<[Uint8Array], { status: WithheldStatus }>
+  readonly #find: Statement<[Uint8Array, number], BlockRow>
+  readonly #add: Statement<[number, number, number, number, number], unknown>
+  readonly #done: Statement<[number, number, number], unknown>
+  readonly #pending: Statement<[number, number], ReachedBlock>
+  readonly #ways: Statement<[number, number, number], { blockId: number; way: number; reached: number | null }>
+  readonly #setWay: Statement<[number, number, number], unknown>
+  readonly #open: Statement<[number], unknown>
+
+  constructor(db: Database, queue: WriteQueue) {
+    this.#queue = queue
+    this.#next = db.prepare(`
+      SELECT w.root_id AS rootId, w.stage, w.place, r.state, r.barred, r.backend_id AS backendId, r.codec, r.multihash
+      FROM reach_walks w INDEXED BY reach_walks_by_time LEFT JOIN roots r ON r.id = w.root_id
+      WHERE w.due_at <= ? ORDER BY w.due_at LIMIT 1`)
+    this.#delay = db.prepare('UPDATE reach_walks SET due_at = ? WHERE root_id = ?')
+    this.#enter = db.prepare('UPDATE reach_walks SET stage = ?, place = 0 WHERE root_id = ?')
+    this.#place = db.prepare('UPDATE reach_walks SET place = ? WHERE root_id = ?')
+    this.#delete = db.prepare('DELETE FROM reach_walks WHERE root_id = ?')
+    this.#forget = db.prepare(`
+      DELETE FROM reached WHERE root_id = ? AND block_id IN (SELECT block_id FROM reached WHERE root_id = ? LIMIT ?)`)
+    this.#withheld = db.prepare('SELECT status FROM withheld WHERE multihash = ? AND status > 0')
+    this.#find = db.prepare(FIND_BLOCK)
+    this.#add = db.prepare('INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)')
+    this.#done = db.prepare('UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?')
+    this.#pending = db.prepare(`
+      SELECT p.block_id AS blockId, p.codec, p.way, b.multihash
+      FROM reached p INDEXED BY reached_next CROSS JOIN blocks b ON b.id = p.block_id
+      WHERE p.root_id = ? AND p.done = 0 ORDER BY p.way, p.block_id LIMIT ?`)
+    this.#ways = db.prepare(`
+      SELECT rb.block_id AS blockId, rb.way,
+        (SELECT MIN(p.way) FROM reached p WHERE p.root_id = rb.root_id AND p.block_id = rb.block_id) AS reached
+      FROM root_blocks rb WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
+    this.#setWay = db.prepare('UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?')
+    this.#open = db.prepare(`
+      UPDATE roots SET barred = COALESCE(
+        (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
+  }
+
+  /** The walk that has been due for longest; undefined if none is. */
+  next(now: number): ReachWalk | undefined {
+    return this.#next.get(now)
+  }
+
+  /** Leaves a walk alone until an instant. */
+  delay(rootId: number, until: number): Promise<void> {
+    return this.#write(() => void this.#delay.run(until, rootId))
+  }
+
+  /** How a block is withheld by itself; null if it is not. */
+  statusOf(multihash: Uint8Array): WithheldStatus | null {
+    return this.#withheld.get(multihash)?.status ?? null
+  }
+
+  /** Forgets some of what a walk came to. Returns whether there was anything. */
+  forget({ rootId }: ReachWalk): Promise<boolean> {
+    return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
+  }
+
+  enter({ rootId }: ReachWalk, stage: number): Promise<void> {
+    return this.#write(() => void this.#enter.run(stage, rootId))
+  }
+
+  /** Some blocks of which the links are to be followed, all by one way: those by an open one first. */
+  pending({ rootId }: ReachWalk, limit: number): ReachedBlock[] {
+    const blocks = this.#pending.all(rootId, limit)
+    return blocks.filter(({ way }) => way === blocks[0]?.way)
+  }
+
+  /** Notes what a walk has come to, unless it has come there before. */
+  async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
+    for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
+      await this.#write(() => {
+        for (const { cid, way, isLeaf } of blocks.slice(index, index + ROWS_AT_ONCE)) {
+          const found = this.#find.get(cid.multihash.bytes, backendId)
+          if (found !== undefined) this.#add.run(rootId, found.id, cid.code, way, isLeaf ? 1 : 0)
+        }
+      })
+    }
+  }
+
+  /** Notes that the links of a block have been followed. */
+  followed({ rootId }: ReachWalk, { blockId, codec }: ReachedBlock): Promise<void> {
+    return this.#write(() => void this.#done.run(rootId, blockId, codec))
+  }
+
+  /** Notes the ways to the next blocks of a root. Returns whether there were any. */
+  note({ rootId, place, barred }: ReachWalk): Promise<boolean> {
+    return this.#write(() => {
+      const rows = this.#ways.all(rootId, place, ROWS_AT_ONCE)
+      for (const { blockId, way, reached } of rows) {
+        const found = barred > 1 ? barred : (reached ?? UNREACHED)
+        if (way !== found) this.#setWay.run(found, rootId, blockId)
+      }
+      const last = rows.at(-1)
+      if (last !== undefined) this.#place.run(last.blockId, rootId)
+      return last !== undefined
+    })
+  }
+
+  /** Ends a walk: from here on the root vouches for the blocks below it, unless it is taken down itself. */
+  end({ rootId }: ReachWalk): Promise<void> {
+    return this.#write(() => {
+      this.#open.run(rootId)
+      this.#delete.run(rootId)
+    })
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return this.#queue.run(work, { durable: false, patient: true })
+  }
+}

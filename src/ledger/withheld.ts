@@ -1,0 +1,121 @@
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import type { BlockTable } from './block-table.ts'
+
+/** How requests for a taken down block are answered. */
+export type WithheldStatus = 410 | 451
+
+/** A block that is to be withheld; `null` to let it be served again. */
+export interface WithheldChange {
+  multihash: Uint8Array
+  status: WithheldStatus | null
+}
+
+/** A row of `withheld`. */
+export interface WithheldRow {
+  multihash: Uint8Array
+  /** 0 while a takedown is being lifted. */
+  status: WithheldStatus | 0
+  /** 1 once all roots that need the block have been told. */
+  applied: 0 | 1
+}
+
+/** Roots that one transaction tells of a change. */
+const ROOTS_AT_ONCE = 100
+
+/** The rows of `withheld`, and what roots are told by them. */
+export class WithheldLedger {
+  readonly #queue: WriteQueue
+  readonly #blocks: BlockTable
+  readonly #get: Statement<[Uint8Array], WithheldRow>
+  readonly #after: Statement<[Uint8Array, number], WithheldRow>
+  readonly #put: Statement<[Uint8Array, number], unknown>
+  readonly #applied: Statement<[Uint8Array], unknown>
+  readonly #delete: Statement<[Uint8Array], unknown>
+  readonly #ownRoots: Statement<[Uint8Array], { id: number }>
+  readonly #setBarred: Statement<[number, number], unknown>
+  readonly #raiseBarred: Statement<[number], unknown>
+  readonly #demandWalk: Statement<[number], unknown>
+  readonly #needing: Statement<[number, number, number, number], { id: number }>
+
+  constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {
+    this.#queue = queue
+    this.#blocks = blocks
+    this.#get = db.prepare('SELECT multihash, status, applied FROM withheld WHERE multihash = ?')
+    this.#after = db.prepare(
+      'SELECT multihash, status, applied FROM withheld WHERE multihash > ? ORDER BY multihash LIMIT ?',
+    )
+    this.#put = db.prepare(`
+      INSERT INTO withheld (multihash, status) VALUES (?, ?)
+      ON CONFLICT (multihash) DO UPDATE SET status = excluded.status, applied = 0`)
+    this.#applied = db.prepare('UPDATE withheld SET applied = 1 WHERE multihash = ?')
+    this.#delete = db.prepare('DELETE FROM withheld WHERE multihash = ?')
+    this.#ownRoots = db.prepare(`SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`)
+    this.#setBarred = db.prepare('UPDATE roots SET barred = ? WHERE id = ?')
+    this.#raiseBarred = db.prepare('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
+    this.#demandWalk = db.prepare(`
+      INSERT INTO reach_walks (root_id, due_at)
+      SELECT id, CASE state WHEN 'staging' THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END FROM roots WHERE id = ?
+      ON CONFLICT (root_id) DO UPDATE SET stage = 0, place = 0, due_at = excluded.due_at`)
+    this.#needing = db.prepare(
+      'SELECT root_id AS id FROM root_blocks WHERE block_id = ? AND way = ? AND root_id > ? ORDER BY root_id LIMIT ?',
+    )
+  }
+
+  get(multihash: Uint8Array): WithheldRow | undefined {
+    return this.#get.get(multihash)
+  }
+
+  /** The next rows by multihash, to go through all of them. */
+  after(multihash: Uint8Array, limit: number): WithheldRow[] {
+    return this.#after.all(multihash, limit)
+  }
+
+  /**
+   * Notes changes and tells each root that needs such a block, in transactions of a few milliseconds. After a crash
+   * the rows that are not `applied` have to be given again. Nothing is synced: the list that they come from outlives
+   * a power cut, and is compared at each start.
+   */
+  async apply(changes: readonly WithheldChange[]): Promise<void> {
+    const begin = () => changes.filter(change => !this.#begin(change))
+    const unfinished = await this.#queue.run(begin, { durable: false, patient: true })
+    for (const change of unfinished) await this.#tellAll(change)
+  }
+
+  /** Returns whether all roots that need the block have been told by this. */
+  #begin({ multihash, status }: WithheldChange): boolean {
+    this.#put.run(multihash, status ?? 0)
+    for (const { id } of this.#ownRoots.all(multihash)) {
+      this.#setBarred.run(status ?? 1, id)
+      this.#demandWalk.run(id)
+    }
+    const isTold = this.#blocks.idsOf(multihash).every(id => this.#tell(id, 0, status) === null)
+    if (isTold) this.#finish(multihash, status)
+    return isTold
+  }
+
+  async #tellAll({ multihash, status }: WithheldChange): Promise<void> {
+    for (const id of this.#blocks.idsOf(multihash)) {
+      for (let after: number | null = 0; after !== null; ) {
+        const next: number = after
+        after = await this.#queue.run(() => this.#tell(id, next, status), { durable: false, patient: true })
+      }
+    }
+    await this.#queue.run(() => this.#finish(multihash, status), { durable: false, patient: true })
+  }
+
+  /** Tells the next roots by id that need a block. Returns the last of them; null if there are no more. */
+  #tell(blockId: number, after: number, status: WithheldStatus | null): number | null {
+    const roots = this.#blocks.everyWay(way => this.#needing.all(blockId, way, after, ROOTS_AT_ONCE), ROOTS_AT_ONCE)
+    for (const { id } of roots) {
+      if (status !== null) this.#raiseBarred.run(id)
+      this.#demandWalk.run(id)
+    }
+    return roots.length < ROOTS_AT_ONCE ? null : (roots.at(-1)?.id ?? null)
+  }
+
+  #finish(multihash: Uint8Array, status: WithheldStatus | null): void {
+    if (status === null) this.#delete.run(multihash)
+    else this.#applied.run(multihash)
+  }
+}
