@@ -1,9 +1,60 @@
 import type { KeptPromise } from './promises.ts'
 
 const content = 'test/catalogue/content.test.ts'
+const access = (name: string) => ({ file: 'test/catalogue/access.test.ts', name })
+const statement = (name: string) => ({ file: 'test/catalogue/rules/statement.test.ts', name })
 
 /** What records, lists and fetches promise, however many there are. */
 export const cataloguePromises: readonly KeptPromise[] = [
+  {
+    promise: 'a rule that SQLite undoes with others begins again from its start',
+    file: 'src/catalogue/sqlite/sqlite-driver.ts',
+    find: '    return this.#writes.run(() => this.#carryOut(make()), { durable })\n',
+    replace: '    const rule = make()\n    return this.#writes.run(() => this.#carryOut(rule), { durable })\n',
+    test: access('a live name is taken, however many'),
+  },
+  {
+    promise: 'both catalogues refuse text that PostgreSQL cannot store',
+    file: 'src/catalogue/rules/driver.ts',
+    find: '  if (has && stores) throw',
+    replace: '  if (has && !stores) throw',
+    test: access('text with U+0000 is found nowhere'),
+  },
+  {
+    promise: 'an id that is taken is the same error in both catalogues',
+    file: 'src/catalogue/sqlite/sqlite-driver.ts',
+    find: "startsWith('SQLITE_CONSTRAINT')",
+    replace: "startsWith('SQLITE_BUSY')",
+    test: access('an id that is taken'),
+  },
+  {
+    promise: 'a statement without one of its parameters is refused, and stores no null',
+    file: 'src/catalogue/rules/driver.ts',
+    find: '  if (value === undefined) throw',
+    replace: '  if (value === null) throw',
+    test: statement('refuses a statement without one of its parameters'),
+  },
+  {
+    promise: 'a parameter that occurs twice is the same one in PostgreSQL',
+    file: 'src/catalogue/rules/statement.ts',
+    find: 'if (!isShared || !names.includes(name)) names.push(name)',
+    replace: 'names.push(name)',
+    test: statement('renders parameters by place'),
+  },
+  {
+    promise: 'an enabled second factor keeps its secret',
+    file: 'src/catalogue/rules/second-factor-rules.ts',
+    find: '  WHERE second_factors.enabled_at IS NULL`\n',
+    replace: '`\n',
+    test: access('a second factor counts once enabled'),
+  },
+  {
+    promise: 'a delivery that has ended is not retried',
+    file: 'src/catalogue/rules/delivery-rules.ts',
+    find: 'last_at = :at\n  WHERE id = :id AND due_at IS NOT NULL`\n',
+    replace: 'last_at = :at\n  WHERE id = :id`\n',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'a delivery is due until it has ended' },
+  },
   {
     promise: 'a removal of many records that a crash interrupts is finished at the next start',
     file: 'src/catalogue/sqlite/sqlite-records.ts',

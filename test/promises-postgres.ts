@@ -12,9 +12,20 @@ const pages = (name: string) => ({ file: 'test/catalogue/postgres/pages.test.ts'
 
 const takedowns = (name: string) => ({ file: 'test/nodes/fleet-takedowns.test.ts', name })
 
+const passedOn = (name: string) => ({ file: 'test/http/passed-on.test.ts', name })
+
+const sender = (name: string) => ({ file: 'test/nodes/node-sender.test.ts', name })
+
 const columns = (name: string) => ({ file: 'test/catalogue/postgres/move-in.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'an account has no more live keys than its plan allows, whichever nodes make them',
+    file: 'src/catalogue/rules/dialect.ts',
+    find: "FOR_UPDATE = either('', 'FOR UPDATE')",
+    replace: "FOR_UPDATE = either('', '')",
+    test: { file: 'test/catalogue/postgres/access.test.ts', name: 'two nodes make no more keys than a plan allows' },
+  },
   {
     promise: 'a hold that was made void is never used',
     file: 'src/catalogue/postgres/shared-holds.ts',
@@ -99,8 +110,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a removal of which some has happened is not told to have been refused',
     file: 'src/catalogue/postgres/record-removals.ts',
-    find: '      throw outcomeUnknown(error)\n',
-    replace: '      throw error\n',
+    find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
+    replace: 'throw error',
     test: step('a removal of more than one transaction removes'),
   },
   {
@@ -352,8 +363,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what a node keeps that is not there is unavailable through the others, and not gone',
     file: 'src/wiring/nodes.ts',
-    find: ' ?? others[0]\n',
-    replace: '\n',
+    find: ', ...others.filter(({ isThere }) => !isThere)]',
+    replace: ']',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'what a node keeps that is not there' },
   },
   {
@@ -364,32 +375,123 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/nodes/node-sender.test.ts', name: 'a node that stands still' },
   },
   {
-    promise: 'only a node of the fleet is believed what it says of a request that it passes on',
-    file: 'src/http/passed-on.ts',
+    promise: 'only a node of the fleet is believed what it says of a request',
+    file: 'src/http/node-proof.ts',
     find: 'return a.length === b.length && timingSafeEqual(a, b)',
     replace: 'return a.length === b.length',
-    test: { file: 'test/http/passed-on.test.ts', name: 'is believed, and of nobody else' },
+    test: passedOn('is believed only with a proof'),
   },
   {
-    promise: 'what a node says of a request that it passes on is good for a minute',
+    promise: 'a proof is good for a minute',
     file: 'src/http/passed-on.ts',
-    find: 'if (apartMs > GOOD_FOR_MS) return',
-    replace: 'if (apartMs < 0) return',
-    test: { file: 'test/http/passed-on.test.ts', name: 'it is good for that request alone' },
+    find: 'if (Math.abs(now() - at) > GOOD_FOR_MS) return',
+    replace: 'if (at < 0) return',
+    test: passedOn('by another node, by another run'),
   },
   {
-    promise: 'what is for one node is taken by no other',
+    promise: 'a proof is good for one node',
     file: 'src/http/passed-on.ts',
     find: '  if (to !== self)\n',
     replace: '  if (to === null)\n',
-    test: { file: 'test/http/passed-on.test.ts', name: 'it is good for that request alone' },
+    test: passedOn('by another node, by another run'),
+  },
+  {
+    promise: 'a proof is good for one run of a node',
+    file: 'src/http/passed-on.ts',
+    find: 'if (said.run !== run) return',
+    replace: 'if (said.run === null) return',
+    test: passedOn('by another node, by another run'),
+  },
+  {
+    promise: 'a proof is good for one target, credential and length',
+    file: 'src/http/passed-on.ts',
+    find: 'if (!hasHead(said, lineOf',
+    replace: 'if (said.head === null && !hasHead(said, lineOf',
+    test: passedOn('with another target, credential'),
+  },
+  {
+    promise: 'a proof is good for one body',
+    file: 'src/http/passed-on.ts',
+    find: 'if (body === null || !hasBody(said, body)) return',
+    replace: 'if (body === null) return',
+    test: passedOn('with another target, credential'),
+  },
+  {
+    promise: 'a header that a proof leaves out is not seen',
+    file: 'src/http/passed-on.ts',
+    find: 'known.has(name) ? request.header(name) : undefined',
+    replace: 'known ? request.header(name) : undefined',
+    test: passedOn('shows its handler no header'),
+  },
+  {
+    promise: 'a proof is good once',
+    file: 'src/http/passed-on.ts',
+    find: 'if (!nonces.take(nonce, at, now())) return',
+    replace: 'if (nonce === null) return',
+    test: passedOn('is refused the second time'),
+  },
+  {
+    promise: 'a proof of version 0.2.0 is never accepted, and its node is told why',
+    file: 'src/http/passed-on.ts',
+    find: 'ofVersion1(receiver, header, request) ?? otherwise(request)',
+    replace: 'otherwise(request)',
+    test: passedOn('is refused from a node of version 0.2.0'),
+  },
+  {
+    promise: 'a store of nonces that is full never accepts one twice',
+    file: 'src/http/used-nonces.ts',
+    find: 'if (second <= this.#forgotten) return false',
+    replace: 'if (second < this.#forgotten - 1_000_000) return false',
+    test: { file: 'test/http/used-nonces.test.ts', name: 'a full store forgets' },
+  },
+  {
+    promise: 'nonces take a bounded amount of memory',
+    file: 'src/http/used-nonces.ts',
+    find: 'if (this.#count > this.#most) this.#forget',
+    replace: 'if (this.#count < 0) this.#forget',
+    test: { file: 'test/http/used-nonces.test.ts', name: 'a full store forgets' },
+  },
+  {
+    promise: 'an answer is believed only with its own headers',
+    file: 'src/http/passed-on.ts',
+    find: '!hasHead(parts, `${status}`, name => headers[name])',
+    replace: '!hasHead(parts, `${status}`, name => headers[name]) && status === 0',
+    test: passedOn('is believed only for its request'),
+  },
+  {
+    promise: 'an answer is believed only with its own body',
+    file: 'src/http/passed-on.ts',
+    find: 'return hasBody(parts, body) ? {',
+    replace: 'return parts ? {',
+    test: passedOn('is believed only for its request'),
+  },
+  {
+    promise: 'nothing is sent to a node of version 0.2.0',
+    file: 'src/nodes/node-sender.ts',
+    find: 'if (run === null) throw new',
+    replace: "if (run === '') throw new",
+    test: sender('a node of version 0.2.0 is asked nothing'),
+  },
+  {
+    promise: 'a client with a long Host is not taken for the node that passes it on',
+    file: 'src/nodes/node-sender.ts',
+    find: 'client.host.length > LONGEST_HOST ? null',
+    replace: 'client.host.length < 0 ? null',
+    test: sender('a request with a long Host'),
   },
   {
     promise: 'nobody but the node that was asked is believed what it answers',
     file: 'src/nodes/node-sender.ts',
-    find: 'if (isAnswered(this.#parts.secret, proof, answer.status, shown)) return',
-    replace: 'if (proof) return',
-    test: { file: 'test/nodes/node-sender.test.ts', name: 'is believed only if it is that node' },
+    find: 'if (opened !== null) return opened',
+    replace: 'if (proof) return answer',
+    test: sender('is believed only if it is that node'),
+  },
+  {
+    promise: 'a removal that fails in its second step keeps the cause of it',
+    file: 'src/catalogue/postgres/record-removals.ts',
+    find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
+    replace: 'throw outcomeUnknown(error)',
+    test: { file: 'test/catalogue/postgres/catalogue-model.test.ts', name: 'failed once' },
   },
   {
     promise: 'what ends on another node ends in the threads that serve it here, too',
@@ -516,6 +618,76 @@ const promises: readonly KeptPromise[] = [
     find: '    here.placements()\n',
     replace: '',
     test: { file: 'test/clusters/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
+  },
+  {
+    promise: 'files of a directory that is gone are forgotten, though the process was killed before',
+    file: 'src/catalogue/postgres/shared-holds.ts',
+    find: '    await forgetFiles(this.#database)\n',
+    replace: '    if (count > 0) await forgetFiles(this.#database)\n',
+    test: { file: 'test/catalogue/postgres/catalogue-model.test.ts', name: 'failed once' },
+  },
+  {
+    promise: 'what was passed on is not passed on again',
+    file: 'src/nodes/other-nodes.ts',
+    find: '    if (request.passedOn !== undefined) throw disagreed(request.passedOn, node)\n',
+    replace: '',
+    test: { file: 'test/nodes/other-nodes.test.ts', name: 'is not passed on again' },
+  },
+  {
+    promise: 'a node that has said nothing for thirty seconds is gone',
+    file: 'src/catalogue/postgres/nodes.ts',
+    find: "const GONE = `INTERVAL '30 seconds'`",
+    replace: "const GONE = `INTERVAL '30 days'`",
+    test: { file: 'test/catalogue/postgres/nodes.test.ts', name: 'or have said nothing' },
+  },
+  {
+    promise: 'a node says that it stops',
+    file: 'src/catalogue/postgres/nodes.ts',
+    find: "await this.#say('NULL', false)",
+    replace: "await this.#say('seen_at', false)",
+    test: { file: 'test/catalogue/postgres/nodes.test.ts', name: 'or have said nothing' },
+  },
+  {
+    promise: 'no two data directories are one node',
+    file: 'src/catalogue/postgres/shared-database.ts',
+    find: 'address !== null && others.some(({ id }) => id === address.id)',
+    replace: 'address === undefined',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'no two engines are one node' },
+  },
+  {
+    promise: 'a block of another node is checked',
+    file: 'src/nodes/node-reader.ts',
+    find: 'return new CheckedSource({',
+    replace: 'return ({',
+    test: sender('if it is another one'),
+  },
+  {
+    promise: 'only nodes read blocks of nodes',
+    file: 'src/wiring/nodes.ts',
+    find: 'now: () => clock.now() }, answer, otherwise)',
+    replace: 'now: () => clock.now() }, answer, answer)',
+    test: { file: 'test/nodes/two-nodes.test.ts', name: 'that was recorded' },
+  },
+  {
+    promise: 'what is passed on is counted against limits once',
+    file: 'src/http/pipeline.ts',
+    find: 'if (request.passedOn === undefined) exchange.rate',
+    replace: 'exchange.rate',
+    test: { file: 'test/http/pipeline.test.ts', name: 'is not counted again' },
+  },
+  {
+    promise: 'transactions that wait for each other are repeated',
+    file: 'src/catalogue/postgres/failures.ts',
+    find: 'return error instanceof StatementFailure && TO_REPEAT',
+    replace: 'return error === null && TO_REPEAT',
+    test: test('transactions that wait for each other'),
+  },
+  {
+    promise: 'no node begins what another one is at',
+    file: 'src/catalogue/postgres/leased.ts',
+    find: '`(leased_until IS NULL OR',
+    replace: '`(leased_until IS NOT NULL OR leased_until IS NULL OR',
+    test: test('what one node is at no other begins'),
   },
 ]
 

@@ -66,7 +66,7 @@ export interface Reconciliation {
    * Has all records of a root, of which some blocks are lost, wait until they are fetched again; what is there is kept
    * meanwhile.
    *
-   * @param root.homes as with {@link records}
+   * @param root.homes records of other clusters are passed over
    */
   requeue(root: {
     backendId: number

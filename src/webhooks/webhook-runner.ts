@@ -110,6 +110,8 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
     failed: async ({ status }, { id, webhookId, attempts }, { error: cause, retryAt: dueAt }) => {
       const error = isHoldfastError(cause) ? cause.message : 'the delivery failed'
       if (!isHoldfastError(cause)) logger.error({ err: cause, webhook: webhookId }, 'a delivery failed')
+      else if (status === null)
+        logger.info({ err: cause.cause ?? cause, webhook: webhookId }, 'a webhook was not reached')
       const outcome = { status, error, at: clock.now() }
       if (attempts >= MOST_ATTEMPTS) await store.end(id, { ...outcome, isDelivered: false })
       else await store.retry(id, { ...outcome, dueAt })

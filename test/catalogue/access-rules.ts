@@ -31,6 +31,40 @@ export const accessRules: readonly AccessRule[] = [
       assert.equal(await accounts.get('two'), null)
       assert.equal(await accounts.passwordHash('one'), 'hash')
       assert.equal(await accounts.passwordHash('two'), null)
+      // Only A to Z have a case.
+      for (const letter of ['é', 'É']) {
+        assert.equal(await accounts.insert({ ...account(letter), email: `${letter}@example.org` }, null), 'inserted')
+      }
+      assert.equal((await accounts.findByEmail('É@EXAMPLE.org'))?.id, 'É')
+    },
+  },
+  {
+    name: 'an id that is taken is an internal error, and changes nothing',
+    async run({ accounts, keys, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      await keys.insert(key('one', 'k1'), UNLIMITED)
+      await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' })
+      const taken = { code: 'INTERNAL_ERROR' }
+      await assert.rejects(accounts.insert({ ...account('one'), email: 'two@example.org' }, null), taken)
+      await assert.rejects(keys.insert(key('one', 'k1', { name: 'k2', hash: Buffer.from('k2') }), UNLIMITED), taken)
+      await assert.rejects(sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' }), taken)
+      assert.equal(await accounts.findByEmail('two@example.org'), null)
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['k1'])
+    },
+  },
+  {
+    name: 'text with U+0000 is found nowhere, and refused where it would be stored',
+    async run({ accounts, keys, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      const invalid = { code: 'VALIDATION' }
+      await assert.rejects(accounts.insert(account('t\0'), null), invalid)
+      await assert.rejects(accounts.change('one', { name: 't\0' }), invalid)
+      await assert.rejects(keys.insert(key('one', 'k', { label: 't\0' }), UNLIMITED), invalid)
+      assert.deepEqual([await accounts.get('one\0'), await accounts.findByEmail('one@example.org\0')], [null, null])
+      assert.deepEqual([await sessions.get('\0'), await sessions.end('\0'), await keys.revoke('\0')], [null, false, 0])
+      assert.equal(await keys.insert(key('one\0', 'k'), UNLIMITED), 'no_account')
+      assert.deepEqual(await keys.list('one\0', { after: null, limit: 1 }), { rows: [], next: null })
+      assert.deepEqual(await accounts.get('one'), account('one'))
     },
   },
   {
@@ -62,6 +96,9 @@ export const accessRules: readonly AccessRule[] = [
       assert.equal((await accounts.findOwner())?.id, 'boss')
       assert.equal(await accounts.change('boss', { disabled: true }), 'last_owner')
       assert.equal(await accounts.markDeleted('boss', NOW), 'last_owner')
+      await accounts.insert(account('user'), null)
+      const both = { email: 'user@example.org', disabled: true }
+      assert.equal(await accounts.change('boss', both), 'email_taken', 'an email that is taken is told first')
       await accounts.insert({ ...account('deputy'), role: 'owner' }, null)
       const outcomes = await Promise.all(['boss', 'deputy'].map(id => accounts.change(id, { disabled: true })))
       assert.equal(outcomes.filter(outcome => outcome === 'last_owner').length, 1)
@@ -76,6 +113,8 @@ export const accessRules: readonly AccessRule[] = [
       const last = await accounts.slice(5, 10)
       assert.deepEqual([last.rows.map(({ id }) => id), last.total], [['a5', 'a6'], 7])
       assert.deepEqual((await accounts.slice(7, 10)).rows, [])
+      const before = await accounts.slice(-3, 1)
+      assert.deepEqual([before.rows.map(({ id }) => id), before.total], [['a0'], 7])
       for (const [i, id] of ids.entries()) await keys.insert({ ...key('a0', id), createdAt: 10 + i }, UNLIMITED)
       const first = await keys.list('a0', { after: null, limit: 3 })
       assert.deepEqual(
@@ -280,6 +319,24 @@ export const accessRules: readonly AccessRule[] = [
       assert.deepEqual([row?.enabledAt, row?.lastStep], [NOW, 5])
       assert.deepEqual([await secondFactors.disable('one'), await secondFactors.disable('one')], [true, false])
       assert.equal(await secondFactors.get('one'), null)
+    },
+  },
+  {
+    name: 'of a new secret and an enabling of the former at once one is refused',
+    async run({ accounts, secondFactors }) {
+      await accounts.insert(account('one'), null)
+      const [former, secret] = [Buffer.from('former'), Buffer.from('secret')]
+      for (let step = 0; step < 5; step++) {
+        await secondFactors.begin('one', former)
+        const [isEnabled, begun] = await Promise.all([
+          secondFactors.enable('one', { secret: former, step }, NOW, []),
+          secondFactors.begin('one', secret),
+        ])
+        assert.equal(begun, isEnabled ? 'enabled' : 'begun')
+        const row = await secondFactors.get('one')
+        assert.deepEqual([row && Buffer.from(row.secret), row?.enabledAt], isEnabled ? [former, NOW] : [secret, null])
+        assert.equal(await secondFactors.disable('one'), isEnabled)
+      }
     },
   },
   {

@@ -246,6 +246,25 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
     [/^expired keys are kept/],
   ],
   [
+    'keeps a second account with the id of another',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        insert: (account, hash) => right.accounts.insert(account, hash).catch(() => 'inserted' as const),
+      },
+    }),
+    [/^an id that is taken/, /^text with U\+0000/],
+  ],
+  [
+    'begins with another secret whatever is enabled',
+    right => ({
+      ...right,
+      secondFactors: { ...right.secondFactors, begin: async () => 'begun' },
+    }),
+    [/^of a new secret/],
+  ],
+  [
     'makes another key of an adopted secret',
     right => ({
       ...right,

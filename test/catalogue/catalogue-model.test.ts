@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest'
-import { playModel } from './catalogue-model.ts'
+import { FAILED_PLANS, play, playModel } from './catalogue-model.ts'
 import { inSqlite } from './model-store.ts'
 
-test('ledger and catalogue do what a model of them does, whatever is cut short', async () => {
-  const runs = Number(process.env.MODEL_RUNS ?? 40)
-  const { played, cuts } = await playModel(inSqlite, { runs, maxLength: 120, shrinks: true })
-  expect(played).toBeGreaterThan(1_000)
-  expect(cuts).toBeGreaterThan(50)
-}, 180_000)
+const RUNS = Number(process.env.MODEL_RUNS ?? 40)
+
+test(
+  'ledger and catalogue do what a model of them does, whatever is cut short',
+  async () => {
+    const { played, cuts } = await playModel(inSqlite, { runs: RUNS, maxLength: 120, shrinks: true })
+    expect(played).toBeGreaterThan(1_000)
+    expect(cuts).toBeGreaterThan(50)
+  },
+  Math.max(180_000, RUNS * 10_000),
+)
+
+test.each(Object.keys(FAILED_PLANS))('plans that failed once do not fail again: %s', async name => {
+  for (const plan of FAILED_PLANS[name] ?? []) await play(plan, inSqlite)
+})

@@ -67,6 +67,18 @@ function takeUse({ keys }: AccessRows, id: string): void {
   token.uses++
 }
 
+const lowerCase = (email: string): string => email.replace(/[A-Z]/g, letter => letter.toLowerCase())
+
+/** Throws for what no database takes: text with U+0000, and an id that is taken. */
+function checkStored(row: object, others: ReadonlyArray<{ id: string }> = []): void {
+  const values: unknown[] = Object.values(row)
+  if (values.some(value => typeof value === 'string' && value.includes('\0'))) {
+    throw new HoldfastError('VALIDATION', 'the catalogue stores no text with U+0000')
+  }
+  const isTaken = others.some(({ id }) => 'id' in row && row.id === id)
+  if (isTaken) throw new HoldfastError('INTERNAL_ERROR', 'the id is taken')
+}
+
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 const isLive = ({ expiresAt }: { expiresAt: number | null }, now: number): boolean =>
   expiresAt === null || expiresAt > now
@@ -94,7 +106,7 @@ function shown({ passwordHash: _, isDeleted: __, ...account }: StoredAccount): A
 function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
   const all = (): StoredAccount[] => rows.accounts.filter(account => !account.isDeleted)
   const byEmail = (email: string): StoredAccount | undefined =>
-    all().find(account => account.email.toLowerCase() === email.toLowerCase())
+    all().find(account => lowerCase(account.email) === lowerCase(email))
   const isLastOwner = (account: Account): boolean =>
     account.role === 'owner' &&
     !account.disabled &&
@@ -103,6 +115,7 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
   return {
     insert: async (account, passwordHash) => {
       if (byEmail(account.email)) return 'email_taken'
+      checkStored(account, rows.accounts)
       rows.accounts.push({ ...account, passwordHash, isDeleted: false })
       return 'inserted'
     },
@@ -115,7 +128,7 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
     },
     slice: async (offset, limit) => {
       const sorted = all().toSorted((a, b) => a.createdAt - b.createdAt)
-      return { rows: sorted.slice(offset, offset + limit).map(shown), total: sorted.length }
+      return { rows: sorted.slice(Math.max(0, offset), Math.max(0, offset) + limit).map(shown), total: sorted.length }
     },
     change: async (id: string, changes: AccountChanges) => {
       const account = live(rows, id)
@@ -123,6 +136,7 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       const holder = changes.email === undefined ? undefined : byEmail(changes.email)
       if (holder !== undefined && holder.id !== id) return 'email_taken'
       if (changes.disabled === true && isLastOwner(account)) return 'last_owner'
+      checkStored(changes)
       return shown(Object.assign(account, changes))
     },
     passwordHash: async id => live(rows, id)?.passwordHash ?? null,
@@ -205,6 +219,7 @@ function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
       if (why !== null) return why
       const former = named(key.accountId, key.name)
       if (former !== undefined) remove(new Set([former.id]))
+      checkStored(key, rows.keys)
       rows.keys.push({ ...key, uses: 0 })
       clearExpired(key, now)
       return 'inserted'
@@ -260,6 +275,7 @@ function sessionsOf(rows: AccessRows): SessionStore {
       if (account === undefined || account.passwordHash !== passwordHash) return 'stale'
       if (account.disabled) return 'disabled'
       rows.sessions = rows.sessions.filter(({ expiresAt }) => expiresAt > now)
+      checkStored(session, rows.sessions)
       rows.sessions.push(session)
       const theirs = rows.sessions.filter(({ accountId }) => accountId === account.id)
       const surplus = new Set(theirs.slice(0, Math.max(0, theirs.length - MOST_SESSIONS)))

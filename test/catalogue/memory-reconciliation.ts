@@ -17,8 +17,11 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     if (RECORD_ID.test(hold)) return !all.rows.has(hold)
     return hold.startsWith('fetch ') && ![...all.waiting.keys()].some(id => fetchHold(id) === hold)
   }
+  /** Where the record has it, or else on the backend of its cluster. */
+  const wholeOf = (backendId: number, record: RecordRow) =>
+    (record.rootId === null ? undefined : all.roots.get(record.rootId)) ?? all.rootOf(backendId, record)
   const problemOf = (record: RecordRow, backendId: number): RecordProblem | null => {
-    const root = all.rootOf(backendId, record)
+    const root = wholeOf(backendId, record)
     const isHeld = root !== undefined && all.holds.get(record.id) === root.id
     if (record.status === 'pinned') return root === undefined ? 'record-lost' : isHeld ? null : 'record-unheld'
     if (record.rootId !== null) return isHeld ? null : 'record-lost'
@@ -34,7 +37,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     return { record: all.write({ ...row, status: 'pinning' }), from: record.status }
   }
   const mend = (record: RecordRow, kind: RecordProblem, backendId: number, now: number): StatusChange[] => {
-    const root = all.rootOf(backendId, record)
+    const root = wholeOf(backendId, record)
     if (kind === 'record-lost') all.release(record.id)
     if (kind === 'record-lost' || kind === 'record-unfetched') return [wait(record, backendId, 'fetched again', now)]
     if (root === undefined) return []
@@ -96,7 +99,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     },
     requeue: async ({ backendId, dag, homes, reason, now }) =>
       [...all.rows.values()]
-        .filter(row => row.rootId !== null && keyOf(row) === keyOf(dag) && homes.get(row.clusterId) === backendId)
+        .filter(row => row.rootId !== null && keyOf(row) === keyOf(dag) && homes.has(row.clusterId))
         .map(row => wait(row, backendId, reason, now)),
   }
 }

@@ -75,6 +75,25 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'a record whose content is on another backend than new content of its cluster is not lost',
+    async run(catalogue) {
+      const { reconciliation, records } = catalogue
+      await committed(catalogue, idOf('1'))
+      await committed(catalogue, idOf('2'), dagOf('b'))
+      await catalogue.unhold(idOf('2'))
+      const moved = { ...step, homes: new Map([['near', 7]]) }
+      const { findings, changes } = await reconciliation.records({ ...moved, mend: true })
+      assert.deepEqual(
+        findings.map(({ record: id, kind }) => [id, kind]),
+        [[idOf('2'), 'record-unheld']],
+      )
+      assert.deepEqual(changes, [])
+      assert.deepEqual((await reconciliation.records({ ...moved, mend: false })).findings, [])
+      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      assert.equal((await records.get(idOf('2')))?.status, 'pinned')
+    },
+  },
+  {
     name: 'all records of a root of which blocks are lost wait until they are fetched',
     async run(catalogue) {
       const { reconciliation, records, fetches } = catalogue

@@ -35,6 +35,20 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
     [/^records that nothing keeps/],
   ],
   [
+    'looks for content only where new content of the cluster goes',
+    ({ reconciliation }) => ({
+      reconciliation: {
+        ...reconciliation,
+        records: async step => {
+          const found = await reconciliation.records(step)
+          if (!step.homes.has('near') || step.homes.get('near') === 0) return found
+          return { ...found, findings: found.findings.map(finding => ({ ...finding, kind: 'record-lost' as const })) }
+        },
+      },
+    }),
+    [/^a record whose content is on another backend/],
+  ],
+  [
     'has one record of a lost root wait, and forgets the others',
     ({ reconciliation, records }) => ({
       reconciliation: {

@@ -65,6 +65,7 @@ export const webhookRules: readonly ContentRule[] = [
       await webhooks.end(id, { ...outcome, isDelivered: true })
       assert.equal(await webhooks.begin(id, NOW + 99), undefined)
       await webhooks.end(id, { ...outcome, isDelivered: false })
+      await webhooks.retry(id, { status: 500, error: 'too late', at: NOW, dueAt: NOW })
       const [row] = await log(catalogue, 'w1')
       assert.deepEqual([row?.isDelivered, row?.lastStatus, row?.lastError, row?.dueAt], [true, 200, null, null])
       assert.deepEqual([await webhooks.nextDue(), (await webhooks.get('one', 'w1'))?.waiting], [null, 0])

@@ -114,6 +114,8 @@ describe('a webhook', () => {
       await expect.poll(async () => (await one.log(id))[0]?.state).toBe('delivered')
       expect(receiver.told.length).toBe(2)
       expect(receiver.told[1]?.body).toBe(receiver.told[0]?.body)
+      const ids = receiver.told.map(({ headers }) => headers['holdfast-delivery'])
+      expect(ids).toEqual([expect.stringMatching(/^\d+$/), ids[0]])
     })
   })
 

@@ -1,21 +1,18 @@
-import type { Catalogue } from '../catalogue.ts'
-import { PostgresAccounts } from './accounts.ts'
-import { PostgresKeys } from './keys.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { type AccessStores, accessStores } from '../rules/access-stores.ts'
+import type { ClearSecrets } from '../rules/second-factor-rules.ts'
 import type { Postgres } from './postgres.ts'
-import { PostgresSecondFactors } from './second-factors.ts'
-import { PostgresSessions } from './sessions.ts'
-import { PostgresWebhooks } from './webhooks.ts'
+import { PostgresDriver } from './postgres-driver.ts'
+
+/** No version stored a secret in clear in PostgreSQL. */
+const NO_CLEAR_SECRETS: ClearSecrets = {
+  inClear: async () => [],
+  seal: async secrets => {
+    if (secrets.length > 0) throw new HoldfastError('INTERNAL_ERROR', 'PostgreSQL has no second factor in clear')
+  },
+}
 
 /** The part of the catalogue that access needs. The database is the caller's, and migrated. @param node whose process this is */
-export function postgresAccess(
-  database: Postgres,
-  node: string,
-): Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'> {
-  return {
-    accounts: new PostgresAccounts(database),
-    keys: new PostgresKeys(database),
-    sessions: new PostgresSessions(database),
-    secondFactors: new PostgresSecondFactors(database),
-    webhooks: new PostgresWebhooks(database, node),
-  }
+export function postgresAccess(database: Postgres, node: string): AccessStores {
+  return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
 }

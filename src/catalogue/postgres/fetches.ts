@@ -3,9 +3,9 @@ import { checkTransition, type StatusReason } from '../../domain/pin-status.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from '../fetches.ts'
 import type { PinLimits } from '../records.ts'
+import { dueByAccount } from '../rules/due-by-account.ts'
 import { ContentChange, type ContentParts, NeedsHold } from './content-change.ts'
 import { type Delivery, deliverSome } from './deliver.ts'
-import { dueByAccount } from './due-by-account.ts'
 import {
   changeSome,
   dropIfUnneeded,

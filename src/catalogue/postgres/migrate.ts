@@ -16,9 +16,11 @@ export interface Migration {
  * Brings the schema up to what this node knows. Nodes that start at once wait for each other. Returns the version that
  * the database has then.
  *
- * @throws HoldfastError `DATA_DIR_NEWER` if the database has a version that this node cannot work with
+ * @param mayMigrate false for a command: nodes of an older version may run, so only the start of a node migrates
+ * @throws HoldfastError `DATA_DIR_NEWER` if the database has a version that this node cannot work with; `CONFLICT` if it
+ * has an older one and may not be migrated, `CONFIG_INVALID` if it has none
  */
-export function migrate(database: Postgres, migrations: readonly Migration[]): Promise<number> {
+export function migrate(database: Postgres, migrations: readonly Migration[], mayMigrate = true): Promise<number> {
   return database.transaction(async sql => {
     await sql.run('SELECT pg_advisory_xact_lock($1)', [LOCK])
     await sql.run(
@@ -30,6 +32,16 @@ export function migrate(database: Postgres, migrations: readonly Migration[]): P
     const beyond = found.slice(migrations.length)
     if (beyond.length > 1 || beyond.some(({ tolerated }) => !tolerated)) {
       throw new HoldfastError('DATA_DIR_NEWER', 'the database was written by a newer version of Holdfast')
+    }
+    if (!mayMigrate && found.length === 0) {
+      throw new HoldfastError(
+        'CONFIG_INVALID',
+        'database: it has no catalogue; name the database of this data directory',
+      )
+    }
+    if (!mayMigrate && found.length < migrations.length) {
+      const remedy = 'whose nodes may be running: start a node of this version first'
+      throw new HoldfastError('CONFLICT', `database: it has the schema of an older Holdfast, ${remedy}`)
     }
     for (const [i, migration] of migrations.entries()) if (i >= found.length) await apply(sql, i + 1, migration)
     return Math.max(found.length, migrations.length)

@@ -1,6 +1,6 @@
 import { folded } from '../../domain/search-words.ts'
 import type { MovedRow, MovedTable } from '../moving.ts'
-import { emailKey } from './accounts.ts'
+import { emailKey } from '../rules/account-rules.ts'
 import { identityOf, wordsOfRecord } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 

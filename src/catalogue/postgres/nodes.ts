@@ -13,6 +13,8 @@ export interface KnownNode {
   isThere: boolean
   /** Whether it is told to end, and only finishes what it has begun. */
   isLeaving: boolean
+  /** Random, made anew with each of its starts; null if its version makes none. */
+  run: string | null
 }
 
 /** How often a node says that it is there, and how often what others said is read anew; in milliseconds. */
@@ -68,7 +70,7 @@ export class Nodes {
     if (this.#known === null || now >= this.#known.until) {
       const nodes = this.#database.reading.all<KnownNode>(
         `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${GONE}, FALSE) AS "isThere",
-           leaving AS "isLeaving" FROM nodes
+           leaving AS "isLeaving", run FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
       )
       this.#known = { nodes, until: now + READ_MS }

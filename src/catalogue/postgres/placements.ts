@@ -11,8 +11,8 @@ import {
   type Placements,
 } from '../placements.ts'
 import type { RecordRow } from '../records.ts'
+import { dueByAccount } from '../rules/due-by-account.ts'
 import { BACKEND_ID, LAST_BACKEND, type SharedBackend } from './backends.ts'
-import { dueByAccount } from './due-by-account.ts'
 import { free } from './leased.ts'
 import { withdrawPlacement } from './placement-rows.ts'
 import type { Postgres } from './postgres.ts'

@@ -3,6 +3,7 @@ import { checkTransition } from '../../domain/pin-status.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordFinding, RecordProblem } from '../reconciliation.ts'
 import type { AccountUsage } from '../records.ts'
+import { BACKEND_ID } from './backends.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { fetchFor } from './fetch-rows.ts'
 import { COUNTERS, LockedAccounts } from './locked-accounts.ts'
@@ -22,7 +23,7 @@ interface RecordStep {
   mend: boolean
 }
 
-/** A record of this node, and where its content is to be. */
+/** A record of this node, and where its content is, or is to be. */
 interface Mended {
   record: HeldRecord
   backendId: number
@@ -63,18 +64,21 @@ export class PostgresReconciliation implements Reconciliation {
   }
 
   async records({ after, limit, homes, now, mend }: RecordStep) {
-    const found = await this.#sql.all<HeldRecord & { node: string | null }>(
-      `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId", (SELECT node FROM holds WHERE holds.id = hold_id) AS node
+    const found = await this.#sql.all<HeldRecord & { node: string | null; own: number | null }>(
+      `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId", (SELECT node FROM holds WHERE holds.id = hold_id) AS node,
+         (SELECT ${BACKEND_ID} FROM roots WHERE roots.id = records.root_id) AS own
        FROM records WHERE id > $1 ORDER BY id LIMIT $2`,
       [after, limit],
     )
     const findings: RecordFinding[] = []
     const changes: StatusChange[] = []
-    for (const { node, ...record } of found) {
-      const backendId = homes.get(record.clusterId)
-      const isElsewhere = backendId === undefined || (node !== null && node !== this.#parts.holds.node)
-      const kind = isElsewhere ? null : await this.#problemOf(record, backendId)
-      if (isElsewhere || kind === null) continue
+    for (const { node, own, ...record } of found) {
+      const home = homes.get(record.clusterId)
+      if (home === undefined || (node !== null && node !== this.#parts.holds.node)) continue
+      const isThere = own !== null && this.#parts.ledger.find(own, record) !== undefined
+      const backendId = isThere ? own : home
+      const kind = await this.#problemOf(record, backendId)
+      if (kind === null) continue
       findings.push({ kind, record: record.id, cid: record.cid })
       if (mend) changes.push(...(await this.#mend({ record, backendId, now }, kind)))
     }
@@ -125,7 +129,7 @@ export class PostgresReconciliation implements Reconciliation {
 
   async requeue({ backendId, dag, homes, reason, now }: Parameters<Reconciliation['requeue']>[0]) {
     const changes: StatusChange[] = []
-    const clusters = [...homes].flatMap(([cluster, home]) => (home === backendId ? cluster : []))
+    const clusters = [...homes.keys()]
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
         `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records

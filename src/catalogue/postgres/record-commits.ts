@@ -120,7 +120,7 @@ export class RecordCommits {
 }
 
 function notRecorded(cause: HoldfastError): HoldfastError {
-  return new HoldfastError('UNAVAILABLE', 'the catalogue could not be reached; nothing was recorded', { cause })
+  return new HoldfastError('UNAVAILABLE', 'the catalogue or the disk failed; nothing was recorded', { cause })
 }
 
 async function takeUse(sql: Sql, token: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../../domain/cid.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
 import type { RecordRow } from '../records.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { outcomeUnknown } from './failures.ts'
@@ -105,12 +106,15 @@ export class RecordRemovals {
     }
   }
 
-  /** What is noted will be done, so of a failure nobody can say that nothing has happened. */
+  /**
+   * Finishes a removal that this call has noted. A noted removal happens, so `UNAVAILABLE`, which says that nothing has
+   * happened, becomes `OUTCOME_UNKNOWN`. Every other error keeps its cause and its code.
+   */
   async #rest(removal: Removal & { id: number }): Promise<RecordRow[]> {
     try {
       return await this.#finish(removal)
     } catch (error) {
-      throw outcomeUnknown(error)
+      throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error
     }
   }
 

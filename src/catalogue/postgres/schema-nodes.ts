@@ -27,3 +27,9 @@ export const leavingSchema = `
   -- whether it only finishes what it has begun
   ALTER TABLE nodes ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
 `
+
+/** Which run of a node the proofs of other nodes are for. */
+export const runsSchema = `
+  -- random, made anew with each start; null for a node of a version that has none
+  ALTER TABLE nodes ADD COLUMN run TEXT COLLATE "C";
+`

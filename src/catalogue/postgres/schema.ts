@@ -2,7 +2,7 @@ import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { movesSchema } from './schema-moves.ts'
-import { leavingSchema, nodesSchema } from './schema-nodes.ts'
+import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
@@ -21,4 +21,5 @@ export const migrations: readonly Migration[] = [
   { sql: takedownsSchema, isTolerated: true },
   { sql: leavingSchema, isTolerated: true },
   { sql: statesSchema, isTolerated: true },
+  { sql: runsSchema, isTolerated: true },
 ]

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -29,6 +30,8 @@ export interface Fleet {
   nodes: Nodes
   /** What they prove to each other that they are of one fleet by, sealed. */
   secret: Uint8Array
+  /** Random, made anew with each start: proofs for an earlier run of this node are refused. */
+  run: string
 }
 
 /** As what the others know a node, and where they reach it. */
@@ -74,7 +77,8 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     connection = await database.connection()
     if (name.known !== null) await new NodeClaim(name.known).take(connection)
     if (name.known !== null) await takeUp(database, name.known)
-    const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret }))
+    const run = randomUUID()
+    const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret, run }))
     const claim = new NodeClaim(node.name)
     await claim.take(connection)
     const past = new DatabasePast(options.past, options.onProblem)
@@ -82,7 +86,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const first = connection
     connection = null
     await changes.start(first)
-    const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret }
+    const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
@@ -100,11 +104,11 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
  *
  * @throws HoldfastError as {@link openShared}
  */
-export async function openMigrated(options: PostgresOptions): Promise<Postgres> {
+export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
   const database = await Postgres.open(options)
   try {
     await checkVersion(database)
-    await migrate(database, migrations)
+    await migrate(database, migrations, mayMigrate)
     return database
   } catch (error) {
     await database.close()
@@ -122,7 +126,7 @@ async function checkVersion(database: Postgres): Promise<void> {
 async function join(
   sql: Sql,
   { known, make }: NodeName,
-  { address, newSecret }: Pick<SharedOptions, 'address' | 'newSecret'>,
+  { address, newSecret, run }: Pick<SharedOptions, 'address' | 'newSecret'> & { run: string },
 ) {
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
   if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
@@ -141,9 +145,9 @@ async function join(
   const name = known ?? make()
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(
-    `INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (name) DO UPDATE SET id = excluded.id, url = excluded.url`,
-    [name, number, address?.id ?? null, address?.url ?? null],
+    `INSERT INTO nodes (name, number, id, url, run) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (name) DO UPDATE SET id = excluded.id, url = excluded.url, run = excluded.run`,
+    [name, number, address?.id ?? null, address?.url ?? null, run],
   )
   const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
   const secret = kept?.secret ?? newSecret()

@@ -195,7 +195,8 @@ export class SharedHolds {
       count += ids.length
       if (ids.length < STEP) break
     }
-    if (count > 0) await forgetFiles(this.#database)
+    // Also if nothing was void: a process may have been killed between the two.
+    await forgetFiles(this.#database)
     return count
   }
 

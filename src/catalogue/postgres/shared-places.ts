@@ -7,6 +7,8 @@ export interface SharedPlace {
   node: number
   /** When the last record that needs it ends, in milliseconds since the epoch; null for never. */
   liveUntil: number | null
+  /** Whether a record has it as its root; otherwise it is a file below one. */
+  isRoot: boolean
 }
 
 /** Places of one content that are looked at. */
@@ -14,6 +16,8 @@ const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
 const PLACE = `${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
+const IS_ROOT = 'TRUE AS "isRoot"'
+const IS_FILE = 'FALSE AS "isRoot"'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
 
 /** Where the nodes have what records need: by the roots that are recorded, and the files that are listed below them. */
@@ -27,10 +31,10 @@ export class SharedPlaces {
   /** Where a root, or a file of a directory, is needed at an instant; one for each that needs it, some of many. */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
-    const asRoot = `SELECT ${PLACE} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`
+    const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`
     const found = await reading.all<SharedPlace>(asRoot, [multihash, now])
     if (found.length > 0) return found
-    const asFile = `SELECT ${PLACE} FROM (
+    const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM (
         SELECT root_id FROM root_files WHERE multihash = $1 LIMIT ${MOST}) AS files
       JOIN roots ON roots.id = files.root_id, ${LIFE} WHERE ${IS_LIVE}`
     return reading.all<SharedPlace>(asFile, [multihash, now])

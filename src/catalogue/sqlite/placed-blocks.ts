@@ -8,12 +8,13 @@ export class PlacedBlocks {
   constructor(db: Database) {
     this.#neededHere = db.prepare(`
       SELECT 1 FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND r.state <> 'dropped' AND (r.placed_at IS NULL OR r.placed_at > ?)
+      WHERE b.multihash = ? AND b.backend_id = ? AND r.state <> 'dropped'
+        AND (r.placed_at IS NULL OR r.placed_at > ? OR r.unconfirmed = 1)
       LIMIT 1`)
     this.#size = db.prepare('SELECT size FROM blocks WHERE multihash = ? AND backend_id = ?')
   }
 
-  /** Whether a root needs the block that has still to get to its backend, or got there after an instant. */
+  /** Whether a root needs the block that has still to get to its backend, got there after an instant, or is unconfirmed. */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined
   }

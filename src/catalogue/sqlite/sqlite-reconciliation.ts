@@ -3,7 +3,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { BlockTable } from '../../ledger/block-table.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
-import type { RootTable } from '../../ledger/root-table.ts'
+import type { RootRow, RootTable } from '../../ledger/root-table.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
@@ -120,7 +120,7 @@ export class SqliteReconciliation implements Reconciliation {
         const some = held.flatMap(({ id }) => {
           const record = records.get(id)
           const hasContent = record !== undefined && record.rootId !== null
-          if (!hasContent || homes.get(record.clusterId) !== backendId) return []
+          if (!hasContent || !homes.has(record.clusterId)) return []
           return [this.#wait(record, backendId, reason, now)]
         })
         return { last: held.at(-1), some }
@@ -139,8 +139,8 @@ export class SqliteReconciliation implements Reconciliation {
   }
 
   #problemOf(record: RecordRow, backendId: number): RecordProblem | null {
-    const { roots, holds, fetches, blocks } = this.#tables
-    const root = roots.find(backendId, record)
+    const { holds, fetches, blocks } = this.#tables
+    const root = this.#rootOf(record, backendId)
     const isHeld = root !== undefined && holds.rootOf(record.id) === root.id
     if (record.status === 'pinned') {
       if (root === undefined) return 'record-lost'
@@ -154,9 +154,17 @@ export class SqliteReconciliation implements Reconciliation {
     return waits && !isFetched ? 'record-unfetched' : null
   }
 
+  /** The whole DAG of a record: where the record has it, or else on the backend of its cluster. */
+  #rootOf(record: RecordRow, backendId: number): RootRow | undefined {
+    const { roots } = this.#tables
+    const own = record.rootId === null ? undefined : roots.get(record.rootId)
+    const whole = own && roots.find(own.backendId, record)
+    return whole?.id === record.rootId ? whole : roots.find(backendId, record)
+  }
+
   #mend(record: RecordRow, kind: RecordProblem, backendId: number, now: number): StatusChange[] {
-    const { roots, holds } = this.#tables
-    const root = roots.find(backendId, record)
+    const { holds } = this.#tables
+    const root = this.#rootOf(record, backendId)
     if (kind === 'record-lost') {
       holds.release(record.id)
       return [this.#wait(record, backendId, 'its content was lost; it is fetched again', now)]

@@ -1,5 +1,5 @@
 import type { DagIdentity } from '../../domain/cid.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Page, PageRequest } from '../page.ts'
@@ -79,7 +79,7 @@ export class SqliteRecords implements Records {
       return { rows, id: isMore ? this.#removals.insert(removal) : null }
     }
     const { rows, id } = await this.#removing(begin, begun => begun.rows)
-    return id === null ? rows : [...rows, ...(await this.#finish({ ...removal, id }))]
+    return id === null ? rows : [...rows, ...(await this.#rest({ ...removal, id }))]
   }
 
   async discard(id: string): Promise<boolean> {
@@ -159,6 +159,18 @@ export class SqliteRecords implements Records {
       throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
     }
     throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
+  }
+
+  /** Finishes a removal that this call has noted. A noted removal happens, so a refusal of its rest says nothing of it. */
+  async #rest(removal: Removal & { id: number }): Promise<RecordRow[]> {
+    try {
+      return await this.#finish(removal)
+    } catch (cause) {
+      if (!isHoldfastError(cause, 'UNAVAILABLE')) throw cause
+      throw new HoldfastError('OUTCOME_UNKNOWN', 'a part is removed, and the rest after a restart of the node', {
+        cause,
+      })
+    }
   }
 
   /** The rest of a removal that is noted; it is forgotten with the last record. */

@@ -339,6 +339,8 @@ describe('the schema in PostgreSQL', needsPostgres, () => {
       expect(await migrate(database, before)).toBe(after.length)
       await database.command('UPDATE schema_versions SET tolerated = FALSE')
       await expect(migrate(database, before)).rejects.toMatchObject({ code: 'DATA_DIR_NEWER' })
+      const next = [...after, { sql: 'CREATE TABLE next (id INTEGER);', isTolerated: true }]
+      await expect(migrate(database, next, false)).rejects.toMatchObject({ code: 'CONFLICT' })
       expect(await migrate(database, after)).toBe(after.length)
     } finally {
       await database.close()

@@ -6,7 +6,7 @@ import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { playModel } from '../catalogue-model.ts'
+import { FAILED_PLANS, play, playModel } from '../catalogue-model.ts'
 import type { Cuts, MakeCatalogue } from '../model-store.ts'
 import { emptied } from './emptied.ts'
 
@@ -63,10 +63,19 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
     }
   }
 
-  test('do what a model of them does, whatever is cut short', { timeout: 180_000 }, async () => {
-    const runs = Number(process.env.MODEL_RUNS ?? 3)
+  const runs = Number(process.env.MODEL_RUNS ?? 3)
+  const timeout = Math.max(180_000, runs * 20_000)
+  test('do what a model of them does, whatever is cut short', { timeout }, async () => {
     const outcome = await playModel(inPostgres, { runs, maxLength: 40, shrinks: false })
     expect(outcome.played).toBeGreaterThanOrEqual(20 * runs)
     expect(outcome.cuts).toBeGreaterThan(0)
   })
+
+  test.each(Object.keys(FAILED_PLANS))(
+    'plans that failed once do not fail again: %s',
+    { timeout: 60_000 },
+    async name => {
+      for (const plan of FAILED_PLANS[name] ?? []) await play(plan, inPostgres)
+    },
+  )
 })

@@ -43,6 +43,8 @@ const NOT_COPIED: Readonly<Record<string, string>> = {
   'roots.live_until': 'is told by records',
   'roots.created_at': 'is the time of a fetch, which has it itself',
   'roots.placed_at': 'is for the local copy, which stays',
+  'roots.unconfirmed': 'is for the local copy, which stays',
+  'roots.barred': 'is for the blocks of this node, which stay',
   'second_factors.sealed': 'all of them are, before they are moved',
 }
 
@@ -60,7 +62,8 @@ const MADE: Readonly<Record<string, unknown>> = {
 /** Tables that stay: the ledger's, and what is made of others. */
 const STAYING = [
   ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
-  ...['holds', 'root_blocks', 'search_lists', 'search_pending', 'small_blocks', 'verification'],
+  ...['holds', 'root_blocks', 'search_lists', 'search_pending', 'small_blocks', 'verification', 'withheld'],
+  ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached'],
 ]
 
 /** Tables that come about there, and how many rows they have after a move. */

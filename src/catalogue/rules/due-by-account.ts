@@ -7,14 +7,14 @@
  */
 export async function dueByAccount<Row>(
   { after, accounts }: { after: string; accounts: number },
-  next: (after: string) => Promise<{ accountId: string } | undefined>,
+  next: (after: string) => Promise<{ accountId: string } | null | undefined>,
   of: (accountId: string) => Promise<Row[]>,
 ): Promise<{ jobs: Row[]; last: string | null }> {
   const jobs: Row[] = []
   let last = after
   for (let looked = 0; looked < accounts; looked++) {
     const account = await next(last)
-    if (account === undefined) return { jobs, last: null }
+    if (account === undefined || account === null) return { jobs, last: null }
     last = account.accountId
     jobs.push(...(await of(last)))
   }

@@ -1,0 +1,21 @@
+import type { Catalogue } from '../catalogue.ts'
+import { accountRules } from './account-rules.ts'
+import type { CatalogueDriver } from './driver.ts'
+import { keyRules } from './key-rules.ts'
+import { type ClearSecrets, secondFactorRules } from './second-factor-rules.ts'
+import { sessionRules } from './session-rules.ts'
+import { webhookRules } from './webhook-rules.ts'
+
+/** The part of the catalogue that access needs. */
+export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'>
+
+/** The stores of access on any database. @param node the process that they are for */
+export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
+  return {
+    accounts: accountRules(driver),
+    keys: keyRules(driver),
+    sessions: sessionRules(driver),
+    secondFactors: secondFactorRules(driver, clear),
+    webhooks: webhookRules(driver, node),
+  }
+}

@@ -1,0 +1,20 @@
+import type { Account } from '../accounts.ts'
+import { FOR_UPDATE } from './dialect.ts'
+import { columns, sql } from './statement.ts'
+
+export const account = columns<Account>({
+  id: 'text',
+  email: 'text',
+  name: 'text',
+  plan: 'text',
+  role: 'text',
+  defaultCluster: 'text',
+  disabled: 'flag',
+  createdAt: 'integer',
+})
+
+/** The condition of accounts that are not marked deleted. */
+export const LIVE = 'deleted_at IS NULL'
+
+/** A live account, which nothing else changes until the transaction ends. */
+export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE} ${FOR_UPDATE}`

@@ -1,0 +1,34 @@
+import type { Page } from '../page.ts'
+import { SEQ } from './dialect.ts'
+import type { Columns } from './statement.ts'
+
+/** Where a row stands in a list by age. */
+export interface RowPlace {
+  createdAt: number
+  rowid: number
+}
+
+/** Before the first row. */
+const START: RowPlace = { createdAt: Number.MIN_SAFE_INTEGER, rowid: Number.MIN_SAFE_INTEGER }
+
+/** The place that a page begins after. One that no page has given is the start. */
+export function placeAfter(cursor: string | null): RowPlace {
+  const match = cursor === null ? null : /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor)
+  return match === null ? START : { createdAt: Number(match[1]), rowid: Number(match[2]) }
+}
+
+/** The columns of a row and its place. */
+export function withPlace<Row extends { createdAt: number }>({ kinds }: Columns<Row>): Columns<Row & RowPlace> {
+  return { kinds: { ...kinds, rowid: ['integer', SEQ] } } as Columns<Row & RowPlace>
+}
+
+/** Returns a page of the rows that were read, which are `limit` and one more unless they are the last. */
+export function pageOf<Row extends { createdAt: number }>(
+  raw: ReadonlyArray<Row & RowPlace>,
+  limit: number,
+): Page<Row> {
+  const shown = raw.slice(0, limit)
+  const last = raw.length > limit ? shown.at(-1) : undefined
+  const rows = shown.map(({ rowid: _, ...row }) => row as unknown as Row)
+  return { rows, next: last === undefined ? null : `${last.createdAt}:${last.rowid}` }
+}

@@ -1,0 +1,54 @@
+import { MOST_SESSIONS, type Session, type SessionStore } from '../sessions.ts'
+import { account, LIVE } from './account-rows.ts'
+import { deleteSome, FOR_UPDATE, IF_UNLOCKED, SEQ } from './dialect.ts'
+import { type CatalogueDriver, first, run } from './driver.ts'
+import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
+import { columns, fragment, namesOf, sql, valuesOf } from './statement.ts'
+
+/** Expired sessions that the start of one removes, and as many surplus ones: more than start. */
+const CLEARED_AT_ONCE = 100
+
+const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })
+
+const SIGNED_IN = sql`
+  SELECT ${account} FROM accounts WHERE id = :accountId AND password_hash = :passwordHash AND ${LIVE} ${FOR_UPDATE}`
+const CLEAR = deleteSome('sessions', fragment`WHERE expires_at <= :now ORDER BY expires_at LIMIT :most ${IF_UNLOCKED}`)
+const INSERT = sql`INSERT INTO sessions (${namesOf(session)}) VALUES (${valuesOf(session)})`
+const CLEAR_SURPLUS = deleteSome(
+  'sessions',
+  fragment`WHERE account_id = :accountId ORDER BY created_at DESC, ${SEQ} DESC LIMIT :most OFFSET :kept`,
+)
+const GET = sql`SELECT ${session} FROM sessions WHERE id = :id`
+const PAGE = sql`
+  SELECT ${withPlace(session)} FROM sessions
+  WHERE account_id = :accountId AND (created_at, ${SEQ}) > (:createdAt, :rowid) AND expires_at > :now
+  ORDER BY created_at, ${SEQ} LIMIT :rows`
+const END = sql`DELETE FROM sessions WHERE id = :id`
+/** Also follows a new password. */
+export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
+
+/** The rules of sessions, which keep those that have not ended. */
+export function sessionRules(driver: CatalogueDriver): SessionStore {
+  return {
+    begin: (begun, { now, passwordHash }) => {
+      const { accountId } = begun
+      return driver.transaction(
+        function* () {
+          const owner = yield* first(SIGNED_IN, { accountId, passwordHash })
+          if (owner === null) return 'stale'
+          if (owner.disabled) return 'disabled'
+          yield* run(CLEAR, { now, most: CLEARED_AT_ONCE })
+          yield* run(INSERT, begun)
+          yield* run(CLEAR_SURPLUS, { accountId, most: CLEARED_AT_ONCE, kept: MOST_SESSIONS })
+          return owner
+        },
+        { lane: accountId },
+      )
+    },
+    get: id => driver.first(GET, { id }),
+    list: async (accountId, now, { after, limit }) =>
+      pageOf(await driver.all(PAGE, { accountId, now, ...placeAfter(after), rows: limit + 1 }), limit),
+    end: async id => (await driver.run(END, { id })) > 0,
+    endAll: (accountId, keep) => driver.run(END_OTHERS, { accountId, keep: keep ?? '' }),
+  }
+}

@@ -1,0 +1,128 @@
+/** SQL for both databases: the same text but for the words that their dialects spell differently. */
+export interface Fragment {
+  readonly sqlite: string
+  readonly postgres: string
+}
+
+/** SQL as one database takes it, with the names of its parameters in the order of their places. */
+export interface RenderedSql {
+  readonly text: string
+  readonly names: readonly string[]
+}
+
+/** How a column is stored. SQLite has flags as 0 or 1, and lists and objects as JSON text. */
+type KindOf<T> = [T] extends [boolean]
+  ? 'flag'
+  : [T] extends [string | null]
+    ? 'text'
+    : [T] extends [number | null]
+      ? 'integer'
+      : [T] extends [Uint8Array | null]
+        ? 'bytes'
+        : 'json'
+
+/** The kind of each field, and its expression where that is not its name in snake case. */
+type Kinds<Row> = {
+  readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
+}
+
+/** The columns of a row, by the names of its fields. */
+export interface Columns<Row> {
+  readonly kinds: Kinds<Row>
+}
+
+/** One statement of a rule: written once, a constant, and rendered for both databases. */
+export interface RuleStatement<Row = unknown> {
+  readonly sqlite: RenderedSql
+  readonly postgres: RenderedSql
+  /** Fields that SQLite has to decode. */
+  readonly encoded: ReadonlyArray<readonly [field: string, kind: 'flag' | 'json']>
+  /** Whether it stores its parameters, rather than looks for them. */
+  readonly stores: boolean
+  /** Never set: the type of a row. */
+  readonly row?: Row
+}
+
+const known: RuleStatement[] = []
+
+/** Every statement of the rules that are loaded, for the tests of their plans. */
+export function knownStatements(): readonly RuleStatement[] {
+  return known
+}
+
+export function columns<Row>(kinds: Kinds<Row>): Columns<Row> {
+  return { kinds }
+}
+
+/**
+ * A part of statements. Parameters are written `:name`; columns stand for their list, as in `SELECT ${session} FROM`.
+ */
+export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<string | Fragment>): Fragment {
+  return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
+}
+
+/** A whole statement. Its rows have the fields of the columns in it. */
+export function sql<Row = unknown>(
+  strings: TemplateStringsArray,
+  ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
+): RuleStatement<Row> {
+  const fragments = parts.map(part => (isColumns(part) ? selected(part) : part))
+  const statement = {
+    sqlite: rendered(joined('sqlite', strings, fragments), () => '?'),
+    postgres: rendered(joined('postgres', strings, fragments), place => `$${place}`, true),
+    stores: /^\s*(INSERT|UPDATE)\b/.test(strings[0] ?? ''),
+    encoded: parts.filter(isColumns).flatMap(encodedOf),
+  }
+  known.push(statement)
+  return statement
+}
+
+/** The names of columns, as an `INSERT` has them. */
+export function namesOf(of: Columns<object>): string {
+  return Object.keys(of.kinds).map(snakeCase).join(', ')
+}
+
+/** The parameters of columns, in the same order. */
+export function valuesOf(of: Columns<object>): string {
+  return Object.keys(of.kinds)
+    .map(field => `:${field}`)
+    .join(', ')
+}
+
+function isColumns<Row>(part: string | Fragment | Columns<Row>): part is Columns<Row> {
+  return typeof part === 'object' && 'kinds' in part
+}
+
+function joined(engine: keyof Fragment, strings: readonly string[], parts: ReadonlyArray<string | Fragment>): string {
+  const text = (part: string | Fragment = ''): string => (typeof part === 'string' ? part : part[engine])
+  return strings.map((string, i) => string + text(parts[i])).join('')
+}
+
+/** @param isShared whether a parameter that occurs again has the place it had before */
+function rendered(source: string, placeholder: (place: number) => string, isShared = false): RenderedSql {
+  const names: string[] = []
+  const text = source.replaceAll(/(?<!:):([a-z]\w*)/gi, (_, name: string) => {
+    if (!isShared || !names.includes(name)) names.push(name)
+    return placeholder(names.indexOf(name) + 1)
+  })
+  return { text, names }
+}
+
+function selected({ kinds }: Columns<unknown>): Fragment {
+  const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
+    const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]
+    return expression === field ? fragment`${field}` : fragment`${expression} AS "${field}"`
+  })
+  return { sqlite: each.map(one => one.sqlite).join(', '), postgres: each.map(one => one.postgres).join(', ') }
+}
+
+function encodedOf({ kinds }: Columns<unknown>): Array<[string, 'flag' | 'json']> {
+  return Object.entries<string | readonly [string, unknown]>(kinds).flatMap(([field, declared]) => {
+    const kind = typeof declared === 'string' ? declared : declared[0]
+    return kind === 'flag' || kind === 'json' ? [[field, kind] satisfies [string, 'flag' | 'json']] : []
+  })
+}
+
+function snakeCase(field: string): string {
+  return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}

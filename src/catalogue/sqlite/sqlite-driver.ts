@@ -1,0 +1,108 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Database, SqlValue } from '../../storage/database.ts'
+import type { WriteQueue } from '../../storage/write-queue.ts'
+import { type CatalogueDriver, hasNul, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
+import type { RuleStatement } from '../rules/statement.ts'
+
+type Row = Record<string, unknown>
+
+interface Prepared {
+  first(params: object): Row | null
+  all(params: object): Row[]
+  readonly run: (params: object) => number
+}
+
+/** Runs rules on `holdfast.db`: reads at once, writes in the queue, which may do them again. */
+export class SqliteDriver implements CatalogueDriver {
+  readonly #db: Database
+  readonly #writes: WriteQueue
+  readonly #prepared = new Map<RuleStatement, Prepared>()
+
+  constructor(db: Database, writes: WriteQueue) {
+    this.#db = db
+    this.#writes = writes
+  }
+
+  async first<T>(statement: RuleStatement<T>, params: object = {}): Promise<T | null> {
+    return this.#of(statement).first(params) as T | null
+  }
+
+  async all<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+    return this.#of(statement).all(params) as T[]
+  }
+
+  run(statement: RuleStatement, params: object, { durable = true }: WriteOptions = {}): Promise<number> {
+    const { run } = this.#of(statement)
+    return this.#writes.run(() => run(params), { durable })
+  }
+
+  transaction<T>(make: () => Rule<T>, { durable = true }: WriteOptions = {}): Promise<T> {
+    return this.#writes.run(() => this.#carryOut(make()), { durable })
+  }
+
+  #carryOut<T>(rule: Rule<T>): T {
+    let next = rule.next()
+    while (next.done !== true) {
+      const { want, statement, params } = next.value
+      next = rule.next(this.#of(statement)[want](params))
+    }
+    return next.value
+  }
+
+  #of(statement: RuleStatement): Prepared {
+    let prepared = this.#prepared.get(statement)
+    if (prepared === undefined) {
+      prepared = prepare(this.#db, statement)
+      this.#prepared.set(statement, prepared)
+    }
+    return prepared
+  }
+}
+
+function prepare(db: Database, rule: RuleStatement): Prepared {
+  const { text, names } = rule.sqlite
+  // A lock that SQLite does not need.
+  if (text === '') return { first: () => null, all: () => [], run: () => 0 }
+  const statement = db.prepare<SqlValue[], Row>(text)
+  const bound = (params: object): SqlValue[] => {
+    const values: SqlValue[] = []
+    for (const name of names) values.push(toSql(paramOf(params, name)))
+    if (rule.stores) hasNul(rule, values)
+    return values
+  }
+  const decode = (row: Row): Row => {
+    for (const [field, kind] of rule.encoded) row[field] = kind === 'flag' ? row[field] !== 0 : parsed(row[field])
+    return row
+  }
+  return {
+    first: params => {
+      const row = statement.get(...bound(params))
+      return row === undefined ? null : decode(row)
+    },
+    all: params => statement.all(...bound(params)).map(decode),
+    run: params => {
+      const values = bound(params)
+      try {
+        return statement.run(...values).changes
+      } catch (error) {
+        if (!isConflict(error)) throw error
+        throw new HoldfastError('INTERNAL_ERROR', 'the catalogue has failed', { cause: error })
+      }
+    },
+  }
+}
+
+/** An id that is taken, for which PostgreSQL answers the same. */
+function isConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')
+}
+
+function toSql(value: unknown): SqlValue {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  const isPlain = typeof value !== 'object' || value === null || value instanceof Uint8Array
+  return isPlain ? (value as SqlValue) : JSON.stringify(value)
+}
+
+function parsed(value: unknown): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : value
+}

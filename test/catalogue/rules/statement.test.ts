@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { deleteSome, either, SEQ } from '../../../src/catalogue/rules/dialect.ts'
+import { hasNul, paramOf } from '../../../src/catalogue/rules/driver.ts'
+import { columns, fragment, namesOf, sql, valuesOf } from '../../../src/catalogue/rules/statement.ts'
+
+interface Hat {
+  id: string
+  ownerId: string | null
+  isWorn: boolean
+  sizes: string[]
+}
+
+const hat = columns<Hat>({ id: 'text', ownerId: 'text', isWorn: ['flag', 'worn'], sizes: 'json' })
+
+describe('a statement of a rule', () => {
+  test('renders parameters by place, and repeated ones once for PostgreSQL', () => {
+    const { sqlite, postgres } = sql`SELECT 1 FROM hats WHERE a = :one AND b = :two::text AND c = :one`
+    expect(sqlite).toEqual({
+      text: 'SELECT 1 FROM hats WHERE a = ? AND b = ?::text AND c = ?',
+      names: ['one', 'two', 'one'],
+    })
+    expect(postgres).toEqual({
+      text: 'SELECT 1 FROM hats WHERE a = $1 AND b = $2::text AND c = $1',
+      names: ['one', 'two'],
+    })
+  })
+
+  test('selects columns by the names of fields, and knows what SQLite encodes', () => {
+    const found = sql`SELECT ${hat} FROM hats ORDER BY ${SEQ}`
+    const list = 'id, owner_id AS "ownerId", worn AS "isWorn", sizes'
+    expect([found.sqlite.text, found.postgres.text]).toEqual([
+      `SELECT ${list} FROM hats ORDER BY rowid`,
+      `SELECT ${list} FROM hats ORDER BY seq`,
+    ])
+    expect(found.encoded).toEqual([
+      ['isWorn', 'flag'],
+      ['sizes', 'json'],
+    ])
+  })
+
+  test('inserts columns by their names, each with its parameter', () => {
+    expect([namesOf(hat), valuesOf(hat)]).toEqual(['id, owner_id, is_worn, sizes', ':id, :ownerId, :isWorn, :sizes'])
+  })
+
+  test('has words of one dialect, and their parameters, for that one alone', () => {
+    const { sqlite, postgres } = sql`SELECT id FROM hats WHERE a = :a ${either('', 'AND node = :node')}`
+    expect([sqlite.names, postgres.names]).toEqual([['a'], ['a', 'node']])
+  })
+
+  test('deletes some rows by their places in SQLite, and by an array in PostgreSQL', () => {
+    const { sqlite, postgres } = deleteSome('hats', fragment`WHERE a = :a LIMIT :most`)
+    expect(sqlite.text).toBe('DELETE FROM hats WHERE rowid IN (SELECT rowid FROM hats WHERE a = ? LIMIT ?)')
+    expect(postgres.text).toBe('DELETE FROM hats WHERE id = ANY(ARRAY(SELECT id FROM hats WHERE a = $1 LIMIT $2))')
+  })
+})
+
+describe('a driver', () => {
+  test('refuses a statement without one of its parameters', () => {
+    expect(paramOf({ id: null }, 'id')).toBe(null)
+    expect(() => paramOf({ id: null }, 'name')).toThrow('lacks its parameter name')
+  })
+
+  test('looks for no text with U+0000, and refuses to store it', () => {
+    expect(hasNul(sql`SELECT 1 FROM hats WHERE id = :id`, ['a\0'])).toBe(true)
+    expect(hasNul(sql`INSERT INTO hats (id) VALUES (:id)`, ['a'])).toBe(false)
+    expect(() => hasNul(sql`UPDATE hats SET id = :id`, ['a\0'])).toThrow('U+0000')
+  })
+})
