@@ -1,20 +1,22 @@
-import { constants } from 'node:fs'
-import { copyFile, link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { BlockFiles } from '../content/block-files.ts'
 import type { Collector } from '../content/collector.ts'
 import { isInside } from '../content/server-directory.ts'
-import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { realPathOf } from '../disk/real-path.ts'
 import { replaceFile } from '../disk/replace-file.ts'
-import { CODEC, cidOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
+import { Pace } from '../domain/concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import { fileErrorCode } from '../domain/file-system.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { VERSION } from '../domain/version.ts'
-import type { StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
-import { type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
+import { LOCK, lockDirectory } from '../storage/directory-lock.ts'
+import { BlockCopies, type CopiedBlocks, storeIn } from './block-copies.ts'
+import { claimKeys, type KeyFiles, storeKeys } from './keys.ts'
+import { type AnyManifest, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
+import { checkSameNode, countRoots } from './same-node.ts'
 
 /** What is backed up. */
 export interface BackupSource {
@@ -25,14 +27,18 @@ export interface BackupSource {
   blockFiles: ReadonlyMap<number, BlockFiles>
   collector: Pick<Collector, 'hold'>
   clock: Clock
-  /** Copies keys of the data directory into a directory, synced. */
-  copyKeys(directory: string): Promise<void>
+  /** Returns the keys of the data directory. */
+  keys(): Promise<KeyFiles>
 }
 
 /** How a backup is made. */
 export interface BackupOptions {
   /** Where the keys of the data directory go, absolute; default `keys` in the backup. */
   keys?: string | undefined
+  /** Replace the backup of another node, or of one that had more than twice as many roots. Default false. */
+  force?: boolean | undefined
+  /** How fast blocks are read at most. Default: the option `backupBytesPerSecond` of an engine. */
+  bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
   /** Called with the blocks gone through so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
@@ -46,26 +52,24 @@ export interface BackupOutcome {
   keys: string
   /** RFC 3339, UTC: all that was acknowledged before is in it. */
   createdAt: string
+  /** Incremented by each backup into the directory. */
+  sequence: number
   /** Of the copied database, small blocks included. */
   databaseBytes: number
-  /** In the backup, and of those the ones that it did not have before. */
+  /** Blocks in the backup, how many of them this run added, and how many damaged ones it replaced. */
   blocks: number
   newBlocks: number
+  mendedBlocks: number
   /** Of all blocks in the backup. */
   bytes: number
-  /** CIDs of blocks that the store itself has lost, at most a thousand. */
+  /** CIDs of blocks that the store itself has lost or has damaged, at most a thousand. */
   missing: string[]
+  /** When all of the backup was last read (RFC 3339, UTC), and how much was damaged then; null for never. */
+  lastFullRead: { at: string; damaged: number } | null
 }
 
-const BATCH = 256
-const MOST_MISSING = 1_000
-/** A link that the file system cannot make, for whatever reason, is a copy instead. */
-const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
-
-/** Where a backup keeps the block files of a backend, in the layout of a data directory. */
-export function storeIn(directory: string, backendId: number): string {
-  return join(directory, 'stores', String(backendId))
-}
+/** What is in the directory of a backup besides its manifest. */
+const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 
 /**
  * Backs a data directory up while it is in use: the database first, then every block that it knows, by link where the
@@ -73,150 +77,181 @@ export function storeIn(directory: string, backendId: number): string {
  * one before stays usable until this one is whole.
  *
  * @throws HoldfastError `VALIDATION` for a directory inside the data directory, or one that holds anything else;
+ * `CONFLICT` while another process uses it, and for the backup of another node or of more than twice as many roots;
  * `BACKUP_UNUSABLE` if its manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
   const directory = resolve(to)
   const keys = resolve(options.keys ?? join(directory, 'keys'))
-  await prepare(source, directory)
-  // What comes to be elsewhere meanwhile is said by the database to be here alone.
-  const keeping = [...source.blockFiles.values()].map(files => files.keepAll())
-  const release = await source.collector.hold()
+  await prepare(source, { directory, keys, force: options.force === true })
+  const unlock = lockDirectory(directory, 'alone')
+  if (unlock === null) throw new HoldfastError('VALIDATION', `directory: ${directory} cannot be written`)
   try {
-    await Promise.all(keeping)
-    const createdAt = source.clock.now()
-    const file = `database-${createdAt.toString(36)}.db`
-    await rm(join(directory, file), { force: true })
-    await source.copyDatabase(join(directory, file), options.signal)
-    const copy = new CopiedLedger(join(directory, file), { readonly: true })
-    try {
-      const copied = await new BlockCopies(source, directory, options).run(copy)
-      await mkdir(keys, { recursive: true, mode: OWNERS_DIRECTORY })
-      await source.copyKeys(keys)
-      const manifest: Manifest = {
-        format: 'holdfast-backup-1',
-        version: VERSION,
-        createdAt: new Date(createdAt).toISOString(),
-        dataDir: source.dataDir,
-        database: { file, ...(await measure(join(directory, file))) },
-        blocks: { count: copied.blocks, bytes: copied.bytes },
-        missing: copied.missing,
-      }
-      await replaceFile(manifestPath(directory), `${JSON.stringify(manifest, null, 2)}\n`)
-      await prune(directory, copy, file)
-      const { database, createdAt: at } = manifest
-      return { directory, keys, createdAt: at, databaseBytes: database.bytes, ...copied }
-    } finally {
-      copy.close()
-    }
+    return await new Run(source, { directory, keys }, options).run()
   } finally {
-    release()
-    for (const end of await Promise.all(keeping)) end()
+    unlock()
   }
 }
 
 /** Makes the directory, or sees that what is in it is a backup. */
-async function prepare({ dataDir, blockFiles }: BackupSource, directory: string): Promise<void> {
-  const stores = [dataDir, ...[...blockFiles.values()].map(files => resolve(files.dataDir))]
-  if (stores.some(store => isInside(store, directory) || isInside(directory, store))) {
+async function prepare(
+  { dataDir, blockFiles }: BackupSource,
+  { directory, keys, force }: { directory: string; keys: string; force: boolean },
+): Promise<void> {
+  const stores = await Promise.all(
+    [dataDir, ...[...blockFiles.values()].map(files => resolve(files.dataDir))].map(realPathOf),
+  )
+  const real = await realPathOf(directory)
+  if (stores.some(store => isInside(store, real) || isInside(real, store))) {
     throw new HoldfastError('VALIDATION', `directory: ${directory} and a data directory lie in each other`)
   }
+  const realKeys = await realPathOf(keys)
+  if (stores.some(store => isInside(store, realKeys))) {
+    throw new HoldfastError('VALIDATION', `keys: ${keys} lies in a data directory`)
+  }
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
-  const manifest = await readManifest(directory)
-  const isOurs = (name: string): boolean => /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/.test(name)
-  const others = (await readdir(directory)).filter(name => !name.startsWith('manifest.json') && !isOurs(name))
+  const manifest = await lastManifest(directory, force)
+  const isOurs = (name: string): boolean => OURS.test(name) || name === LOCK || name.startsWith('manifest.json')
+  const others = (await readdir(directory)).filter(name => !isOurs(name))
   if (manifest === null && others.length > 0) {
     throw new HoldfastError('VALIDATION', `directory: ${directory} is not empty, and has no backup in it`)
   }
 }
 
-/** The blocks of one backup on their way to it. */
-class BlockCopies {
+/** One backup, in a directory that is locked. */
+class Run {
   readonly #source: BackupSource
-  readonly #directory: string
+  readonly #to: { directory: string; keys: string }
   readonly #options: BackupOptions
-  readonly #targets = new Map<number, BlockFiles>()
-  readonly #touched = new Set<string>()
-  readonly #copied = { blocks: 0, newBlocks: 0, bytes: 0, missing: [] as string[] }
+  readonly #pace: Pace
 
-  constructor(source: BackupSource, directory: string, options: BackupOptions) {
+  constructor(source: BackupSource, to: { directory: string; keys: string }, options: BackupOptions) {
     this.#source = source
-    this.#directory = directory
+    this.#to = to
     this.#options = options
+    this.#pace = new Pace(options.bytesPerSecond ?? Number.POSITIVE_INFINITY, source.clock)
   }
 
-  /** All blocks that a copy of the ledger knows and that are files; on the disk when this resolves. */
-  async run(ledger: CopiedLedger): Promise<{ blocks: number; newBlocks: number; bytes: number; missing: string[] }> {
+  async run(): Promise<BackupOutcome> {
+    const { blockFiles, collector } = this.#source
+    // What a cluster elsewhere is given meanwhile stays, since the copied database says that only this node has it.
+    const keeping = [...blockFiles.values()].map(files => files.keepAll())
+    const release = await collector.hold()
+    try {
+      await Promise.all(keeping)
+      return await this.#whileKept(await lastManifest(this.#to.directory, this.#options.force === true))
+    } finally {
+      release()
+      for (const end of await Promise.all(keeping)) end()
+    }
+  }
+
+  async #whileKept(previous: AnyManifest | null): Promise<BackupOutcome> {
+    const { directory } = this.#to
+    const { clock, copyDatabase } = this.#source
+    const createdAt = clock.now()
+    const sequence = sequenceOf(previous) + 1
+    // Never the name of the last one's, whatever the clock says.
+    const file = `database-${sequence.toString(36)}.db`
+    await rm(join(directory, file), { force: true })
+    await copyDatabase(join(directory, file), this.#options.signal)
+    const copy = new CopiedLedger(join(directory, file), { readonly: true })
+    try {
+      const roots = await countRoots(copy, createdAt)
+      const keys = await this.#admit(previous, copy, roots).catch(async (error: unknown) => {
+        await rm(join(directory, file), { force: true })
+        throw error
+      })
+      const copied = await this.#copyBlocks(previous, copy)
+      const manifest: Manifest = {
+        format: 'holdfast-backup-2',
+        version: VERSION,
+        createdAt: new Date(createdAt).toISOString(),
+        node: copy.node() ?? '',
+        sequence,
+        dataDir: this.#source.dataDir,
+        database: { file, ...(await measure(join(directory, file), this.#pace)) },
+        roots,
+        blocks: { count: copied.blocks, bytes: copied.bytes },
+        missing: copied.missing,
+        keys: { directory: this.#keysElsewhere(), files: await storeKeys(this.#to.keys, keys) },
+        lastFullRead: fullReadBy(previous, createdAt),
+      }
+      await this.#complete(previous, manifest)
+      await prune(directory, copy, file)
+      return this.#outcomeOf(manifest, copied)
+    } finally {
+      copy.close()
+    }
+  }
+
+  /** Checks before anything of the backup is changed that it may be. Returns the keys that go with it. */
+  async #admit(previous: AnyManifest | null, copy: CopiedLedger, roots: number): Promise<KeyFiles> {
+    const { directory } = this.#to
+    const now = this.#source.clock.now()
+    if (previous !== null && this.#options.force !== true)
+      await checkSameNode(directory, previous, { copy, roots, now })
+    const keys = await this.#source.keys()
+    // With force, keys of another node in the backup itself are replaced, and set aside.
+    const isReplaced = this.#options.force === true && this.#keysElsewhere() === null
+    await claimKeys(this.#to.keys, { node: copy.node() ?? '', keys, isReplaced })
+    return keys
+  }
+
+  #copyBlocks(previous: AnyManifest | null, copy: CopiedLedger): Promise<CopiedBlocks> {
     const { signal, onProgress } = this.#options
-    for (let last = 0; ; ) {
-      const batch = ledger.durableAfter(last, BATCH)
-      const end = batch.at(-1)
-      if (end === undefined) break
-      last = end.id
-      for (const block of batch) if (block.inline === 0) await this.#take(block, ledger)
-      onProgress?.({ blocks: this.#copied.blocks, bytes: this.#copied.bytes })
-      signal?.throwIfAborted()
-      if (turnSpent()) await nextTurn(signal)
-    }
-    const [files] = this.#source.blockFiles.values()
-    const failed = (await files?.sync(this.#touched)) ?? new Map()
-    for (const [, error] of failed) throw error
-    return this.#copied
+    return new BlockCopies({
+      blockFiles: this.#source.blockFiles,
+      directory: this.#to.directory,
+      trustsUnchanged: trustsUnchanged(previous),
+      pace: this.#pace,
+      signal,
+      onProgress,
+    }).run(copy)
   }
 
-  async #take(block: StoredBlock, ledger: CopiedLedger): Promise<void> {
-    const target = await this.#targetOf(block.backendId)
-    const source = this.#source.blockFiles.get(block.backendId)
-    const to = target.pathOf(block.multihash)
-    const has = source !== undefined && (await this.#put(source.pathOf(block.multihash), to, block.size))
-    if (has) {
-      this.#copied.blocks++
-      this.#copied.bytes += block.size
-    } else if (this.#copied.missing.length < MOST_MISSING && !ledger.isKeptElsewhere(block.id)) {
-      this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash: block.multihash }).toString())
-    }
+  /** Null for keys that are in the backup. */
+  #keysElsewhere(): string | null {
+    return this.#to.keys === join(this.#to.directory, 'keys') ? null : this.#to.keys
   }
 
-  /** False if the block is not where it should be. */
-  async #put(from: string, to: string, size: number): Promise<boolean> {
-    const there = await stat(to).catch(() => null)
-    if (there?.size === size) return true
-    if (there !== null) await rm(to)
-    try {
-      await this.#linkOrCopy(from, to)
-    } catch (error) {
-      if (fileErrorCode(error) === 'ENOENT') return false
-      throw error
+  /** Makes the new state count. Where a file system has no locks, another run may have ended meanwhile. */
+  async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
+    const { directory } = this.#to
+    const now = await lastManifest(directory, this.#options.force === true)
+    if (now?.database.sha256 !== previous?.database.sha256 || sequenceOf(now) !== sequenceOf(previous)) {
+      throw new HoldfastError('CONFLICT', `the backup in ${directory} was replaced meanwhile: repeat this one`)
     }
-    this.#touched.add(dirname(to))
-    this.#copied.newBlocks++
-    return true
+    await replaceFile(manifestPath(directory), `${JSON.stringify(manifest, null, 2)}\n`)
   }
 
-  async #linkOrCopy(from: string, to: string): Promise<void> {
-    try {
-      await link(from, to)
-    } catch (error) {
-      if (fileErrorCode(error) === 'ENOENT') await mkdir(dirname(to), { recursive: true, mode: OWNERS_DIRECTORY })
-      else if (!NO_LINKS.has(fileErrorCode(error) ?? '')) throw error
-      await copyFile(from, to, constants.COPYFILE_FICLONE)
-      const file = await open(to, 'r')
-      await file.sync().finally(() => file.close())
-    }
+  #outcomeOf({ createdAt, sequence, database, lastFullRead }: Manifest, copied: CopiedBlocks): BackupOutcome {
+    return { ...this.#to, createdAt, sequence, databaseBytes: database.bytes, ...copied, lastFullRead }
   }
+}
 
-  async #targetOf(backendId: number): Promise<BlockFiles> {
-    const known = this.#targets.get(backendId)
-    if (known !== undefined) return known
-    const dir = storeIn(this.#directory, backendId)
-    await mkdir(dir, { recursive: true, mode: OWNERS_DIRECTORY })
-    await nodeFileSystem.syncDirectory(dirname(dir))
-    await nodeFileSystem.syncDirectory(this.#directory)
-    const files = new BlockFiles(dir)
-    await files.open()
-    this.#targets.set(backendId, files)
-    return files
-  }
+/** Null where there is none, and with force for one that cannot be read. */
+function lastManifest(directory: string, force: boolean): Promise<AnyManifest | null> {
+  return readManifest(directory).catch((error: unknown) => {
+    if (force && isHoldfastError(error, 'BACKUP_UNUSABLE')) return null
+    throw error
+  })
+}
+
+function sequenceOf(manifest: AnyManifest | null): number {
+  return manifest?.format === 'holdfast-backup-2' ? manifest.sequence : 0
+}
+
+/** Whether all that the last backup has was hashed as it entered, and no check has found damage since. */
+function trustsUnchanged(previous: AnyManifest | null): boolean {
+  return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
+}
+
+/** A run that trusts nothing of the last backup reads all of it. */
+function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
+  if (previous === null) return null
+  if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }
+  return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
 }
 
 /** Takes out of a backup what only those before it needed, and what attempts that failed have left. */

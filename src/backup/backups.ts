@@ -1,6 +1,6 @@
-import { realpath } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { isInside } from '../content/server-directory.ts'
+import { realPathOf } from '../disk/real-path.ts'
 import type { Activity } from '../domain/activity.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
@@ -11,20 +11,27 @@ export class Backups {
   readonly #activity: Activity
   /** Where backups may go that are asked for from elsewhere; absolute. */
   readonly #roots: readonly string[]
+  readonly #bytesPerSecond: number
   #running = false
 
-  constructor(source: BackupSource, activity: Activity, roots: readonly string[]) {
+  constructor(
+    source: BackupSource,
+    activity: Activity,
+    { backupRoots, backupBytesPerSecond }: { backupRoots: readonly string[]; backupBytesPerSecond: number },
+  ) {
     this.#source = source
     this.#activity = activity
-    this.#roots = roots.map(root => resolve(root))
+    this.#roots = backupRoots.map(root => resolve(root))
+    this.#bytesPerSecond = backupBytesPerSecond
   }
 
   /** @throws HoldfastError `CONFLICT` while another is being made; what {@link backUp} throws */
   run(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'a backup is being made already')
     this.#running = true
+    const { bytesPerSecond = this.#bytesPerSecond } = options
     return this.#activity
-      .run(options.signal, signal => backUp(this.#source, directory, { ...options, signal }))
+      .run(options.signal, signal => backUp(this.#source, directory, { ...options, bytesPerSecond, signal }))
       .finally(() => {
         this.#running = false
       })
@@ -42,15 +49,5 @@ export class Backups {
       throw new HoldfastError('NOT_OFFERED', `backups over HTTP go below the directories of the option backupRoots`)
     }
     return this.run(path, options)
-  }
-}
-
-/** Of what is there already; the rest as it is written. */
-async function realPathOf(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(await realPathOf(parent), path.slice(parent.length))
   }
 }

@@ -4,39 +4,58 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Pace } from '../domain/concurrency/pace.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
 /** The file that is written last: without it there is no backup, or the one before is still the newest. */
 const MANIFEST = 'manifest.json'
 
-const schema = Type.Object({
-  format: Type.Literal('holdfast-backup-1'),
-  /** Of the program that made it. */
+const count = Type.Integer({ minimum: 0 })
+const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+const common = {
+  /** Version of the program that made it. */
   version: Type.String(),
   createdAt: Type.String(),
   /** Absolute: directories of clusters that lie in it keep their places. */
   dataDir: Type.Optional(Type.String()),
-  database: Type.Object({
-    file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }),
-    bytes: Type.Integer({ minimum: 0 }),
-    sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  }),
-  /** Those that are files; smaller ones are in the database. */
-  blocks: Type.Object({ count: Type.Integer({ minimum: 0 }), bytes: Type.Integer({ minimum: 0 }) }),
+  database: Type.Object({ file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }), bytes: count, sha256 }),
+  /** Blocks that are files; smaller ones are in the database. */
+  blocks: Type.Object({ count, bytes: count }),
   /** CIDs of blocks that the store had lost when the backup was made, the first thousand. */
   missing: Type.Array(Type.String()),
+}
+
+/** The manifest of 0.2.0, which took blocks in by their size alone. */
+const first = Type.Object({ ...common, format: Type.Literal('holdfast-backup-1') })
+
+const second = Type.Object({
+  ...common,
+  format: Type.Literal('holdfast-backup-2'),
+  /** Identity of the data directory. */
+  node: Type.String(),
+  /** Incremented by each backup into this directory. */
+  sequence: count,
+  /** Complete roots in the database that had not expired. */
+  roots: count,
+  /** The SHA-256 of each key file by its name, and where they are; null for `keys` in the backup. */
+  keys: Type.Object({ directory: Type.Union([Type.String(), Type.Null()]), files: Type.Record(Type.String(), sha256) }),
+  /** When all of it was last read, and how much of it was damaged or missing then; null for never. */
+  lastFullRead: Type.Union([Type.Object({ at: Type.String(), damaged: count }), Type.Null()]),
 })
 
-/** What a backup says of itself. */
-export type Manifest = Static<typeof schema>
+/** The manifest that this version writes. */
+export type Manifest = Static<typeof second>
+/** Any manifest that this version reads. */
+export type AnyManifest = Manifest | Static<typeof first>
 
 export function manifestPath(directory: string): string {
   return join(directory, MANIFEST)
 }
 
 /** Null where there is none. @throws HoldfastError `BACKUP_UNUSABLE` for one that cannot be read or is none of ours */
-export async function readManifest(directory: string): Promise<Manifest | null> {
+export async function readManifest(directory: string): Promise<AnyManifest | null> {
   let text: string
   try {
     text = await readFile(manifestPath(directory), 'utf8')
@@ -45,7 +64,7 @@ export async function readManifest(directory: string): Promise<Manifest | null> 
     throw unusable(directory, 'its manifest cannot be read', cause)
   }
   try {
-    return Value.Parse(schema, JSON.parse(text))
+    return Value.Parse(Type.Union([first, second]), JSON.parse(text))
   } catch (cause) {
     throw unusable(directory, 'its manifest is damaged, or of another version', cause)
   }
@@ -55,13 +74,14 @@ export function unusable(directory: string, problem: string, cause?: unknown): H
   return new HoldfastError('BACKUP_UNUSABLE', `the backup in ${directory} cannot be used: ${problem}`, { cause })
 }
 
-/** Bytes and SHA-256 of a file, read in pieces. */
-export async function measure(path: string): Promise<{ bytes: number; sha256: string }> {
+/** Returns bytes and SHA-256 of a file, which is read in pieces. */
+export async function measure(path: string, pace: Pace | null = null): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
     hash.update(piece)
     bytes += piece.length
+    await pace?.spend(piece.length)
   }
   return { bytes, sha256: hash.digest('hex') }
 }

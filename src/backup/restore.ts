@@ -1,21 +1,26 @@
-import { constants } from 'node:fs'
-import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { join, relative, resolve } from 'node:path'
+import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import type { LevelDatastore } from 'datastore-level'
 import { BlockFiles } from '../content/block-files.ts'
 import { isInside } from '../content/server-directory.ts'
-import { DATABASE } from '../disk/file-names.ts'
-import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
+import { DATABASE, RESTORING } from '../disk/file-names.ts'
+import { nodeFileSystem, OWNERS_DIRECTORY, OWNERS_FILE } from '../disk/file-system.ts'
+import { realPathOf } from '../disk/real-path.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { matches } from '../domain/block-hash.ts'
 import { CODEC, cidOf } from '../domain/cid.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
+import { silentLogger } from '../domain/logger.ts'
 import { DEFAULT_BACKEND_ID, type StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
-import { storeIn } from './back-up.ts'
+import { lockDirectory } from '../storage/directory-lock.ts'
+import { storeIn } from './block-copies.ts'
+import { readIfThere } from './check.ts'
 import { bringKeys } from './keys.ts'
-import { measure, readManifest, unusable } from './manifest.ts'
+import { type AnyManifest, measure, readManifest, unusable } from './manifest.ts'
 
 /** How a backup is restored. */
 export interface RestoreOptions {
@@ -62,30 +67,72 @@ export interface RestoreOutcome {
 const BATCH = 256
 
 /**
- * Makes a data directory of a backup, every block checked by its hash. The directory is one only once all of it is on
- * the disk: the database goes in last. No engine may be using it yet.
+ * Makes a data directory of a backup, every block checked by its hash. The restore owns the directory throughout, and it
+ * is a data directory only once all of it is on the disk: the database goes in last. One that was killed can be repeated.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` for a backup that is not whole, `DATA_DIR_UNUSABLE` for a directory that is
- * not empty, `DATA_DIR_NEWER`, `BLOCK_DAMAGED` for damage, unless it is to be accepted
+ * not empty, `DATA_DIR_IN_USE` for one that another process has, `VALIDATION` for one that lies in the backup,
+ * `CONFLICT` while the backup is written, `DATA_DIR_NEWER`, `BLOCK_DAMAGED` for damage, unless it is to be accepted
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   const directory = resolve(options.backup)
   const dataDir = resolve(options.dataDir)
-  const { sameNode = false } = options
-  const manifest = await readManifest(directory)
-  if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
-  const { file, bytes, sha256 } = manifest.database
-  const stored = await measure(join(directory, file)).catch(cause => {
-    throw unusable(directory, `its database ${file} cannot be read`, cause)
+  await keepApart(directory, dataDir)
+  if ((await readManifest(directory)) === null) {
+    throw unusable(directory, 'it has no manifest, so it was never finished')
+  }
+  const unlock = lockDirectory(directory, 'together')
+  try {
+    await checkEmpty(dataDir)
+    const owned = await ownDataDirectory(dataDir, silentLogger, { isRestoring: true })
+    try {
+      // Another restore may have ended since.
+      await checkEmpty(dataDir)
+      return await restoreInto(dataDir, { directory, options, datastore: owned.datastore })
+    } finally {
+      await owned.close()
+    }
+  } finally {
+    unlock?.()
+  }
+}
+
+/** @throws HoldfastError `VALIDATION` for directories of which one lies in the other */
+async function keepApart(backup: string, dataDir: string): Promise<void> {
+  const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
+  if (!isInside(from, to) && !isInside(to, from)) return
+  throw new HoldfastError('VALIDATION', `dataDir: ${dataDir} and the backup in ${backup} lie in each other`)
+}
+
+/** Checks that a directory is missing or empty, or has what a restore that did not end has left. */
+async function checkEmpty(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir).catch((error: unknown) => {
+    if (fileErrorCode(error) === 'ENOENT') return [] as string[]
+    throw directoryUnusable(dataDir, error)
   })
-  if (stored.bytes !== bytes || stored.sha256 !== sha256) throw unusable(directory, `its database ${file} is damaged`)
-  await prepare(dataDir)
-  const unfinished = join(dataDir, `${DATABASE}.restored`)
-  await copyFile(join(directory, file), unfinished, constants.COPYFILE_EXCL)
-  const ledger = new CopiedLedger(unfinished, { readonly: false })
+  if (names.includes(DATABASE)) throw occupied(dataDir, 'is a data directory already')
+  const others = names.filter(name => name !== 'datastore')
+  if (others.length > 0 && !names.includes(RESTORING)) throw occupied(dataDir, 'is not empty')
+}
+
+function occupied(dataDir: string, problem: string): HoldfastError {
+  return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: a backup is restored into an empty directory`)
+}
+
+/** Restores into a directory that is owned. From the first step on, nobody else starts on it. */
+async function restoreInto(
+  dataDir: string,
+  { directory, options, datastore }: { directory: string; options: RestoreBackupOptions; datastore: LevelDatastore },
+): Promise<RestoreOutcome> {
+  const { sameNode = false } = options
+  const unfinished = join(dataDir, RESTORING)
+  await (await open(unfinished, 'a', OWNERS_FILE)).close()
+  await nodeFileSystem.syncDirectory(dataDir)
+  const { manifest, ledger } = await copyDatabase(directory, unfinished)
   let outcome: RestoreOutcome
   try {
-    await bringKeys(dataDir, { keys: resolve(options.keys ?? join(directory, 'keys')), ledger, sameNode })
+    const keys = resolve(options.keys ?? join(directory, 'keys'))
+    await bringKeys(dataDir, { keys, manifest, ledger, datastore, sameNode })
     const moved = await moveClusters(ledger, { from: manifest.dataDir ?? null, to: dataDir })
     const places = new Map([[DEFAULT_BACKEND_ID, dataDir], ...moved.map(({ id, is }) => [id, is] as const)])
     const clusterDirs = moved.map(({ was, is }) => ({ was, is }))
@@ -98,22 +145,35 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   } finally {
     ledger.close()
   }
+  await removeBeside(unfinished)
   await rename(unfinished, join(dataDir, DATABASE))
   await nodeFileSystem.syncDirectory(dataDir)
   return outcome
 }
 
-async function prepare(dataDir: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: OWNERS_DIRECTORY })
-  const names = await readdir(dataDir)
-  if (names.includes(DATABASE)) throw occupied(dataDir, 'is a data directory already')
-  // What an attempt that failed has left is begun anew.
-  if (names.length > 0 && !names.includes(`${DATABASE}.restored`)) throw occupied(dataDir, 'is not empty')
-  for (const name of names) await rm(join(dataDir, name), { recursive: true })
+/** Copies the database of a backup, checks the copy and opens it. The caller closes it. */
+async function copyDatabase(
+  directory: string,
+  unfinished: string,
+): Promise<{ manifest: AnyManifest; ledger: CopiedLedger }> {
+  const manifest = await readManifest(directory)
+  if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
+  const { file, bytes, sha256 } = manifest.database
+  // What an attempt before this one has left belongs to another file.
+  await removeBeside(unfinished)
+  await copyFile(join(directory, file), unfinished).catch((cause: unknown) => {
+    throw unusable(directory, `its database ${file} cannot be read`, cause)
+  })
+  const copied = await measure(unfinished)
+  if (copied.bytes !== bytes || copied.sha256 !== sha256) throw unusable(directory, `its database ${file} is damaged`)
+  return { manifest, ledger: new CopiedLedger(unfinished, { readonly: false }) }
 }
 
-function occupied(dataDir: string, problem: string): HoldfastError {
-  return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: a backup is restored into an empty directory`)
+/** Removes the log and the kept copies of a database that is being restored. */
+async function removeBeside(unfinished: string): Promise<void> {
+  for (const name of await readdir(dirname(unfinished))) {
+    if (/^holdfast\.db\.restored[-.]/.test(name)) await rm(join(dirname(unfinished), name), { force: true })
+  }
 }
 
 interface MovedCluster {
@@ -208,15 +268,5 @@ class RestoredBlocks {
     await store.to.open()
     this.#stores.set(backendId, store)
     return store
-  }
-}
-
-/** What cannot be read is missing. */
-async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
-  try {
-    return await files.read(multihash, size)
-  } catch (error) {
-    if (fileErrorCode(error) === undefined) throw error
-    return null
   }
 }

@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LevelDatastore } from 'datastore-level'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { DATABASE, RESTORING } from './file-names.ts'
 import { OWNERS_DIRECTORY } from './file-system.ts'
 import { isLocked, LevelFiles } from './level-files.ts'
 import { makeDirectory } from './make-directory.ts'
@@ -25,6 +26,17 @@ export function placeOf(path: string): string {
   return `${dev}:${ino}`
 }
 
+/**
+ * Refuses a data directory that a restore has begun and not ended, also after the restore was killed.
+ *
+ * @throws HoldfastError `DATA_DIR_UNUSABLE`
+ */
+export function refuseUnfinishedRestore(dataDir: string): void {
+  if (!existsSync(join(dataDir, RESTORING)) || existsSync(join(dataDir, DATABASE))) return
+  const remedy = 'let it end, or repeat "holdfast restore" into the same directory'
+  throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore (${RESTORING}): ${remedy}`)
+}
+
 /** How long a new owner waits for the one before it to end. */
 const HANDOVER_MS = 5_000
 const RETRY_MS = 100
@@ -33,11 +45,18 @@ const RETRY_MS = 100
  * Makes a data directory ours: LevelDB holds an operating-system lock on `datastore/` for as long as it is open,
  * and the kernel gives it back however the process ends. The caller closes it.
  *
+ * @param options.isRestoring whether the caller is the restore that may be unfinished
  * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
- * cannot be created or written.
+ * cannot be created or written, or a restore into it has not ended.
  */
-export async function ownDataDirectory(dataDir: string, logger: Logger): Promise<OwnedDirectory> {
+export async function ownDataDirectory(
+  dataDir: string,
+  logger: Logger,
+  { isRestoring = false }: { isRestoring?: boolean } = {},
+): Promise<OwnedDirectory> {
   const path = join(dataDir, 'datastore')
+  const refuse = (): void => (isRestoring ? undefined : refuseUnfinishedRestore(dataDir))
+  refuse()
   try {
     makeDirectory(dataDir, OWNERS_DIRECTORY)
     makeDirectory(path, OWNERS_DIRECTORY)
@@ -61,9 +80,17 @@ export async function ownDataDirectory(dataDir: string, logger: Logger): Promise
       const close = async (): Promise<void> => {
         await datastore.close().finally(() => owned.delete(place))
       }
-      return { datastore, close }
+      try {
+        // A restore may have begun, and been killed, since.
+        refuse()
+        return { datastore, close }
+      } catch (error) {
+        await close()
+        throw error
+      }
     } catch (cause) {
       owned.delete(place)
+      if (isHoldfastError(cause)) throw cause
       if (!isLocked(cause)) throw directoryUnusable(dataDir, cause)
       if (waited >= HANDOVER_MS) {
         throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast`, { cause })

@@ -1,5 +1,7 @@
 /** What the files of a data directory are called. */
 export const DATABASE = 'holdfast.db'
+/** The database of a restore that has not ended; it becomes {@link DATABASE} last. */
+export const RESTORING = 'holdfast.db.restored'
 /** The key that seals secrets in the stores. */
 export const DATA_KEY = 'data.key'
 /** The keys that sign sessions. */

@@ -32,6 +32,10 @@ export const nodeFileSystem: FileSystem = {
   list: path => readdir(path),
   syncDirectory,
   space: spaceAt,
+  place: async path => {
+    const { dev, ino } = await stat(path, { bigint: true })
+    return `${dev}:${ino}`
+  },
 }
 
 function newFile(handle: FileHandle): NewFile {

@@ -1,10 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { HoldfastError } from '../domain/errors.ts'
+import type { FileSystem } from '../domain/file-system.ts'
 import { nodeFileSystem } from './file-system.ts'
 
-/** Gives a file another text. Either the old one is there or the new one, whenever the power goes. */
-export async function replaceFile(path: string, text: string, files = nodeFileSystem): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+/**
+ * Gives a file another text. Either the old one is there or the new one, whenever the power goes.
+ *
+ * @param options `temporary` is where the new text is written, on the same file system; default: beside the file
+ * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced; any other error if nothing has changed
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  options: { files?: FileSystem; temporary?: string } = {},
+): Promise<void> {
+  const { files = nodeFileSystem, temporary = `${path}.${randomBytes(6).toString('hex')}` } = options
   try {
     const file = await files.create(temporary)
     try {
@@ -18,5 +29,10 @@ export async function replaceFile(path: string, text: string, files = nodeFileSy
     await files.unlink(temporary).catch(() => undefined)
     throw error
   }
-  await files.syncDirectory(dirname(path))
+  try {
+    await files.syncDirectory(dirname(path))
+  } catch (cause) {
+    const message = `the disk failed while ${basename(path)} was replaced: it is the new file, and a power cut may undo that`
+    throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
+  }
 }

@@ -38,16 +38,13 @@ export interface FileSystem {
   syncDirectory(path: string): Promise<void>
   /** How much room there is where a directory is. */
   space(path: string): Promise<DiskSpace>
+  /** A text that tells a directory from any other, whatever its path. Without it a replaced directory is not noticed. */
+  place?(path: string): Promise<string>
 }
 
 /** The code of a failed operation of the file system, such as `ENOENT`; undefined for other errors. */
 export function fileErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-/** Whether an operation failed for want of something that the process has too little of at the moment. */
-export function isShortage(error: unknown): boolean {
-  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(fileErrorCode(error) ?? '')
 }
 
 /** Returns whether the directory had to be made. */

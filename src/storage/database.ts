@@ -25,9 +25,9 @@ const INCREMENTAL = 2
 const COPIED_AT_ONCE = 200
 
 /**
- * The one SQLite database of a data directory, opened and brought up to the newest schema; as it was before, it is
- * kept beside it. Several processes may
- * have it open (the account and key commands beside a running server); whoever opens it closes it.
+ * The SQLite database of a data directory, with the newest schema. The owner of the directory migrates an older one and
+ * keeps a copy of it beside it. Several processes may have it open (the account and key commands beside a running
+ * server). The caller closes it.
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
@@ -41,15 +41,16 @@ export class Database {
 
   /**
    * @param options.readonly for a copy that nobody writes to, and which is not migrated
-   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file, `DATA_DIR_UNUSABLE` if it cannot be
-   * opened, written or read as a database.
+   * @param options.isOwned whether the caller owns the data directory, as a migration needs; a new database needs no owner
+   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older one did and
+   * the caller does not own the directory; `DATA_DIR_UNUSABLE` if it cannot be opened, written or read as a database.
    */
-  constructor(file: string, { readonly = false }: { readonly?: boolean } = {}) {
+  constructor(file: string, { readonly = false, isOwned = true }: { readonly?: boolean; isOwned?: boolean } = {}) {
     let sqlite: SqliteDatabase.Database | undefined
     try {
       sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS, readonly })
       if (readonly) checkSchema(sqlite, file)
-      else prepareForWriting(sqlite, file)
+      else prepareForWriting(sqlite, file, isOwned)
     } catch (cause) {
       sqlite?.close()
       if (cause instanceof HoldfastError) throw cause
@@ -208,7 +209,9 @@ function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
-function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void {
+function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
+  // Before anything is set: an older server may have the file open.
+  if (!isOwned) refuseOlder(sqlite, file)
   // Only a database that has no page yet takes this: it can give free pages back a few at a time.
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
@@ -217,7 +220,7 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string): void 
   sqlite.pragma('mmap_size = 0')
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
-  migrate(sqlite, file)
+  migrate(sqlite, file, isOwned)
   // What a savepoint undoes is a few pages, which would be a file as soon as they are 64 KiB. Migrations may need more.
   sqlite.pragma('temp_store = MEMORY')
 }
@@ -232,15 +235,31 @@ function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   )
 }
 
-function migrate(sqlite: SqliteDatabase.Database, file: string): void {
+/** @throws HoldfastError `DATA_DIR_IN_USE` for a database that only the owner of its directory may migrate */
+function refuseOlder(sqlite: SqliteDatabase.Database, file: string): void {
+  const version = checkSchema(sqlite, file)
+  if (version === 0 || version === migrations.length) return
+  throw new HoldfastError(
+    'DATA_DIR_IN_USE',
+    `${file} has schema ${version} of an older Holdfast, and a server of that version may be running: ` +
+      'stop it and start this version first, or run the command of that version',
+  )
+}
+
+function migrate(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
   const version = (): number => checkSchema(sqlite, file)
-  if (version() === migrations.length) return
-  if (version() > 0) keepCopy(sqlite, file, version())
-  sqlite
-    .transaction(() => {
-      // Read again inside the transaction: another process may have migrated in between.
-      for (const sql of migrations.slice(version())) sqlite.exec(sql)
-      sqlite.pragma(`user_version = ${migrations.length}`)
-    })
-    .immediate()
+  const commits = (): unknown => sqlite.pragma('data_version', { simple: true })
+  while (version() !== migrations.length) {
+    if (!isOwned) refuseOlder(sqlite, file)
+    const seen = commits()
+    if (version() > 0) keepCopy(sqlite, file, version())
+    sqlite
+      .transaction(() => {
+        // Another process has written since: it may have migrated, or the copy lacks what it wrote.
+        if (commits() !== seen) return
+        for (const sql of migrations.slice(version())) sqlite.exec(sql)
+        sqlite.pragma(`user_version = ${migrations.length}`)
+      })
+      .immediate()
+  }
 }

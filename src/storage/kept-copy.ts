@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
@@ -9,14 +9,13 @@ export function keptCopyOf(file: string, version: number): string {
 }
 
 /**
- * Keeps a copy of a database beside it, on the disk before this returns. A copy of the same schema that is there
- * already is left as it is: it is the older one, and perhaps the one somebody needs.
+ * Copies a database beside it, on the disk before this returns. Replaces an earlier copy of the same schema by one rename:
+ * a migration that did not end has left that copy, and the older version may have written since.
  *
- * @throws the error of SQLite or of the file system, as on a full disk
+ * @throws the error of SQLite or of the file system, as on a full disk; the earlier copy then stays
  */
 export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version: number): void {
   const copy = keptCopyOf(file, version)
-  if (existsSync(copy)) return
   const unfinished = `${copy}.part`
   rmSync(unfinished, { force: true })
   makeOwnersFile(unfinished)

@@ -1,11 +1,13 @@
-import { holdsSchema } from './schema-holds.ts'
-import { placementsSchema, placementsSeenSchema } from './schema-placements.ts'
+import { backendClustersSchema, holdsSchema } from './schema-holds.ts'
+import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
+import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
+import { withheldSchema } from './schema-withheld.ts'
 
 /**
- * The schema, one entry a version, applied in order inside one transaction. An entry that has shipped is never
- * edited: add another. Times are milliseconds since the epoch, sizes bytes, multihashes whole (code, length, digest).
+ * The schema, one entry a version, applied in order inside one transaction. Add an entry, never edit one that shipped.
+ * Times are milliseconds since the epoch, sizes bytes, multihashes whole (code, length, digest).
  */
 export const migrations: readonly string[] = [
   `
@@ -284,4 +286,9 @@ export const migrations: readonly string[] = [
     problem TEXT
   ) STRICT;
   `,
+  clusterChecksSchema,
+  announcedAsSchema,
+  withheldSchema,
+  backendClustersSchema,
+  nodeIdentitySchema,
 ]

@@ -128,3 +128,9 @@ function counted(table: string, { state, bytes, columns }: Counted): string {
   CREATE TRIGGER ${table}_counted_gone AFTER DELETE ON ${table} BEGIN ${change('OLD', '-')} END;
   ${columns.length === 0 ? '' : changed}`
 }
+
+/** Which clusters use the directory of a backend. */
+export const backendClustersSchema = `
+  -- The clusters that used the directory at its last start, separated by spaces; empty for a directory of an earlier version.
+  ALTER TABLE backends ADD COLUMN cluster_ids TEXT NOT NULL DEFAULT '';
+`

@@ -53,3 +53,19 @@ export const placementsSeenSchema = `
   CREATE INDEX placements_waiting ON placements (backend_id, wanted_at) WHERE wanted = 1 AND placed = 0;
   CREATE INDEX placements_leaving ON placements (backend_id) WHERE wanted = 0;
 `
+
+/** When clusters elsewhere were last checked, and which local copies wait for a check. */
+export const clusterChecksSchema = `
+  -- 1: no check that began after placed_at has confirmed that the backend has the root, so all of it stays on this disk.
+  -- Roots of older versions count as confirmed: their files may be gone already.
+  ALTER TABLE roots ADD COLUMN unconfirmed INTEGER NOT NULL DEFAULT 0;
+  -- How far the last check of each backend elsewhere came: one row a backend.
+  CREATE TABLE cluster_checks (
+    backend_id INTEGER PRIMARY KEY,
+    -- the place that was checked: another place is checked at once
+    place TEXT NOT NULL,
+    began_at INTEGER NOT NULL,
+    -- the last placement that was checked; null once the check ended
+    last_placement INTEGER
+  ) STRICT;
+`

@@ -1,4 +1,4 @@
-import { isDiskFull } from '../domain/disk-full.ts'
+import { isDiskFull } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from './database.ts'
 
@@ -15,6 +15,8 @@ interface FailedBatch {
   error: unknown
   /** Writes that were in it. */
   taken: number
+  /** The log may have it. */
+  isInDoubt: boolean
 }
 
 /** What became of a write in a transaction that has been committed. */
@@ -84,7 +86,7 @@ export class WriteQueue {
    * is to follow it returns
    * @param options `committed` is called with it before anybody can read what was written; `patient` lets others go first:
    * what is not patient is committed at once while only what is patient is synced, and not with what has come before it
-   * @throws HoldfastError `UNAVAILABLE` after the disk has failed a commit
+   * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed before
    */
   run<T>(work: () => T, options: { durable: boolean; patient?: boolean; committed?: (value: T) => void }): Promise<T> {
     if (this.#broken !== null) return Promise.reject(this.#broken)
@@ -132,9 +134,11 @@ export class WriteQueue {
     const overtakes = this.#mayOvertake
     let attempted: Attempted[] = []
     let taken = 0
+    let isInDoubt = false
     const transact = (attempt: (write: QueuedWrite) => Attempted): void => {
       attempted = []
       taken = 0
+      isInDoubt = false
       const until = now() + BATCH_MS
       for (const write of this.#waiting) {
         if (overtakes && write.patient) break
@@ -142,13 +146,14 @@ export class WriteQueue {
         attempted.push(attempt(write))
         if (now() > until) break
       }
+      isInDoubt = true
     }
     try {
       if (logSync === undefined) this.#db.setDurable(this.#waiting.some(write => write.durable))
       // A savepoint costs as much as a small write, and hardly any write throws.
       if (!this.#isDoneAtOnce(transact)) this.#db.transaction(() => transact(write => this.#attempt(write)))
     } catch (error) {
-      return { error, taken: Math.max(taken, 1) }
+      return { error, taken: Math.max(taken, 1), isInDoubt }
     }
     this.#waiting.splice(0, taken)
     for (const { write, value, isDone } of attempted) if (isDone) write.committed?.(value)
@@ -184,16 +189,17 @@ export class WriteQueue {
    * that one's commit.
    */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
+    let failure: unknown
     try {
       await logSync.run()
     } catch (error) {
-      for (const { write } of attempted) write.reject(error)
+      failure = error
       this.#break(error)
-      return
     }
-    // Of two at a time the other has failed: what was before this in the log may be lost.
-    if (this.#broken !== null) for (const { write } of attempted) write.reject(this.#broken)
-    else settle(attempted)
+    const broken = this.#broken
+    if (broken === null) return settle(attempted)
+    // Of two syncs at a time the other may have failed: what was before this in the log may be lost.
+    for (const { write, isDone } of attempted) write.reject(isDone ? outcomeUnknown(failure) : broken)
   }
 
   /** Has a log that has grown moved into the database while writes go on; they wait where it has grown too long. */
@@ -249,8 +255,9 @@ export class WriteQueue {
     this.#fail(latest)
   }
 
-  #fail({ error, taken }: FailedBatch): void {
-    for (const write of this.#waiting.splice(0, taken)) write.reject(error)
+  #fail({ error, taken, isInDoubt }: FailedBatch): void {
+    const reason = isInDoubt && isDiskFailure(error) ? outcomeUnknown(error) : error
+    for (const write of this.#waiting.splice(0, taken)) write.reject(reason)
     if (isDiskFailure(error)) this.#break(error)
   }
 
@@ -259,9 +266,8 @@ export class WriteQueue {
    * nothing that this process commits can be trusted any more. Opening the database again reads what is there.
    */
   #break(cause: unknown): void {
-    this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; the node has to be restarted', {
-      cause,
-    })
+    // Without the cause: a sync that lacked room leaves a node that room alone does not mend.
+    this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; the node has to be restarted')
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
     this.#options.onBroken?.(cause)
   }
@@ -281,6 +287,10 @@ function settle(attempted: readonly Attempted[]): void {
     if (isDone) write.resolve(value)
     else write.reject(error)
   }
+}
+
+function outcomeUnknown(cause: unknown): HoldfastError {
+  return new HoldfastError('OUTCOME_UNKNOWN', 'the disk failed the write: a restart shows its outcome', { cause })
 }
 
 function isDiskFailure(error: unknown): boolean {

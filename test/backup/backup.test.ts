@@ -8,24 +8,7 @@ import { viaGateway } from '../support/read-back.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { withClusters } from '../support/two-clusters.ts'
-
-/** Uploads contents of a name and some sizes: rows, chunks and nodes. Returns them by CID. */
-async function fill({ engine, account }: TestEngine, name: string, cluster?: string): Promise<Map<string, Buffer>> {
-  const stored = new Map<string, Buffer>()
-  for (const size of [100, 40_000, 2_500_000]) {
-    const content = pseudoRandom(size, `${name} ${size}`)
-    const { record } = await engine.pins.upload(content, { account, name, cluster })
-    stored.set(record.cid, content)
-  }
-  return stored
-}
-
-async function expectStored(engine: Engine, stored: ReadonlyMap<string, Buffer>): Promise<void> {
-  for (const [cid, content] of stored) {
-    const { status, bytes } = await viaGateway(engine, `/ipfs/${cid}`)
-    expect([cid, status, bytes.equals(content)]).toEqual([cid, 200, true])
-  }
-}
+import { expectStored, fill } from './support.ts'
 
 /** Runs with an engine on what is restored. */
 async function withRestored(
@@ -129,7 +112,7 @@ describe('a backup', () => {
     await withTempDir(dir =>
       withClusters(async test => {
         const backup = join(dir, 'backup')
-        const stored = await fill(test, 'far', 'far')
+        const stored = await fill(test, 'far', { cluster: 'far' })
         await test.engine.backup(backup)
         const restored = await restoreBackup({ backup, dataDir: join(dir, 'restored') })
         expect(restored.clusterDirs).toEqual([{ was: test.farDir, is: join(dir, 'restored', 'clusters', '1') }])

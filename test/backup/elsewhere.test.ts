@@ -107,7 +107,7 @@ describe('a backup of a node of which another keeps a cluster', () => {
         blockFiles: new Map<number, BlockFiles>([[0, own]]).set(1, files),
         collector: { hold: async () => () => undefined },
         clock: systemClock,
-        copyKeys: async () => undefined,
+        keys: async () => new Map(),
       }
       expect(await backUp(source, join(dir, 'backup'))).toMatchObject({ missing: [] })
       await files.trim()

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
+import { connectAccounts, createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
+import { migrations } from '../../src/storage/migrations.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { readFile } from '../support/read-back.ts'
 import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
@@ -11,10 +13,12 @@ import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 
 const OWNER = join(import.meta.dirname, '..', 'support', 'owning-child.ts')
+/** Owns the directory without opening its database. */
+const HOLDER = join(import.meta.dirname, '..', 'support', 'holding-child.ts')
 
 /** Runs with another process that owns the directory, and ends it afterwards. */
-async function withOwner(dataDir: string, run: (owner: ChildProcess) => Promise<void>): Promise<void> {
-  const owner = spawn(process.execPath, [OWNER, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] })
+async function withOwner(dataDir: string, run: (owner: ChildProcess) => Promise<void>, child = OWNER): Promise<void> {
+  const owner = spawn(process.execPath, [child, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] })
   const exited = once(owner, 'exit')
   try {
     if (owner.stdout === null) throw new Error('no output')
@@ -23,6 +27,24 @@ async function withOwner(dataDir: string, run: (owner: ChildProcess) => Promise<
   } finally {
     owner.kill('SIGKILL')
     await exited
+  }
+}
+
+/** Writes a database with the schema of an older version. */
+function writeSchema(file: string, version: number): void {
+  const sqlite = new SqliteDatabase(file)
+  sqlite.function('search_words', { deterministic: true, varargs: true }, () => '')
+  for (const sql of migrations.slice(0, version)) sqlite.exec(sql)
+  sqlite.pragma(`user_version = ${version}`)
+  sqlite.close()
+}
+
+function schemaOf(file: string): unknown {
+  const sqlite = new SqliteDatabase(file, { readonly: true })
+  try {
+    return sqlite.pragma('user_version', { simple: true })
+  } finally {
+    sqlite.close()
   }
 }
 
@@ -117,6 +139,32 @@ describe('a data directory', () => {
           message: expect.stringContaining(String(newer)),
         })
       }
+    })
+  })
+
+  test.concurrent('of an older schema is not migrated by a command beside its owner', async () => {
+    await withTempDir(async dataDir => {
+      const older = migrations.length - 1
+      const file = join(dataDir, 'holdfast.db')
+      writeSchema(file, older)
+      const before = await readdir(dataDir)
+      await withOwner(
+        dataDir,
+        async () => {
+          const refused = {
+            code: 'DATA_DIR_IN_USE',
+            message: expect.stringContaining('stop it and start this version'),
+          }
+          expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining(refused))
+          await expect(connectAccounts({ dataDir })).rejects.toMatchObject(refused)
+          expect(schemaOf(file)).toBe(older)
+          expect((await readdir(dataDir)).filter(name => name !== 'datastore')).toEqual(before)
+        },
+        HOLDER,
+      )
+      await (await connectAccounts({ dataDir })).close()
+      expect(schemaOf(file)).toBe(migrations.length)
+      openAccounts({ dataDir }).close()
     })
   })
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { HoldfastError } from '../../src/domain/errors.ts'
 import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
@@ -208,7 +209,8 @@ describe('write queue', () => {
       const queue = new WriteQueue(db, { now: still, onBroken: error => told.push(error) })
       db.failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
       db.failures = 1
-      await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toBe(db.failure)
+      const unknown = { code: 'OUTCOME_UNKNOWN', cause: db.failure }
+      await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toMatchObject(unknown)
       const commits = db.commits
       const refused = { code: 'UNAVAILABLE', message: expect.stringContaining('restarted') }
       for (const durable of [true, false]) {
@@ -219,6 +221,20 @@ describe('write queue', () => {
       expect(kept(db)).toEqual([])
       expect(told).toEqual([db.failure])
       expect(queue.isBroken).toBe(true)
+    })
+  })
+
+  test('a write that the disk fails before the commit has not happened, and keeps its error', async () => {
+    await withQueue(async (queue, db) => {
+      const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
+      const work = (): never => {
+        // As SQLite does where it cannot go on.
+        db.prepare('ROLLBACK').run()
+        throw failure
+      }
+      await expect(queue.run(work, { durable: true })).rejects.toBe(failure)
+      await expect(queue.run(() => keep(db, 2), { durable: true })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect(kept(db)).toEqual([])
     })
   })
 
@@ -281,7 +297,7 @@ describe('write queue', () => {
         .run(() => keep(db, id), { durable, patient })
         .then(
           () => log.push(`${id} is answered`),
-          () => log.push(`${id} is refused`),
+          (error: HoldfastError) => log.push(`${id} is ${error.code}`),
         )
     }
     return { log, syncs, queue, write }
@@ -341,11 +357,12 @@ describe('write queue', () => {
       await turns(2)
       writes.push(write(2, false), write(3, true))
       await turns(2)
+      // What is committed is in doubt, what waits is not.
       syncs[0]?.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }))
       await turns(2)
       syncs[1]?.resolve()
       await Promise.all([...writes, queue.settled()])
-      expect(log.slice(2).sort()).toEqual(['1 is refused', '2 is refused', '3 is refused'])
+      expect(log.slice(2).sort()).toEqual(['1 is OUTCOME_UNKNOWN', '2 is OUTCOME_UNKNOWN', '3 is UNAVAILABLE'])
       expect(queue.isBroken).toBe(true)
     })
   })
@@ -359,10 +376,13 @@ describe('write queue', () => {
         logSync: { run: () => Promise.reject(failure) },
         onBroken: e => told.push(e),
       })
-      const outcomes = Promise.allSettled([1, 2].map(id => queue.run(() => keep(db, id), { durable: id === 2 })))
+      const ids = [1, 2, 2]
+      const outcomes = Promise.allSettled(ids.map((id, i) => queue.run(() => keep(db, id), { durable: i === 1 })))
       await turns(1)
       const later = await Promise.allSettled([queue.run(() => keep(db, 3), { durable: false })])
-      expect(await outcomes).toEqual(Array(2).fill({ status: 'rejected', reason: failure }))
+      const unknown = { status: 'rejected', reason: { code: 'OUTCOME_UNKNOWN', cause: failure } }
+      // The last one threw, so nothing of it is in the log.
+      expect(await outcomes).toMatchObject([unknown, unknown, { status: 'rejected', reason: { code: 'UNAVAILABLE' } }])
       expect(later).toMatchObject([{ status: 'rejected', reason: { code: 'UNAVAILABLE' } }])
       await queue.settled()
       expect(kept(db)).toEqual([1, 2])

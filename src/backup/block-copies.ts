@@ -1,0 +1,227 @@
+import type { Stats } from 'node:fs'
+import { link, mkdir, open, rm, stat, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { BlockFiles } from '../content/block-files.ts'
+import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/file-system.ts'
+import { matches } from '../domain/block-hash.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
+import type { Pace } from '../domain/concurrency/pace.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
+import type { StoredBlock } from '../ledger/blocks.ts'
+import type { CopiedLedger } from '../ledger/copied-ledger.ts'
+
+/** What a run has taken into a backup. */
+export interface CopiedBlocks {
+  blocks: number
+  newBlocks: number
+  /** Blocks whose bytes in the backup were damaged and are whole again. */
+  mendedBlocks: number
+  bytes: number
+  missing: string[]
+}
+
+export interface BlockCopiesParts {
+  /** Block files of the data directory, by backend id. */
+  blockFiles: ReadonlyMap<number, BlockFiles>
+  directory: string
+  /** Whether a block that is unchanged since it was hashed is whole; otherwise each one is read and hashed. */
+  trustsUnchanged: boolean
+  pace: Pace
+  signal?: AbortSignal | undefined
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
+}
+
+const BATCH = 256
+/** Blocks under way at a time. */
+const AT_ONCE = 8
+const MOST_MISSING = 1_000
+const LINK_ATTEMPTS = 3
+/** A link that the file system cannot make, for whatever reason, is a copy instead. */
+const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
+
+/** Where a backup keeps the block files of a backend, in the layout of a data directory. */
+export function storeIn(directory: string, backendId: number): string {
+  return join(directory, 'stores', String(backendId))
+}
+
+/**
+ * The blocks of one backup on their way to it. Each is hashed as it enters, and has the inode of the store's file, or its
+ * modification time if it is a copy: what still has that, and its size, is unchanged.
+ */
+export class BlockCopies {
+  readonly #parts: BlockCopiesParts
+  readonly #targets = new Map<number, Promise<BlockFiles>>()
+  readonly #touched = new Set<string>()
+  readonly #copied: CopiedBlocks = { blocks: 0, newBlocks: 0, mendedBlocks: 0, bytes: 0, missing: [] }
+
+  constructor(parts: BlockCopiesParts) {
+    this.#parts = parts
+  }
+
+  /** Takes all blocks that a copy of the ledger knows; those that are files are on the disk when this resolves. */
+  async run(ledger: CopiedLedger): Promise<CopiedBlocks> {
+    const { signal, onProgress } = this.#parts
+    for (let last = 0; ; ) {
+      const batch = ledger.durableAfter(last, BATCH)
+      const end = batch.at(-1)
+      if (end === undefined) break
+      last = end.id
+      for (let start = 0; start < batch.length; start += AT_ONCE) {
+        await Promise.all(batch.slice(start, start + AT_ONCE).map(block => this.#take(block, ledger)))
+        if (turnSpent()) await nextTurn(signal)
+      }
+      onProgress?.({ blocks: this.#copied.blocks, bytes: this.#copied.bytes })
+      signal?.throwIfAborted()
+    }
+    const [files] = this.#parts.blockFiles.values()
+    const failed = (await files?.sync(this.#touched)) ?? new Map()
+    for (const [, error] of failed) throw error
+    return this.#copied
+  }
+
+  async #take(block: StoredBlock, ledger: CopiedLedger): Promise<void> {
+    const { multihash, size } = block
+    if (block.inline === 1) {
+      const bytes = ledger.bytes(block.id)
+      if (bytes?.length !== size || !(await matches(multihash, bytes))) this.#miss(block)
+      return
+    }
+    if (await this.#has(block)) {
+      this.#copied.blocks++
+      this.#copied.bytes += size
+    } else if (!ledger.isKeptElsewhere(block.id)) {
+      this.#miss(block)
+    }
+  }
+
+  #miss({ multihash }: StoredBlock): void {
+    if (this.#copied.missing.length >= MOST_MISSING) return
+    this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash }).toString())
+  }
+
+  /** Whether the backup has a block whole, after this has done for it what it can. */
+  async #has(block: StoredBlock): Promise<boolean> {
+    const { multihash, size, backendId } = block
+    const target = await this.#targetOf(backendId)
+    const from = this.#parts.blockFiles.get(backendId)?.pathOf(multihash) ?? null
+    const to = target.pathOf(multihash)
+    const [there, origin] = await Promise.all([statOf(to), from === null ? null : statOf(from).catch(() => null)])
+    if (there !== null) {
+      const isLink = origin !== null && isSameFile(there, origin)
+      const isUnchanged = origin !== null && there.size === size && (isLink || hasTimeOf(there, origin))
+      if (isUnchanged && this.#parts.trustsUnchanged) return true
+      if ((await this.#read(to, block)) !== null) {
+        if (origin !== null && !isLink) await utimes(to, origin.atime, origin.mtime)
+        return true
+      }
+    }
+    const hasEntered = from !== null && (await this.#enter(block, from, target))
+    if (hasEntered && there === null) this.#copied.newBlocks++
+    else if (hasEntered) this.#copied.mendedBlocks++
+    // A damaged file would be taken for an unchanged one by the next run.
+    else if (there !== null) await rm(to, { force: true })
+    return hasEntered
+  }
+
+  /** Links or copies a block of the store into the backup, if it is whole. */
+  async #enter(block: StoredBlock, from: string, target: BlockFiles): Promise<boolean> {
+    const to = target.pathOf(block.multihash)
+    for (let attempt = 1; ; attempt++) {
+      const found = await this.#read(from, block)
+      if (found === null) return false
+      this.#touched.add(dirname(to))
+      // What follows a block in its file stays behind.
+      const mayLink = attempt <= LINK_ATTEMPTS && found.stats.size === block.size
+      if (!mayLink || !(await linked(from, to))) {
+        await target.write(block.multihash, found.bytes)
+        await utimes(to, found.stats.atime, found.stats.mtime)
+        return true
+      }
+      // The store may have replaced the file after it was read.
+      const there = await statOf(to)
+      if (there !== null && isSameFile(there, found.stats)) return true
+    }
+  }
+
+  /** Returns a file with the bytes of a block; null if they are not whole, or cannot be read. */
+  async #read(path: string, { multihash, size }: StoredBlock): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
+    await this.#parts.pace.spend(size, this.#parts.signal)
+    const found = await readWhole(path, size).catch((error: unknown) => {
+      if (fileErrorCode(error) === undefined) throw error
+      return null
+    })
+    return found !== null && (await matches(multihash, found.bytes)) ? found : null
+  }
+
+  #targetOf(backendId: number): Promise<BlockFiles> {
+    const known = this.#targets.get(backendId)
+    if (known !== undefined) return known
+    const made = openStore(this.#parts.directory, backendId)
+    this.#targets.set(backendId, made)
+    return made
+  }
+}
+
+async function openStore(directory: string, backendId: number): Promise<BlockFiles> {
+  const dir = storeIn(directory, backendId)
+  await mkdir(dir, { recursive: true, mode: OWNERS_DIRECTORY })
+  await nodeFileSystem.syncDirectory(dirname(dir))
+  await nodeFileSystem.syncDirectory(directory)
+  const files = new BlockFiles(dir)
+  await files.open()
+  return files
+}
+
+/** Returns the first bytes of a file; null for a shorter one. */
+async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
+  const file = await open(path, 'r')
+  try {
+    const stats = await file.stat()
+    const bytes = Buffer.allocUnsafeSlow(size)
+    for (let length = 0; length < size; ) {
+      const { bytesRead } = await file.read(bytes, length, size - length, length)
+      if (bytesRead === 0) return null
+      length += bytesRead
+    }
+    return { bytes, stats }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Makes a link in place of what has its name. Returns whether the file system can. */
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await rm(to, { force: true })
+    await link(from, to).catch(async (error: unknown) => {
+      // A multihash of another length than the usual one ends in a shard of its own.
+      if (fileErrorCode(error) !== 'ENOENT') throw error
+      await mkdir(dirname(to), { recursive: true, mode: OWNERS_DIRECTORY })
+      await link(from, to)
+    })
+    return true
+  } catch (error) {
+    const code = fileErrorCode(error) ?? ''
+    if (NO_LINKS.has(code) || code === 'ENOENT') return false
+    throw error
+  }
+}
+
+async function statOf(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(fileErrorCode(error) ?? '')) return null
+    throw error
+  }
+}
+
+function isSameFile(one: Stats, other: Stats): boolean {
+  return one.dev === other.dev && one.ino === other.ino
+}
+
+/** A copy is given the time in whole milliseconds. */
+function hasTimeOf(copy: Stats, origin: Stats): boolean {
+  return Math.abs(copy.mtimeMs - origin.mtime.getTime()) < 0.5
+}

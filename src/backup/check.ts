@@ -1,0 +1,204 @@
+import { join, resolve } from 'node:path'
+import { BlockFiles } from '../content/block-files.ts'
+import { DATABASE } from '../disk/file-names.ts'
+import { replaceFile } from '../disk/replace-file.ts'
+import { matches } from '../domain/block-hash.ts'
+import { CODEC, cidOf } from '../domain/cid.ts'
+import { systemClock } from '../domain/clock.ts'
+import { Pace } from '../domain/concurrency/pace.ts'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
+import type { StoredBlock } from '../ledger/blocks.ts'
+import { CopiedLedger } from '../ledger/copied-ledger.ts'
+import { lockDirectory } from '../storage/directory-lock.ts'
+import { storeIn } from './block-copies.ts'
+import { keyDirectory, keyProblems, repairKeys } from './keys.ts'
+import { type AnyManifest, manifestPath, measure, readManifest, unusable } from './manifest.ts'
+
+/** How a backup is checked. */
+export interface CheckBackupOptions {
+  /** What `Engine.backup` has written. */
+  backup: string
+  /** Where the keys of the backup are. Default: where the backup put them. */
+  keys?: string | undefined
+  /** A data directory that damaged and missing files are replaced from, where it has them whole. It is only read. */
+  repairFrom?: string | undefined
+  /** How fast it reads at most. Default: no bound. */
+  bytesPerSecond?: number | undefined
+  signal?: AbortSignal | undefined
+  /** Called with the blocks read so far, and their bytes. */
+  onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
+}
+
+/** What a check of a backup has found. */
+export interface CheckedBackup {
+  /** Absolute. */
+  directory: string
+  /** When the backup was made: RFC 3339, UTC. */
+  createdAt: string
+  /** Blocks that were read, and their bytes. */
+  blocks: number
+  bytes: number
+  /** Each file or block (a raw CID) that is not whole, at most a thousand. */
+  problems: Array<{ what: string; problem: string }>
+  /** How many there are. A backup without any can be restored. */
+  problemCount: number
+  /** How many were found and repaired. */
+  repaired: number
+}
+
+const BATCH = 256
+const MOST_TOLD = 1_000
+
+/**
+ * Reads all of a backup: its database, its keys and every block, each checked by its hash. Notes in the manifest when
+ * that was, and how much is damaged: the next backup then reads all of it, too.
+ *
+ * @throws HoldfastError `BACKUP_UNUSABLE` where there is no backup; `CONFLICT` while another process uses it
+ */
+export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
+  const directory = resolve(options.backup)
+  if ((await readManifest(directory)) === null)
+    throw unusable(directory, 'it has no manifest, so it was never finished')
+  const unlock = lockDirectory(directory, 'alone')
+  try {
+    const manifest = await readManifest(directory)
+    if (manifest === null) throw unusable(directory, 'its manifest is gone')
+    const startedAt = systemClock.now()
+    const checked = await new Check(directory, manifest, options).run()
+    if (unlock !== null && manifest.format === 'holdfast-backup-2') {
+      const lastFullRead = { at: new Date(startedAt).toISOString(), damaged: checked.problemCount }
+      await replaceFile(manifestPath(directory), `${JSON.stringify({ ...manifest, lastFullRead }, null, 2)}\n`)
+    }
+    return checked
+  } finally {
+    unlock?.()
+  }
+}
+
+/** One check of a backup that is locked. */
+class Check {
+  readonly #directory: string
+  readonly #manifest: AnyManifest
+  readonly #options: CheckBackupOptions
+  readonly #pace: Pace
+  readonly #checked: CheckedBackup
+  readonly #touched = new Set<string>()
+  #sources: readonly BlockFiles[] = []
+
+  constructor(directory: string, manifest: AnyManifest, options: CheckBackupOptions) {
+    this.#directory = directory
+    this.#manifest = manifest
+    this.#options = options
+    this.#pace = new Pace(options.bytesPerSecond ?? Number.POSITIVE_INFINITY, systemClock)
+    const none = { blocks: 0, bytes: 0, problems: [], problemCount: 0, repaired: 0 }
+    this.#checked = { directory, createdAt: manifest.createdAt, ...none }
+  }
+
+  async run(): Promise<CheckedBackup> {
+    const { file, bytes, sha256 } = this.#manifest.database
+    const path = join(this.#directory, file)
+    const found = await measure(path, this.#pace).catch(() => null)
+    if (found?.bytes !== bytes || found.sha256 !== sha256) {
+      const problem = found === null ? 'missing or unreadable' : 'damaged'
+      this.#tell(path, `${problem}: back up again, which writes it anew; blocks were not read`)
+      return this.#checked
+    }
+    const { repairFrom } = this.#options
+    if (repairFrom !== undefined) this.#sources = storesOf(resolve(repairFrom))
+    const ledger = new CopiedLedger(path, { readonly: true })
+    try {
+      await this.#checkKeys(ledger)
+      await this.#checkBlocks(ledger)
+    } finally {
+      ledger.close()
+    }
+    return this.#checked
+  }
+
+  async #checkKeys(ledger: CopiedLedger): Promise<void> {
+    const { keys, repairFrom } = this.#options
+    const directory = resolve(keys ?? keyDirectory(this.#directory, this.#manifest))
+    const before = await keyProblems(directory, this.#manifest, ledger)
+    if (before.length > 0 && repairFrom !== undefined) await repairKeys(directory, this.#manifest, resolve(repairFrom))
+    const left = await keyProblems(directory, this.#manifest, ledger)
+    this.#checked.repaired += before.length - left.length
+    for (const { what, problem } of left) this.#tell(what, problem)
+  }
+
+  async #checkBlocks(ledger: CopiedLedger): Promise<void> {
+    const { signal, onProgress } = this.#options
+    const stores = new Map<number, BlockFiles>()
+    for (let last = 0; ; ) {
+      const batch = ledger.durableAfter(last, BATCH)
+      const end = batch.at(-1)
+      if (end === undefined) break
+      last = end.id
+      for (const block of batch) {
+        const store = stores.get(block.backendId) ?? new BlockFiles(storeIn(this.#directory, block.backendId))
+        stores.set(block.backendId, store)
+        await this.#checkBlock(block, store, ledger)
+        if (turnSpent()) await nextTurn(signal)
+      }
+      onProgress?.({ blocks: this.#checked.blocks, bytes: this.#checked.bytes })
+      signal?.throwIfAborted()
+    }
+    for (const store of stores.values()) {
+      for (const [, error] of await store.sync(this.#touched)) throw error
+      break
+    }
+  }
+
+  async #checkBlock(block: StoredBlock, store: BlockFiles, ledger: CopiedLedger): Promise<void> {
+    const { multihash, size, inline } = block
+    await this.#pace.spend(size, this.#options.signal)
+    const bytes = inline === 1 ? (ledger.bytes(block.id) ?? null) : await readIfThere(store, multihash, size)
+    this.#checked.blocks++
+    this.#checked.bytes += size
+    if (bytes !== null && (await isWhole(block, bytes))) return
+    if (bytes === null && ledger.isKeptElsewhere(block.id)) return
+    if (inline === 0 && (await this.#repair(block, store))) return
+    const cid = cidOf({ codec: CODEC.raw, multihash }).toString()
+    this.#tell(cid, bytes === null ? 'missing' : 'damaged')
+  }
+
+  /** Replaces a block of the backup by that of the store, by a file of its own: the damaged one may be a link. */
+  async #repair(block: StoredBlock, store: BlockFiles): Promise<boolean> {
+    for (const source of this.#sources) {
+      const bytes = await readIfThere(source, block.multihash, block.size)
+      if (bytes === null || !(await isWhole(block, bytes))) continue
+      this.#touched.add(await store.write(block.multihash, bytes))
+      this.#checked.repaired++
+      return true
+    }
+    return false
+  }
+
+  #tell(what: string, problem: string): void {
+    if (++this.#checked.problemCount <= MOST_TOLD) this.#checked.problems.push({ what, problem })
+  }
+}
+
+/** The block files of a data directory, which a server may be using. */
+function storesOf(dataDir: string): BlockFiles[] {
+  const ledger = new CopiedLedger(join(dataDir, DATABASE), { readonly: true })
+  try {
+    return [dataDir, ...ledger.backends().map(backend => backend.dataDir)].map(path => new BlockFiles(path))
+  } finally {
+    ledger.close()
+  }
+}
+
+async function isWhole({ multihash, size }: StoredBlock, bytes: Uint8Array): Promise<boolean> {
+  return bytes.length === size && (await matches(multihash, bytes))
+}
+
+/** Returns the bytes of a block; null for what cannot be read. */
+export async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
+  try {
+    return await files.read(multihash, size)
+  } catch (error) {
+    if (fileErrorCode(error) === undefined) throw error
+    return null
+  }
+}

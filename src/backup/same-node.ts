@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { CopiedLedger } from '../ledger/copied-ledger.ts'
+import type { AnyManifest } from './manifest.ts'
+
+const BATCH = 1_000
+
+/**
+ * Checks that a new copy of the database may replace that of the last backup: it is of the same node, and has at least half
+ * as many roots as that one without those that have expired since. An empty data directory, whose disk is not mounted,
+ * is neither.
+ *
+ * @param roots in the new copy
+ * @throws HoldfastError `CONFLICT` naming the reason
+ */
+export async function checkSameNode(
+  directory: string,
+  previous: AnyManifest,
+  { copy, roots, now }: { copy: CopiedLedger; roots: number; now: number },
+): Promise<void> {
+  const isFirst = previous.format === 'holdfast-backup-1'
+  if (!isFirst && previous.node !== copy.node()) throw refusal(directory, 'is of another node')
+  let last: CopiedLedger | null = null
+  let had: number | null = null
+  try {
+    last = new CopiedLedger(join(directory, previous.database.file), { readonly: true })
+    const isOther = last.dataKeyId() !== copy.dataKeyId() || last.catalogueNode() !== copy.catalogueNode()
+    // Backups of 0.2.0 have no identity, but the name of the key.
+    if (isFirst && isOther) throw refusal(directory, 'is of another node')
+    had = await countRoots(last, now)
+  } catch (error) {
+    if (isHoldfastError(error, 'CONFLICT')) throw error
+    if (isFirst) throw refusal(directory, 'has a damaged database, so its node is not known')
+  } finally {
+    last?.close()
+  }
+  had ??= isFirst ? 0 : previous.roots
+  if (roots * 2 < had) throw refusal(directory, `has ${had} roots, and the node has lost more than half of them`)
+}
+
+function refusal(directory: string, reason: string): HoldfastError {
+  const remedy = 'are its disks mounted? --force replaces the backup'
+  return new HoldfastError('CONFLICT', `the backup in ${directory} ${reason}: ${remedy}`)
+}
+
+/** Counts the complete roots that have not expired at an instant. */
+export async function countRoots(ledger: CopiedLedger, at: number): Promise<number> {
+  let count = 0
+  for (let after = 0; ; ) {
+    const batch = ledger.completeAfter(after, BATCH)
+    const end = batch.at(-1)
+    if (end === undefined) return count
+    after = end.id
+    for (const { liveUntil } of batch) if (liveUntil === null || liveUntil > at) count++
+    if (turnSpent()) await nextTurn()
+  }
+}

@@ -1,0 +1,12 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/** Returns the real path of what is there already, with the rest as it is written. */
+export async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(await realPathOf(parent), path.slice(parent.length))
+  }
+}

@@ -1,0 +1,115 @@
+import type { KeptPromise } from './promises.ts'
+
+const kept = 'test/storage/kept-copy.test.ts'
+const directory = 'test/storage/data-directory.test.ts'
+const mending = 'test/backup/mending.test.ts'
+const ownership = 'test/backup/ownership.test.ts'
+
+/** Promises of backups, of what is restored, and of migrations. */
+export const backupPromises: readonly KeptPromise[] = [
+  {
+    promise: 'the kept copy is remade as long as the database has the old schema',
+    file: 'src/storage/kept-copy.ts',
+    find: '    renameSync(unfinished, copy)\n',
+    replace: "    try { closeSync(openSync(copy, 'wx')); renameSync(unfinished, copy) } catch {}\n",
+    test: { file: kept, name: 'has what an older version wrote after a killed migration' },
+  },
+  {
+    promise: 'the kept copy has all that was written before the migration',
+    file: 'src/storage/database.ts',
+    find: '        if (commits() !== seen) return\n',
+    replace: '',
+    test: { file: kept, name: 'has what is written between it and the migration' },
+  },
+  {
+    promise: 'nobody but the owner of a data directory migrates it',
+    file: 'src/wiring/open-accounts.ts',
+    find: '{ isOwned: false }',
+    replace: '{ isOwned: true }',
+    test: { file: directory, name: 'is not migrated by a command beside its owner' },
+  },
+  {
+    promise: 'a block is hashed as it enters a backup',
+    file: 'src/backup/block-copies.ts',
+    find: 'return found !== null && (await matches(multihash, found.bytes)) ? found : null',
+    replace: 'return found',
+    test: { file: mending, name: 'is named when it would enter a backup' },
+  },
+  {
+    promise: 'a link to a damaged file leaves the backup once the store has healed',
+    file: 'src/backup/block-copies.ts',
+    find: '(isLink || hasTimeOf(there, origin))',
+    replace: '(isLink || there.size === origin.size)',
+    test: { file: mending, name: 'is replaced in the backup after healing, without a check' },
+  },
+  {
+    promise: 'the backup after a check that found damage reads all of it',
+    file: 'src/backup/back-up.ts',
+    find: '(previous.lastFullRead?.damaged ?? 0) === 0',
+    replace: '(previous.lastFullRead?.damaged ?? 0) >= 0',
+    test: { file: mending, name: 'is named by a check, and mended by the next backup' },
+  },
+  {
+    promise: 'a check reads every block',
+    file: 'src/backup/check.ts',
+    find: '    if (bytes !== null && (await isWhole(block, bytes))) return\n',
+    replace: '    if (bytes !== null) return\n',
+    test: { file: mending, name: 'is named by a check, and mended by the next backup' },
+  },
+  {
+    promise: 'what a backup of 0.2.0 has is trusted for nothing',
+    file: 'src/backup/back-up.ts',
+    find: "return previous?.format === 'holdfast-backup-2' && (",
+    replace: 'return previous !== null && (',
+    test: { file: mending, name: 'is continued by its node, which reads and mends all of it' },
+  },
+  {
+    promise: 'an empty node does not replace the backup of another',
+    file: 'src/backup/same-node.ts',
+    find: 'previous.node !== copy.node()',
+    replace: 'previous.node === null',
+    test: { file: ownership, name: 'is not replaced by an empty or another node' },
+  },
+  {
+    promise: 'a node that lost more than half of its roots does not replace its backup',
+    file: 'src/backup/same-node.ts',
+    find: '  if (roots * 2 < had) throw',
+    replace: '  if (roots < 0) throw',
+    test: { file: ownership, name: 'lost more than half of its roots' },
+  },
+  {
+    promise: 'the keys that the last whole backup needs stay until the next is whole',
+    file: 'src/backup/keys.ts',
+    find: 'join(directory, asideName(name, sha256(there))), there)',
+    replace: 'join(directory, name), there)',
+    test: { file: ownership, name: 'is killed after it wrote other keys' },
+  },
+  {
+    promise: 'two nodes do not share a key directory',
+    file: 'src/backup/keys.ts',
+    find: 'if (!isOurs && !isReplaced)',
+    replace: 'if (!isOurs && isReplaced)',
+    test: { file: ownership, name: 'belongs to one node' },
+  },
+  {
+    promise: 'two backups do not write one directory at once',
+    file: 'src/storage/directory-lock.ts',
+    find: "use === 'alone' ? 'BEGIN EXCLUSIVE'",
+    replace: "use === 'alone' ? 'BEGIN'",
+    test: { file: ownership, name: 'lets one of two nodes have a new directory' },
+  },
+  {
+    promise: 'nobody starts on a data directory whose restore was killed',
+    file: 'src/disk/data-directory.ts',
+    find: '(isRestoring ? undefined : refuseUnfinishedRestore(dataDir))',
+    replace: '(isRestoring ? refuseUnfinishedRestore(dataDir) : undefined)',
+    test: { file: ownership, name: 'refuses every start into its directory' },
+  },
+  {
+    promise: 'a restore does not write into a backup',
+    file: 'src/backup/restore.ts',
+    find: 'if (!isInside(from, to) && !isInside(to, from)) return',
+    replace: 'if (from !== to) return',
+    test: { file: ownership, name: 'never writes into a backup' },
+  },
+]
