@@ -1,4 +1,5 @@
 import { matches } from '../domain/block-hash.ts'
+import { diskTrouble } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
@@ -25,6 +26,8 @@ export class BlockAudit {
    */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const { id, size, inline } = block
+    // Of an absent cluster nothing can be said.
+    if (!this.#files.has(block.backendId)) return null
     const found = inline === 1 ? (this.#blocks.bytes(id)?.length ?? null) : await this.#fileSize(block)
     const state = this.#blocks.get(id)?.state
     if (state === undefined || state === 'deleting') return null
@@ -72,12 +75,12 @@ export class BlockAudit {
   /** A file that cannot be looked at is as good as lost: the text says why. */
   async #fileSize({ backendId, multihash }: StoredBlock): Promise<number | string | null> {
     const files = this.#files.get(backendId)
-    if (files === undefined) return 'is in a data directory that no cluster has'
+    if (files === undefined) return null
     try {
       return await files.size(multihash)
     } catch (error) {
       const code = fileErrorCode(error)
-      if (code === 'EMFILE' || code === 'ENFILE') {
+      if (diskTrouble(error) === 'short') {
         throw new HoldfastError('UNAVAILABLE', 'the node is short of file handles', { cause: error })
       }
       return `cannot be read: ${code ?? 'unknown error'}`

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import * as Digest from 'multiformats/hashes/digest'
 import { nodeFileSystem } from '../disk/file-system.ts'
@@ -8,6 +8,7 @@ import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-sy
 import type { Claims } from '../ledger/claims.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import { Quarantine } from './quarantine.ts'
+import { StoreWatch } from './store-watch.ts'
 
 /** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
@@ -31,6 +32,7 @@ export class BlockFiles {
   readonly fileSystem: FileSystem
   readonly dataDir: string
   readonly quarantine: Quarantine
+  readonly watch: StoreWatch
 
   /**
    * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
@@ -41,6 +43,7 @@ export class BlockFiles {
     this.fileSystem = fileSystem
     this.dataDir = dataDir
     this.quarantine = new Quarantine(dataDir, fileSystem)
+    this.watch = new StoreWatch(fileSystem, dataDir)
     this.#dir = join(dataDir, 'blocks')
     this.#tempDir = join(dataDir, 'tmp')
   }
@@ -50,13 +53,16 @@ export class BlockFiles {
     const files = this.fileSystem
     const made = [await madeDirectory(files, this.#tempDir), await madeDirectory(files, this.#dir)]
     if (made.includes(true)) await files.syncDirectory(this.dataDir)
+    await this.watch.begin()
     const there = new Set(await files.list(this.#dir))
     const missing = SHARDS.filter(shard => !there.has(shard))
     for (const shard of missing) await madeDirectory(files, join(this.#dir, shard))
     if (missing.length > 0) await files.syncDirectory(this.#dir)
-    for (const name of await files.list(this.#tempDir)) {
-      if (TEMPORARY.test(name)) await files.unlink(join(this.#tempDir, name)).catch(() => undefined)
-    }
+    const left = [
+      ...(await files.list(this.#tempDir)).map(name => join(this.#tempDir, name)),
+      ...[...there].map(name => join(this.#dir, name)),
+    ]
+    for (const path of left) if (TEMPORARY.test(basename(path))) await files.unlink(path).catch(() => undefined)
   }
 
   /** The file of a block, whether it is there or not. */
@@ -111,7 +117,12 @@ export class BlockFiles {
   }
 
   /** Of the block's file, in bytes; null if there is none. */
-  async size(multihash: Uint8Array): Promise<number | null> {
+  size(multihash: Uint8Array): Promise<number | null> {
+    return this.storedSize(multihash)
+  }
+
+  /** What {@link size} tells, of this disk alone. */
+  async storedSize(multihash: Uint8Array): Promise<number | null> {
     try {
       return await this.fileSystem.size(this.pathOf(multihash))
     } catch (error) {

@@ -40,6 +40,29 @@ export class CheckedSource implements BlockSource {
   }
 }
 
+/** Several sources as one: each block comes from the first that gives it. */
+export class FirstSource implements BlockSource {
+  readonly #sources: readonly BlockSource[]
+
+  constructor(sources: readonly BlockSource[]) {
+    this.#sources = sources
+  }
+
+  /** @throws what the first source throws, if none gives the block */
+  async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
+    const failures: unknown[] = []
+    for (const source of this.#sources) {
+      options?.signal?.throwIfAborted()
+      try {
+        return await source.read(cid, options)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    throw failures[0]
+  }
+}
+
 /** The blocks that CIDs have in themselves. */
 export const inlineBlocks: BlockSource = {
   async read(cid) {

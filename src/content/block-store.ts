@@ -5,7 +5,9 @@ import { sha256 } from '../domain/block-hash.ts'
 import { HASH } from '../domain/cid.ts'
 import type { Semaphore } from '../domain/concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
-import { isShortage } from '../domain/file-system.ts'
+import { diskTrouble } from '../domain/disk-trouble.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type BlockFiles, Durability } from './block-files.ts'
@@ -182,6 +184,12 @@ export class BlockStore extends StoredBlocks {
     }
   }
 
+  /** @throws HoldfastError `UNAVAILABLE` while the directory of blocks is gone, replaced or not to be written */
+  async checkThere(): Promise<void> {
+    const problem = await this.#options.files.watch.look()
+    if (problem !== null) throw new HoldfastError('UNAVAILABLE', `the directory of blocks ${problem}`)
+  }
+
   /** The directories of block files, for {@link claimStrays}. */
   directories(): Promise<string[]> {
     return this.#options.files.directories()
@@ -192,6 +200,8 @@ export class BlockStore extends StoredBlocks {
    * From then on they are like every block that is to go, and whoever puts such a block waits for that.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
+    // Files in a directory that was put in the place of ours are not ours to remove.
+    if ((await this.#options.files.watch.look()) !== null) return []
     const strays = await this.straysIn(directory)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
@@ -233,7 +243,16 @@ export class BlockStore extends StoredBlocks {
   /** Writes as the leader; registered before anything is awaited, so that followers find it. */
   #write(key: string, blockId: number, cid: CID, bytes: Uint8Array): FileWrite {
     const { files, writes } = this.#options
-    const renamed = writes.hold(1, () => files.write(cid.multihash.bytes, bytes))
+    const renamed = writes
+      .hold(1, () => files.write(cid.multihash.bytes, bytes))
+      .catch((cause: unknown) => {
+        // Before the next of the regular looks: the directory may be gone.
+        if (diskTrouble(cause) === null && fileErrorCode(cause) !== undefined) {
+          void files.watch.look()
+          throw new HoldfastError('UNAVAILABLE', 'the node could not write a block', { cause })
+        }
+        throw cause
+      })
     const durable = renamed.then(dir => this.#durability.add(blockId, dir))
     const write = { renamed, durable }
     this.#writing.set(key, write)
@@ -247,7 +266,7 @@ export class BlockStore extends StoredBlocks {
   /** Whether a file is not what it should be; one that cannot be read at all is not. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
-      if (isShortage(error)) throw error
+      if (diskTrouble(error) === 'short') throw error
       return null
     })
     return stored === null || Buffer.compare(stored, bytes) !== 0

@@ -65,10 +65,14 @@ export class CachedBlockFiles extends BlockFiles {
     return super.stored(multihash, size)
   }
 
+  override async storedSize(multihash: Uint8Array): Promise<number | null> {
+    await this.#leaving.get(keyOf(multihash))
+    return super.storedSize(multihash)
+  }
+
   /** What need not be here is taken to be whole where it is. */
   override async size(multihash: Uint8Array): Promise<number | null> {
-    await this.#leaving.get(keyOf(multihash))
-    const here = await super.size(multihash)
+    const here = await this.storedSize(multihash)
     if (here !== null || !this.#elsewhere.mayForget(multihash)) return here
     return this.#elsewhere.sizeOf(multihash)
   }

@@ -100,7 +100,7 @@ export class Collector {
   async #collect(graceMs: number): Promise<Collected> {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
     // Deletions that failed before.
-    await this.#deleteFiles(this.#parts.ledger.deleting())
+    await this.#deleteFiles(this.#parts.ledger.deleting().filter(({ backendId }) => this.#parts.stores.has(backendId)))
     // Roots that are dropped from here on are the next collection's, or this one might never end.
     const lastRoot = this.#parts.ledger.lastRoot()
     const nextRoots = (): number[] =>

@@ -5,6 +5,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type DiskSpace, type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 import { underName } from '../domain/work.ts'
+import type { StoreWatch } from './store-watch.ts'
 
 const LARGEST_RESERVE = 64 * 1024 ** 2
 const RESERVE_SHARE = 0.05
@@ -21,6 +22,8 @@ export interface DiskReserveOptions {
   clock: Clock
   /** Bytes that new content leaves free; by default the lesser of 64 MiB and 5 % of the file system. */
   reserveBytes?: number | undefined
+  /** Whether blocks can be kept there. */
+  watch: Pick<StoreWatch, 'look' | 'problem'>
   /** Whether to keep a file to give up when even deleting finds no room. */
   hasBallast: boolean
 }
@@ -77,10 +80,14 @@ export class DiskReserve {
   /**
    * Admits so many bytes of new content. Null if that needed no look at the disk.
    *
-   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left.
+   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left, `UNAVAILABLE` if blocks cannot be kept
    */
   admit(bytes: number): Promise<void> | null {
-    if (this.#left >= bytes && this.#options.clock.now() - this.#seenAt < FRESH_MS) {
+    if (
+      this.#options.watch.problem === null &&
+      this.#left >= bytes &&
+      this.#options.clock.now() - this.#seenAt < FRESH_MS
+    ) {
       this.#left -= bytes
       return null
     }
@@ -88,7 +95,11 @@ export class DiskReserve {
   }
 
   async #admit(bytes: number): Promise<void> {
+    const { clock, watch } = this.#options
+    // Once a second while something is wrong, so that it goes on soon after that is over.
+    if (watch.problem !== null && clock.now() - this.#seenAt >= FRESH_MS) await watch.look()
     const { freeBytes, reserveBytes } = await this.look()
+    if (watch.problem !== null) throw new HoldfastError('UNAVAILABLE', 'the node cannot keep new content at the moment')
     if (freeBytes - bytes < reserveBytes) {
       throw new HoldfastError('STORAGE_FULL', 'the node has no space left for new content')
     }
@@ -119,6 +130,7 @@ export class DiskReserve {
 
   /** Looks at the disk, and writes the ballast if there is none and room for it. */
   async maintain(): Promise<void> {
+    await this.#options.watch.look()
     const { freeBytes, reserveBytes } = await this.look()
     const ballastBytes = Math.min(LARGEST_BALLAST, Math.floor(reserveBytes / 2))
     if (!this.#options.hasBallast || ballastBytes === 0 || freeBytes - ballastBytes < reserveBytes) return

@@ -29,7 +29,10 @@ export async function openImportRoots(
     })
     return [root]
   }
-  const clusterDirs = clusters.flatMap(cluster => cluster.dataDir ?? [])
+  const clusterDirs = clusters.flatMap(({ dataDir: own, alsoIn = [] }) => [
+    ...(own === undefined ? [] : [own]),
+    ...alsoIn,
+  ])
   const dataDirs = await Promise.all([dataDir, ...clusterDirs].map(realPathOf))
   const roots = configured.map(root => resolve(root))
   for (const root of roots) {

@@ -97,7 +97,8 @@ export class Verifier {
   async problemOf(block: StoredBlock): Promise<string | null> {
     const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)
-    if (store === undefined) return `block ${cid} is in a data directory that no cluster has`
+    // Of an absent cluster nothing can be said.
+    if (store === undefined) return null
     try {
       await store.get(cid, { verify: true, here: true })
       return null

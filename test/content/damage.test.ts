@@ -62,15 +62,6 @@ describe('damage', () => {
     await withEngine(run, { fileSystem: files })
   })
 
-  test('blocks in a data directory that no cluster has any more are told of', async () => {
-    await withClusters(async test => {
-      const { cid } = (await test.engine.pins.upload(CONTENT, { account: test.account, cluster: 'far' })).record
-      const engine = await test.restart({ clusters: test.clusters.slice(0, 1) })
-      const reason = expect.stringContaining('no cluster has')
-      expect((await engine.verify()).damaged).toMatchObject([{ cid, reason, roots: [cid] }])
-    })
-  })
-
   test.each<[string, (file: string) => Promise<unknown>, string]>([
     ['truncated', file => truncate(file, 10), `has 10 of ${SIZE} bytes`],
     ['missing', file => rm(file), 'is missing'],
