@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const elsewhere = 'test/clusters/kept-elsewhere.test.ts'
 const survey = 'test/upkeep/cluster-survey.test.ts'
+const checks = 'test/upkeep/cluster-checks.test.ts'
 
 const byItself = (name: string) => ({ file: 'test/pins/fetches/elsewhere.test.ts', name })
 
@@ -17,8 +18,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content of a backend elsewhere is read only while something holds its root',
     file: 'src/ledger/root-table.ts',
-    find: "WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?) LIMIT 1",
-    replace: 'WHERE multihash = ? AND ? > 0 LIMIT 1',
+    find: "WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`",
+    replace: 'WHERE multihash = ? AND ? > 0`',
     test: { file: elsewhere, name: 'is leased by its root' },
   },
   {
@@ -96,8 +97,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'what a cluster elsewhere has lost is found, and sent again',
     file: 'src/upkeep/cluster-survey.ts',
-    find: "if (status === null || status.state === 'pinned') return",
-    replace: "if (status === null || status.state !== 'failed') return",
+    find: "if (status.state === 'pinned') {",
+    replace: "if (status.state !== 'failed') {",
     test: { file: survey, name: 'what a cluster has lost is told, and sent again' },
   },
   {
@@ -267,5 +268,68 @@ export const clusterPromises: readonly KeptPromise[] = [
       file: 'test/clusters/cluster-watch.test.ts',
       name: 'a pin in a cluster elsewhere is told of with the peers',
     },
+  },
+  {
+    promise: 'a local copy stays until a check has confirmed the content in its cluster elsewhere',
+    file: 'src/catalogue/sqlite/placed-blocks.ts',
+    find: ' OR r.unconfirmed = 1)',
+    replace: ')',
+    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'has an upload once the other has it' },
+  },
+  {
+    promise: 'only a check that began after the content got to its cluster confirms it',
+    file: 'src/ledger/root-table.ts',
+    find: 'AND unconfirmed = 1 AND placed_at < ?`',
+    replace: 'AND unconfirmed = 1 AND placed_at > -?`',
+    test: { file: survey, name: 'a check that began before' },
+  },
+  {
+    promise: 'a cluster elsewhere is checked at least twice within its local grace',
+    file: 'src/domain/cluster-check.ts',
+    find: 'Math.min(everyMs, graceMs / CHECKS_IN_GRACE)',
+    replace: 'everyMs',
+    test: { file: checks, name: 'is the shorter one of everyHours and half the local grace' },
+  },
+  {
+    promise: 'a configuration whose clusters elsewhere cannot be checked in time is refused',
+    file: 'src/domain/config.ts',
+    find: 'if (unkept !== null) fail',
+    replace: "if (unkept === '') fail",
+    test: { file: checks, name: 'is refused where a configuration cannot keep it' },
+  },
+  {
+    promise: 'the time of the last check of a cluster elsewhere survives restarts',
+    file: 'src/upkeep/cluster-checks.ts',
+    find: 'isOver ? Math.max(soon, last.beganAt + everyMs) : soon',
+    replace: 'isOver ? now + everyMs : soon',
+    test: { file: checks, name: 'keep their time on a node that restarts' },
+  },
+  {
+    promise: 'a check of a cluster elsewhere that a restart cut short goes on where it was',
+    file: 'src/upkeep/cluster-checks.ts',
+    find: 'after: goesOn ? (last.lastPlacement ?? 0) : 0',
+    replace: 'after: 0',
+    test: { file: checks, name: 'go on after a restart where they were' },
+  },
+  {
+    promise: 'no local copy goes before a cluster that moved to another place was checked there',
+    file: 'src/upkeep/cluster-checks.ts',
+    find: 'last.place !== place) this.#release = await keepAll()',
+    replace: 'last.place === place) this.#release = await keepAll()',
+    test: { file: checks, name: 'begin at once for another place' },
+  },
+  {
+    promise: 'a content is said to be sent again only if this node still has all of it',
+    file: 'src/upkeep/cluster-survey.ts',
+    find: 'const isHere = await isWholeHere(row, this.#options.signal)',
+    replace: 'const isHere = (await isWholeHere(row, this.#options.signal)) || true',
+    test: { file: survey, name: 'says that nobody has what a cluster and this node lost' },
+  },
+  {
+    promise: 'what a cluster elsewhere lost is sent again from another cluster of this node',
+    file: 'src/wiring/pins.ts',
+    find: 'new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])',
+    replace: 'new FirstSource([clusters.embeddedOf(backendId).reader, ...beside.slice(9)])',
+    test: { file: survey, name: 'sends again from another cluster' },
   },
 ]

@@ -2,9 +2,83 @@ import type { KeptPromise } from './promises.ts'
 
 const reconcile = 'test/upkeep/reconcile.test.ts'
 const verification = 'test/upkeep/scheduled-verification.test.ts'
+const wrongDirectories = 'test/storage/wrong-directories.test.ts'
+const unknownOutcome = 'test/storage/unknown-outcome.test.ts'
+const writeQueue = 'test/storage/write-queue.test.ts'
+const storeWatch = 'test/content/store-watch.test.ts'
 
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a directory with content that no cluster uses refuses the start',
+    file: 'src/ledger/unused-backends.ts',
+    find: '    if (!isAbsent) throw unusedDirectory(backend, owners, clusters)\n',
+    replace: '',
+    test: { file: wrongDirectories, name: 'loses nothing, whatever the order of mistakes' },
+  },
+  {
+    promise: 'a record is not lost that has its content in another directory of its cluster',
+    file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
+    find: '    return whole?.id === record.rootId ? whole : roots.find(backendId, record)',
+    replace: '    return roots.find(backendId, record)',
+    test: { file: wrongDirectories, name: 'is named beside the right one' },
+  },
+  {
+    promise: 'many records are not called lost without asking',
+    file: 'src/upkeep/reconciler.ts',
+    find: '        if (asks) await this.#checkLost({ ...options, signal })\n',
+    replace: '',
+    test: { file: reconcile, name: 'has pins wait whose root is gone' },
+  },
+  {
+    promise: 'no block of an absent cluster is called lost',
+    file: 'src/content/block-audit.ts',
+    find: '    if (!this.#files.has(block.backendId)) return null\n',
+    replace: "    if (!this.#files.has(block.backendId)) return 'is missing'\n",
+    test: { file: wrongDirectories, name: 'loses nothing, whatever the order of mistakes' },
+  },
+  {
+    promise: 'content of an absent cluster is unavailable, and not missing',
+    file: 'src/clusters/cluster-registry.ts',
+    find: '      ...[...(options.absent ?? [])].map(id => [id, absent] as const),\n',
+    replace: '',
+    test: { file: wrongDirectories, name: 'refuses uploads, allows deletes and leaves other clusters alone' },
+  },
+  {
+    promise: 'uploads to an absent cluster are refused',
+    file: 'src/clusters/cluster-registry.ts',
+    find: '    this.checkPresent(clusterId)\n',
+    replace: '',
+    test: { file: wrongDirectories, name: 'refuses uploads, allows deletes and leaves other clusters alone' },
+  },
+  {
+    promise: 'a directory of blocks that was replaced makes the node unready',
+    file: 'src/content/store-watch.ts',
+    find: '    if (place !== this.#place) return REPLACED\n',
+    replace: '',
+    test: { file: storeWatch, name: 'that is replaced makes the node unready' },
+  },
+  {
+    promise: 'a directory of blocks that cannot be written makes the node unready',
+    file: 'src/content/store-watch.ts',
+    find: '    await this.#tryWriting()\n',
+    replace: '',
+    test: { file: storeWatch, name: 'that becomes read-only makes the node unready' },
+  },
+  {
+    promise: 'no block is called lost while its directory is away',
+    file: 'src/upkeep/lost-blocks.ts',
+    find: '    await store.checkThere()\n',
+    replace: '',
+    test: { file: storeWatch, name: 'that is gone makes the node unready' },
+  },
+  {
+    promise: 'a start with an unmounted directory of blocks is refused',
+    file: 'src/content/expected-blocks.ts',
+    find: '  if (directories.length > 0 && (sample',
+    replace: '  if (directories.length >= 0 || (sample',
+    test: { file: storeWatch, name: 'is refused if the directory of blocks is' },
+  },
   {
     promise: 'much is not let go of without asking',
     file: 'src/upkeep/reconciler.ts',
@@ -97,13 +171,59 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: verification, name: 'heals from another cluster' },
   },
   {
-    promise: 'a node that is started anew every day looks at what clusters elsewhere have',
-    file: 'src/upkeep/scheduled-reconciliation.ts',
-    find: 'Math.min(this.#everyMs, FIRST_MS)',
-    replace: 'Math.max(this.#everyMs, FIRST_MS)',
-    test: {
-      file: 'test/upkeep/scheduled-reconciliation.test.ts',
-      name: 'a node looks an hour after its start, however seldom it is to look, so that one started anew every day looks',
-    },
+    promise: 'a change whose sync the disk fails has an unknown outcome',
+    file: 'src/storage/write-queue.ts',
+    find: 'write.reject(isDone ? outcomeUnknown(failure) : broken)',
+    replace: 'write.reject(broken)',
+    test: { file: unknownOutcome, name: 'an upload, which the next start finds' },
+  },
+  {
+    promise: 'a write that threw before a failed sync has not happened',
+    file: 'src/storage/write-queue.ts',
+    find: 'write.reject(isDone ? outcomeUnknown(failure) : broken)',
+    replace: 'write.reject(outcomeUnknown(failure))',
+    test: { file: writeQueue, name: 'after a sync that the disk has failed nothing is acknowledged' },
+  },
+  {
+    promise: 'a change whose commit the disk fails has an unknown outcome',
+    file: 'src/storage/write-queue.ts',
+    find: 'isInDoubt && isDiskFailure(error) ? outcomeUnknown(error) : error',
+    replace: 'error',
+    test: { file: writeQueue, name: 'after a commit that the disk has failed nothing is written' },
+  },
+  {
+    promise: 'a write that the disk fails before the commit has not happened',
+    file: 'src/storage/write-queue.ts',
+    find: 'isInDoubt && isDiskFailure(error) ? outcomeUnknown(error) : error',
+    replace: 'isDiskFailure(error) ? outcomeUnknown(error) : error',
+    test: { file: writeQueue, name: 'a write that the disk fails before the commit' },
+  },
+  {
+    promise: 'nothing that is given up hides that an outcome is unknown',
+    file: 'src/content/dag/staged-dag.ts',
+    find: 'await this.#ledger.abandon(this.#root.id).catch(() => undefined)',
+    replace: 'await this.#ledger.abandon(this.#root.id)',
+    test: { file: unknownOutcome, name: 'an upload, which the next start finds' },
+  },
+  {
+    promise: 'a full disk does not hide that an outcome is unknown',
+    file: 'src/domain/disk-trouble.ts',
+    find: "  if (isHoldfastError(error, 'OUTCOME_UNKNOWN')) return []\n",
+    replace: '',
+    test: { file: unknownOutcome, name: 'with ENOSPC: an upload' },
+  },
+  {
+    promise: 'a removal whose rest is refused is not said to have done nothing',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: '(await this.#rest({ ...removal, id }))',
+    replace: '(await this.#finish({ ...removal, id }))',
+    test: { file: unknownOutcome, name: 'a removal whose first part is done' },
+  },
+  {
+    promise: 'a file that is replaced, but perhaps not for good, has an unknown outcome',
+    file: 'src/disk/replace-file.ts',
+    find: "throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })",
+    replace: 'throw cause',
+    test: { file: unknownOutcome, name: 'is OUTCOME_UNKNOWN if its directory cannot be synced' },
   },
 ]

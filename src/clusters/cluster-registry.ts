@@ -1,3 +1,4 @@
+import { AbsentBlocks } from '../content/absent-blocks.ts'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import { BlockStore } from '../content/block-store.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
@@ -38,6 +39,7 @@ export class ClusterRegistry {
   readonly #defaultCluster: string
   /** By backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
+  readonly #others: readonly LedgerBackend[]
   readonly #elsewhere: ReadonlySet<string>
   readonly #node: string | undefined
   #gatewayUrl: string
@@ -48,6 +50,10 @@ export class ClusterRegistry {
     defaultCluster: string
     defaultBackend: StagingBackend
     backends: ReadonlyMap<string, LedgerBackend>
+    /** Backends that clusters only read from. */
+    others?: readonly LedgerBackend[] | undefined
+    /** Numbers of backends whose directories are declared absent. */
+    absent?: ReadonlySet<number> | undefined
     /** Ids of the clusters that are kept elsewhere. */
     elsewhere?: ReadonlySet<string> | undefined
     /** As what clusters name this node; undefined for one that is alone. */
@@ -60,12 +66,13 @@ export class ClusterRegistry {
     this.#defaultCluster = options.defaultCluster
     this.#defaultBackend = options.defaultBackend
     this.#backends = options.backends
-    this.#readers = new Map(
-      this.backends.flatMap(backend => {
-        const reader = checkedReader(backend)
-        return reader === null ? [] : [[backend.id, reader] as const]
-      }),
-    )
+    this.#others = options.others ?? []
+    const absent = new AbsentBlocks()
+    const readers: (readonly [number, BlockSource | null])[] = [
+      ...this.backends.map(backend => [backend.id, checkedReader(backend)] as const),
+      ...[...(options.absent ?? [])].map(id => [id, absent] as const),
+    ]
+    this.#readers = new Map(readers.flatMap(([id, reader]) => (reader === null ? [] : [[id, reader]])))
     this.#elsewhere = options.elsewhere ?? new Set()
     this.#gatewayUrl = options.gatewayUrl
   }
@@ -77,7 +84,7 @@ export class ClusterRegistry {
 
   /** Every backend once, the default one first. */
   get backends(): LedgerBackend[] {
-    return [...new Set([this.#defaultBackend, ...this.#backends.values()])]
+    return [...new Set([this.#defaultBackend, ...this.#backends.values(), ...this.#others])]
   }
 
   /** Tells where readers reach the node, once that is known. */
@@ -118,6 +125,18 @@ export class ClusterRegistry {
     return id
   }
 
+  /** Ids of the clusters of this node that are declared absent. */
+  get absent(): string[] {
+    const here = [...this.#definitions.values()].filter(({ id }) => this.nodeOf(id) === null)
+    return here.flatMap(({ id, absent }) => (absent === true ? id : []))
+  }
+
+  /** @throws HoldfastError `UNAVAILABLE` for a cluster that is declared absent */
+  checkPresent(clusterId: string): void {
+    if (this.#definitions.get(clusterId)?.absent !== true) return
+    throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is absent`)
+  }
+
   /** What a backend is read through, every block checked; null if it cannot be read, or is not one of these. */
   readerOf(backendId: number): BlockSource | null {
     return this.#readers.get(backendId) ?? null
@@ -136,14 +155,17 @@ export class ClusterRegistry {
 
   /** The backends of clusters that this node keeps, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
-    const here = [...this.#definitions.keys()].filter(id => !this.isElsewhere(id) && this.nodeOf(id) === null)
+    const isHere = ({ id, absent }: ClusterDefinition): boolean =>
+      absent !== true && !this.isElsewhere(id) && this.nodeOf(id) === null
+    const here = [...this.#definitions.values()].filter(isHere).map(({ id }) => id)
     return new Map(here.map(id => [id, this.backendOf(id).id]))
   }
 
-  /** The backend that holds a cluster's content. @throws HoldfastError `UNAVAILABLE` if it is another node's */
+  /** The backend that takes a cluster's content. @throws HoldfastError `UNAVAILABLE` if it is another node's, or absent */
   backendOf(clusterId: string): LedgerBackend {
     const node = this.nodeOf(clusterId)
     if (node !== null) throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is kept by the node ${node}`)
+    this.checkPresent(clusterId)
     return this.#backends.get(clusterId) ?? this.#defaultBackend
   }
 }

@@ -1,7 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { SizedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import { Deadline, within } from '../domain/deadline.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { GatewayClient } from '../network/providers/gateway-client.ts'
 
@@ -10,7 +9,6 @@ const READ_MS = 20_000
 const EACH_MS = 6_000
 /** For this long one that was of no use is asked after those that were. */
 const LATER_MS = 30_000
-const SILENT = 'did not answer in time'
 
 /** One of them, and when it was of no use last. */
 interface Gateway {

@@ -24,9 +24,11 @@ export interface RemoteCluster {
   connect(mark: string, addresses: () => readonly string[]): ClusterBackend
   /** Every block checked; null if it cannot be read there, so that all of it stays here. */
   reader: BlockSource | null
+  /** What keeps it, as {@link backendPlace} names it. */
+  place: string
   /** Bytes of its content that stay on this disk. */
   cacheBytes: number
-  /** For how long all of a content stays here once it is there, in milliseconds. */
+  /** For how long all of a content stays here once it is there, in milliseconds; longer until a check confirms it. */
   graceMs: number
 }
 
@@ -48,7 +50,9 @@ export async function openRemotes(
   { clock, environment, backends }: { clock: Clock; environment: Environment; backends: GivenBackends },
 ): Promise<RemoteClusters> {
   const given = givenClusters(definitions, backends)
-  const remote = definitions.flatMap(({ id, backend }) => (backend === undefined ? [] : [{ id, backend }]))
+  const remote = definitions.flatMap(({ id, backend, absent }) => {
+    return backend === undefined || absent === true ? [] : [{ id, backend }]
+  })
   if (remote.length === 0) return { clusters: given, close: async () => undefined }
   const clusters = new Map(given)
   const byPlace = new Map<string, RemoteCluster>()
@@ -88,7 +92,7 @@ interface Means {
 async function openRemote(id: string, backend: BackendDefinition, means: Means): Promise<RemoteCluster> {
   const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
   const opened = await openBackend(id, backend, means)
-  return { ...opened, cacheBytes, graceMs: localGraceSeconds * 1_000 }
+  return { ...opened, place: backendPlace(backend), cacheBytes, graceMs: localGraceSeconds * 1_000 }
 }
 
 type Opened = Pick<RemoteCluster, 'connect' | 'reader'>
@@ -149,10 +153,11 @@ function givenClusters(definitions: readonly ClusterDefinition[], backends: Give
     const definition = definitions.find(cluster => cluster.id === id) ?? fail(id, 'is none of the clusters')
     if (definition.backend !== undefined) fail(id, 'is a cluster that has a backend by its configuration')
     if (definition.dataDir !== undefined) fail(id, 'is a cluster that has a dataDir by its configuration')
+    if (definition.absent === true) continue
     const isOne = (['pin', 'unpin', 'status'] as const).every(name => typeof backend?.[name] === 'function')
     if (!isOne) fail(id, 'is no ClusterBackend: it needs pin, unpin and status')
     const reader = backend.reader ? new CheckedSource(backend.reader) : null
-    const options = { cacheBytes: CACHE_BYTES, graceMs: GRACE_SECONDS * 1_000 }
+    const options = { place: 'given by the program', cacheBytes: CACHE_BYTES, graceMs: GRACE_SECONDS * 1_000 }
     const cluster = made.get(backend) ?? { connect: () => backend, reader, ...options }
     made.set(backend, cluster)
     clusters.set(id, cluster)

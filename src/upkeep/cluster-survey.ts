@@ -2,20 +2,20 @@ import type { StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../catalogue/placements.ts'
 import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
-import { hasLinks } from '../content/dag/links.ts'
-import { walkDag } from '../content/dag/walk.ts'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
-import { Deadline, within } from '../domain/deadline.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { orAborted } from '../domain/sources.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import { HOLD } from '../pins/placement-attempt.ts'
+import { AskedBackend } from './asked-backend.ts'
+import { problemOfSample } from './read-sample.ts'
 
 /** What may be wrong between what is needed of backends elsewhere and what they keep. */
 export type ClusterProblem =
   /** A DAG that a backend was seen to keep, and does not. */
   | 'pin-missing'
+  /** A DAG that a backend does not keep any more, and of which this node has no whole copy either. */
+  | 'pin-lost'
   /** A DAG of which a backend says that it keeps it, and cannot give all of it. */
   | 'pin-unreadable'
   /** A DAG that a backend keeps for this node, which knows of nobody who needs it there. */
@@ -30,12 +30,20 @@ export interface SurveyedBackend {
   reader: BlockSource | null
   /** One of the clusters that it keeps. */
   cluster: string
+  /** Whether it fetches by itself, from the network, what it has lost and this node has not. */
+  fetchesItself: boolean
 }
+
+type Dag = DagIdentity & { backendId: number }
 
 export interface ClusterSurveyParts {
   /** By their number in the ledger. */
   backends: ReadonlyMap<number, SurveyedBackend>
   placements: Placements
+  /** Whether this node has all of a DAG. */
+  isWholeHere: (dag: Dag, signal: AbortSignal) => Promise<boolean>
+  /** Notes that a check which began at an instant has seen backends to have DAGs. */
+  confirm: (dags: readonly Dag[], began: number) => Promise<void>
   clock: Clock
   /** From 0 to below 1. */
   random: () => number
@@ -48,46 +56,51 @@ export interface ClusterSurveyParts {
 
 export interface SurveyOptions {
   signal: AbortSignal
+  /** Whether what is missing becomes due at once, and what is there is confirmed. */
+  mend: boolean
+  /** When it began; default: now. An earlier process may have begun it, and come to the placement `after`. */
+  began?: number
+  after?: number
   found: (kind: ClusterProblem, what: string, detail: string | null) => void
   looked: (what: 'placements' | 'pins' | 'samples', count: number) => Promise<void>
+  /** Called with the last placement that was looked at. */
+  onStep?: (lastPlacement: number) => Promise<void>
 }
 
 /** Rows of one step, and of these those that backends are asked about at a time. */
 const BATCH = 64
 const ASKED_AT_ONCE = 8
-/** How long a backend may take for one answer, and for the next page of a list. */
-const ANSWER_MS = 60_000
-/** Answers one after the other that a backend may owe before it is taken to be away. */
-const MOST_FAILURES = 3
-/** Blocks of a sample that are read at a time; how much of it is read, and for how long at most. */
-const READ_AT_ONCE = 4
-const SAMPLE_BYTES = 1024 ** 3
-const SAMPLE_MS = 3_600_000
-/** DAGs that are let go of by one survey at most, and sent again; the next one goes on. */
+/** DAGs that are let go of by one survey at most; the next one goes on. */
 const MOST_MENDED = 100_000
 /** Of what a backend keeps for this node, the part that is let go of without asking. */
 const MOST_RELEASED = 0.01
 
-interface Failures {
-  inARow: number
-  isAway: boolean
-}
-
 /**
  * Compares what backends elsewhere are to keep with what they say that they keep, both ways, and reads some of it back.
- * Nothing is changed until {@link mend}.
+ * What is missing is due at once, since to send it again harms nothing; nothing is let go of until {@link release}.
  */
 export class ClusterSurvey {
   readonly #parts: ClusterSurveyParts
   readonly #options: SurveyOptions
-  readonly #failures = new Map<number, Failures>()
+  readonly #began: number
+  readonly #asked: ReadonlyMap<number, AskedBackend>
   readonly #samples = new Map<number, { seen: number; rows: PlacementRow[] }>()
-  readonly #lost: Array<{ row: PlacementRow; reason: string }> = []
   readonly #unwanted = new Map<number, { listed: number; dags: DagIdentity[] }>()
 
   constructor(parts: ClusterSurveyParts, options: SurveyOptions) {
     this.#parts = parts
     this.#options = options
+    this.#began = options.began ?? parts.clock.now()
+    const away = (cluster: string) => (reason: string) => options.found('cluster-unreachable', cluster, reason)
+    const asked = [...parts.backends].map(([id, { cluster }]) => {
+      return [id, new AskedBackend(parts.clock, options.signal, away(cluster))] as const
+    })
+    this.#asked = new Map(asked)
+  }
+
+  /** Whether each backend could be asked. */
+  get isComplete(): boolean {
+    return [...this.#asked.values()].every(({ isAway }) => !isAway)
   }
 
   /** Looks at everything. */
@@ -110,12 +123,9 @@ export class ClusterSurvey {
     }
   }
 
-  /** What is missing is sent anew, and what nobody needs let go of, each as everything else is: by jobs. */
-  async mend(): Promise<void> {
-    const { placements, clock, onChanges, wake } = this.#parts
-    for (const { row, reason } of this.#lost) {
-      await onChanges(await placements.lost(row, { now: clock.now(), reason }))
-    }
+  /** Has backends let go of what nobody needs, as of everything else: by jobs. */
+  async release(): Promise<void> {
+    const { placements, clock, wake } = this.#parts
     for (const [id, { dags }] of this.#unwanted) {
       for (const dag of dags) await placements.disown(id, dag, clock.now())
     }
@@ -124,38 +134,66 @@ export class ClusterSurvey {
 
   async #lookForMissing(): Promise<void> {
     const { backends, placements } = this.#parts
-    for (let after = 0; ; ) {
+    for (let after = this.#options.after ?? 0; this.#isAnyThere(); ) {
       const rows = await placements.after(after, BATCH)
       const last = rows.at(-1)
       if (last === undefined) return
-      after = last.id
       const there = rows.filter(row => row.isWanted && row.isPlaced && backends.has(row.backendId))
+      const kept: PlacementRow[] = []
       for (let i = 0; i < there.length; i += ASKED_AT_ONCE) {
-        await Promise.all(there.slice(i, i + ASKED_AT_ONCE).map(row => this.#lookAt(row)))
+        const looks = there.slice(i, i + ASKED_AT_ONCE).map(async row => ((await this.#isKept(row)) ? row : []))
+        kept.push(...(await Promise.all(looks)).flat())
       }
+      if (this.#options.mend) await this.#parts.confirm(kept, this.#began)
       await this.#options.looked('placements', there.length)
+      // Rows of a backend that went away during this step are looked at again.
+      if (!this.#isAnyThere()) return
+      after = last.id
+      if (there.length > 0) await this.#options.onStep?.(after)
     }
   }
 
-  async #lookAt(row: PlacementRow): Promise<void> {
+  #isAnyThere(): boolean {
+    return [...this.#asked.values()].some(({ isAway }) => !isAway)
+  }
+
+  /** Whether the backend says that it has a DAG; what it has not is told, and mended. */
+  async #isKept(row: PlacementRow): Promise<boolean> {
     const known = this.#parts.backends.get(row.backendId)
-    if (known === undefined || this.#of(row.backendId).isAway) return
-    this.#sample(row)
-    const status = await this.#ask(row.backendId, async signal => {
+    const asked = this.#asked.get(row.backendId)
+    if (known === undefined || asked === undefined || asked.isAway) return false
+    const status = await asked.ask(async signal => {
       const told = await known.backend.status(row, signal)
       // What peers have that cannot be asked is not to be sent again.
       if (told.isUncertain === true) throw new HoldfastError('UNAVAILABLE', 'peers that may have it could not be asked')
       return told
     })
-    if (status === null || status.state === 'pinned') return
-    const isStill = await this.#isStillPlaced(row)
-    if (!isStill) return
-    this.#options.found('pin-missing', cidOf(row).toString(), `${known.cluster} says that it is ${status.state}`)
-    this.#lose(row, 'the cluster does not have it any more; it is sent again')
+    if (status === null) return false
+    if (status.state === 'pinned') {
+      this.#sample(row)
+      return true
+    }
+    if (await this.#isStillPlaced(row)) await this.#lose(row, known, `says that it is ${status.state}`, 'pin-missing')
+    return false
   }
 
-  #lose(row: PlacementRow, reason: string): void {
-    if (this.#lost.length < MOST_MENDED) this.#lost.push({ row, reason })
+  /** What can be sent again is; of what nobody has any more nothing else is said. */
+  async #lose(
+    row: PlacementRow,
+    { cluster, fetchesItself }: SurveyedBackend,
+    problem: string,
+    kind: 'pin-missing' | 'pin-unreadable',
+  ): Promise<void> {
+    const { placements, clock, isWholeHere, onChanges, wake } = this.#parts
+    const isHere = await isWholeHere(row, this.#options.signal)
+    this.#options.found(kind, cidOf(row).toString(), `${cluster} ${problem}`)
+    if (!isHere) this.#options.found('pin-lost', cidOf(row).toString(), `this node has no whole copy for ${cluster}`)
+    if (!this.#options.mend) return
+    const lost = kind === 'pin-missing' ? 'the cluster does not have it any more' : 'the cluster cannot give all of it'
+    const remedy = fetchesItself ? 'the cluster is asked to fetch it from the network' : 'upload it again'
+    const next = isHere ? 'it is sent again' : `this node has no whole copy either: ${remedy}`
+    await onChanges(await placements.lost(row, { now: clock.now(), reason: `${lost}; ${next}` }))
+    wake()
   }
 
   /** What has been removed meanwhile need not be there. */
@@ -166,8 +204,9 @@ export class ClusterSurvey {
 
   async #lookForUnwanted(id: number): Promise<void> {
     const known = this.#parts.backends.get(id)
+    const asked = this.#asked.get(id)
     const pages = known?.backend.pins?.bind(known.backend)
-    if (pages === undefined || this.#of(id).isAway) return
+    if (pages === undefined || asked === undefined || asked.isAway) return
     const unwanted = { listed: 0, dags: [] as DagIdentity[] }
     this.#unwanted.set(id, unwanted)
     const ended = new AbortController()
@@ -175,9 +214,9 @@ export class ClusterSurvey {
     const iterator = pages(signal)[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const page = await this.#ask(id, () => iterator.next())
+        const page = await asked.ask(() => iterator.next())
         // What was listed until then nobody needs, whatever else there is.
-        if (page === null) this.#isAway(id, 'its list of pins broke off')
+        if (page === null) asked.giveUp('its list of pins broke off')
         if (page === null || page.done === true) break
         for (const { hold, state: _, ...dag } of page.value) {
           if (hold !== HOLD) continue
@@ -206,80 +245,18 @@ export class ClusterSurvey {
   }
 
   async #readSamples(id: number): Promise<void> {
-    const { backends } = this.#parts
-    const { reader = null, cluster = '' } = backends.get(id) ?? {}
+    const { clock, backends } = this.#parts
+    const known = backends.get(id)
+    const reader = known?.reader ?? null
     for (const row of this.#samples.get(id)?.rows ?? []) {
-      if (reader === null || this.#of(id).isAway) return
-      const problem = await this.#problemOf(row, reader)
+      if (known === undefined || reader === null || this.#asked.get(id)?.isAway === true) return
+      const problem = await problemOfSample(row, { reader, clock, signal: this.#options.signal })
       await this.#options.looked('samples', 1)
-      const isMissing = this.#lost.some(lost => lost.row.id === row.id)
-      if (problem === null || isMissing || !(await this.#isStillPlaced(row))) continue
-      this.#options.found('pin-unreadable', cidOf(row).toString(), `in ${cluster}: ${problem.message}`)
+      if (problem === null || !(await this.#isStillPlaced(row))) continue
       // What could not be asked for says nothing of what is there.
-      if (problem.code === 'UNAVAILABLE') continue
-      this.#lose(row, 'the cluster cannot give all of it; it is sent again')
+      if (problem.code === 'UNAVAILABLE') {
+        this.#options.found('pin-unreadable', cidOf(row).toString(), `in ${known.cluster}: ${problem.message}`)
+      } else await this.#lose(row, known, `cannot give it: ${problem.message}`, 'pin-unreadable')
     }
   }
-
-  async #problemOf(row: PlacementRow, reader: BlockSource): Promise<HoldfastError | null> {
-    const { signal } = this.#options
-    const deadline = new Deadline({ clock: this.#parts.clock, ms: SAMPLE_MS, late: silence, signal })
-    let bytes = 0
-    try {
-      await walkDag(
-        cidOf(row),
-        async (cid, _parent, ended) => {
-          if (bytes > SAMPLE_BYTES) return null
-          const block = await reader.read(cid, { signal: ended })
-          bytes += block.length
-          return hasLinks(cid) ? block : null
-        },
-        { concurrency: READ_AT_ONCE, signal: deadline.signal },
-      )
-      return null
-    } catch (error) {
-      signal.throwIfAborted()
-      if (deadline.isOver) return null
-      return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
-    } finally {
-      deadline.rest()
-    }
-  }
-
-  /** What a backend says; null, and it is noted, if it does not. */
-  async #ask<T>(id: number, question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
-    const failures = this.#of(id)
-    const { signal } = this.#options
-    try {
-      const answer = await within({ clock: this.#parts.clock, ms: ANSWER_MS, late: silence, signal }, ended => {
-        return orAborted(question(ended), ended)
-      })
-      failures.inARow = 0
-      return answer
-    } catch (error) {
-      signal.throwIfAborted()
-      failures.inARow++
-      const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
-      if (failures.inARow >= MOST_FAILURES) this.#isAway(id, reason)
-      return null
-    }
-  }
-
-  /** It is told of once, and not asked any more. */
-  #isAway(id: number, reason: string): void {
-    const failures = this.#of(id)
-    if (failures.isAway) return
-    failures.isAway = true
-    this.#options.found('cluster-unreachable', this.#parts.backends.get(id)?.cluster ?? '', reason)
-  }
-
-  #of(id: number): Failures {
-    const failures = this.#failures.get(id) ?? { inARow: 0, isAway: false }
-    this.#failures.set(id, failures)
-    return failures
-  }
-}
-
-function silence(): HoldfastError {
-  return new HoldfastError('UNAVAILABLE', 'it did not answer in time')
 }

@@ -47,7 +47,11 @@ export class LostBlocks {
    * wanted.
    */
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
-    const { audit, blocks } = this.#parts
+    const { audit, blocks, stores } = this.#parts
+    // Of an absent cluster nothing is lost.
+    const store = stores.get(block.backendId)
+    if (store === undefined) return
+    await store.checkThere()
     await audit.quarantine(block)
     if (audit.isCached(block)) return
     await audit.lose([block])

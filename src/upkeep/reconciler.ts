@@ -34,7 +34,7 @@ const BATCH = 64
 /** Records, or contents, of an account that one step counts. */
 const COUNTED_AT_ONCE = 500
 const MOST_FINDINGS = 1_000
-/** Of all holds and roots, the part that is released without asking. */
+/** Of all holds, roots and records, the part that is released or called lost without asking. */
 const MOST_RELEASED = 0.01
 
 /**
@@ -68,9 +68,10 @@ export class Reconciler {
         const survey = await pass.clusters()
         if (options.dryRun !== true && options.force !== true) survey.checkReleases()
         if (options.onlyClusters === true) {
-          if (options.dryRun !== true) await survey.mend()
+          if (options.dryRun !== true) await survey.release()
           return pass.outcome
         }
+        if (asks) await this.#checkLost({ ...options, signal })
         // First what is to be kept: then nothing is let go of that a record only seems not to hold.
         await pass.records()
         if (asks) {
@@ -80,7 +81,7 @@ export class Reconciler {
           checkReleases(looked.outcome)
         }
         await pass.rest()
-        if (options.dryRun !== true) await survey.mend()
+        if (options.dryRun !== true) await survey.release()
         // What was noticed meanwhile nobody has looked at.
         if (options.dryRun !== true && problem !== null) past?.accept(problem)
         return pass.outcome
@@ -88,6 +89,17 @@ export class Reconciler {
     } finally {
       this.#running = false
     }
+  }
+
+  /** A record that is called lost lets go of its hold, so many of them may mean the wrong directory. */
+  async #checkLost(options: ReconcileOptions): Promise<void> {
+    const looked = new Pass(this.#parts, { ...options, dryRun: true })
+    await looked.records()
+    const { seen, found } = looked.outcome
+    const lost = found['record-lost'] ?? 0
+    if (lost <= seen.records * MOST_RELEASED) return
+    const question = 'is every cluster in its own directory? Look with dryRun, and repeat with force if it is'
+    throw new HoldfastError('CONFLICT', `${lost} of ${seen.records} records would be called lost: ${question}`)
   }
 }
 
@@ -125,13 +137,14 @@ class Pass {
     this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
   }
 
-  /** What is to be mended there is not, until it is told to. */
+  /** Nothing is let go of there until {@link ClusterSurvey.release}. */
   async clusters(): Promise<ClusterSurvey> {
     const { clusters, lost } = this.#parts
     const survey = new ClusterSurvey(
       { ...clusters, onChanges: changes => lost.changed(changes) },
       {
         signal: this.#options.signal ?? new AbortController().signal,
+        mend: this.#mend,
         found: (kind, what, detail) => this.#found(kind, what, detail),
         looked: (what, count) => this.#looked(what, count),
       },

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { MemoryCluster } from '../clusters/memory-cluster.ts'
 import { until } from '../clusters/remote-support.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const CLUSTERS = ['near', 'far'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
@@ -115,6 +117,55 @@ test('what a cluster has lost is told, and sent again', async () => {
   })
 })
 
+test('says that nobody has what a cluster and this node lost', async () => {
+  await withWorld(async world => {
+    const [cid = '', other = ''] = await world.upload(2)
+    world.lose(cid)
+    await rm(join(world.engine.dataDir, 'clusters', 'far', 'blocks'), { recursive: true })
+    const { found, findings } = await world.engine.reconcile({ onlyClusters: true })
+    expect(found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
+    expect(findings.map(({ what }) => what)).toEqual([cid, cid])
+    const lost = 'the cluster does not have it any more; this node has no whole copy either: upload it again'
+    expect(await world.statusOf(cid)).toBe(`pinning ${lost}`)
+    expect(await world.statusOf(other)).toBe('pinned null')
+  })
+})
+
+test('sends again from another cluster what only that one still has', async () => {
+  await withWorld(async world => {
+    const content = pseudoRandom(100_000, 'beside')
+    const { account, engine, cluster } = world
+    const { record } = await engine.pins.upload(content, { account })
+    await world.pinned([record.cid])
+    await engine.pins.upload(content, { account, cluster: 'near' })
+    world.lose(record.cid)
+    await rm(join(engine.dataDir, 'clusters', 'far', 'blocks'), { recursive: true })
+    expect((await engine.reconcile({ onlyClusters: true })).found).toEqual({ 'pin-missing': 1 })
+    await until('it is there again', () => world.kept.includes(record.cid))
+    expect(cluster.blockCount).toBe(1)
+  })
+})
+
+test('a check that began before a content got to its cluster does not confirm it', async () => {
+  await withWorld(async world => {
+    const isUnconfirmed = (): number | undefined =>
+      withDatabase(world.engine.dataDir, db => {
+        const first = db.prepare<[], { unconfirmed: number }>(
+          'SELECT unconfirmed FROM roots WHERE placed_at IS NOT NULL',
+        )
+        return first.get()?.unconfirmed
+      })
+    await world.upload(1)
+    await world.engine.reconcile({ onlyClusters: true })
+    expect(isUnconfirmed()).toBe(1)
+    world.clock.advance(1)
+    await world.engine.reconcile({ onlyClusters: true, dryRun: true })
+    expect(isUnconfirmed()).toBe(1)
+    await world.engine.reconcile({ onlyClusters: true })
+    expect(isUnconfirmed()).toBe(0)
+  })
+})
+
 test('what peers may have that could not be asked is not sent again', async () => {
   await withWorld(async world => {
     const cids = await world.upload(2)
@@ -176,20 +227,4 @@ test('a cluster that cannot be asked is told of, and nothing there is changed', 
     expect([found, findings[0]?.what]).toEqual([{ 'cluster-unreachable': 1 }, 'far'])
     for (const cid of cids) expect(await world.statusOf(cid)).toBe('pinned null')
   })
-})
-
-test('clusters are looked into by themselves, and nothing else is, first an hour after a start', async () => {
-  await withWorld(
-    async world => {
-      const [cid = ''] = await world.upload(1)
-      world.lose(cid)
-      world.clock.advance(3_599_000)
-      expect(await world.statusOf(cid)).toBe('pinned null')
-      await until('it is there again', () => {
-        world.clock.advance(1_000)
-        return world.kept.includes(cid)
-      })
-    },
-    { reconcile: { everyHours: 2, sample: 0 } },
-  )
 })

@@ -1,6 +1,8 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
+import { cborTokens } from '../../content/dag/cbor-tokens.ts'
+import { cidOfLink } from '../../content/dag/document-token.ts'
 import { CODEC, cidOf, type DagIdentity, parseCid } from '../../domain/cid.ts'
 
 /** Names of pins have 255 bytes at most, so a longer CID, which has its content in itself, is not among them. */
@@ -51,8 +53,6 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
 
 /** The root that a hold block links to. @throws Error if the bytes are none */
 export function rootIn(bytes: Uint8Array): CID {
-  const { root } = dagCbor.decode<{ root?: unknown }>(bytes)
-  const cid = CID.asCID(root)
-  if (cid === null) throw new Error('it links to no root')
-  return cid
+  for (const token of cborTokens(bytes)) if (token.kind === 'link') return cidOfLink(token)
+  throw new Error('it links to no root')
 }

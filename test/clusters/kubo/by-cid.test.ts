@@ -41,12 +41,12 @@ test.each([['the RPC'], ['its gateway']])(
         const [mark] = await ours()
         await (await call(`pin/rm?arg=${mark}`)).text()
         await (await call('repo/gc')).text()
-        expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
+        expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
         const status = async () => (await engine.pins.status({ account, cid }))[0]?.record.status
         await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
         // And then one block, of a pin that it still has.
         lose(file.blocks[2]?.cid ?? tree.root)
-        expect((await engine.reconcile()).found).toEqual({ 'pin-unreadable': 1 })
+        expect((await engine.reconcile()).found).toEqual({ 'pin-unreadable': 1, 'pin-lost': 1 })
         await expect.poll(status, { timeout: 60_000 }).toBe('pinned')
         await provider.stop()
         expect((await viaGateway(engine, `/ipfs/${cid}/a.bin`)).bytes.equals(expected)).toBe(true)

@@ -1,0 +1,56 @@
+import type { Clock } from '../domain/clock.ts'
+import { within } from '../domain/deadline.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/sources.ts'
+
+/** How long a backend may take for one answer, and for the next page of a list. */
+const ANSWER_MS = 60_000
+/** Consecutive failures after which a backend counts as unreachable. */
+const MOST_FAILURES = 3
+
+/** Questions to a backend elsewhere, which ends them once it counts as unreachable. */
+export class AskedBackend {
+  readonly #clock: Clock
+  readonly #signal: AbortSignal
+  readonly #onAway: (reason: string) => void
+  #failures = 0
+  #isAway = false
+
+  /** @param onAway is called once, when the backend begins to count as unreachable */
+  constructor(clock: Clock, signal: AbortSignal, onAway: (reason: string) => void) {
+    this.#clock = clock
+    this.#signal = signal
+    this.#onAway = onAway
+  }
+
+  get isAway(): boolean {
+    return this.#isAway
+  }
+
+  /** Returns the backend's answer; null if it gives none in time. */
+  async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    try {
+      const times = { clock: this.#clock, ms: ANSWER_MS, late, signal: this.#signal }
+      const answer = await within(times, ended => orAborted(question(ended), ended))
+      this.#failures = 0
+      return answer
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      this.#failures++
+      const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
+      if (this.#failures >= MOST_FAILURES) this.giveUp(reason)
+      return null
+    }
+  }
+
+  /** Counts the backend as unreachable from now on. */
+  giveUp(reason: string): void {
+    if (this.#isAway) return
+    this.#isAway = true
+    this.#onAway(reason)
+  }
+}
+
+function late(): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', 'it did not answer in time')
+}

@@ -1,0 +1,154 @@
+import { type Clock, waitFor } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
+import type { ClusterSurvey, SurveyOptions } from './cluster-survey.ts'
+
+/** A start brings nothing else to wait for a check that is due. */
+const AFTER_START_MS = 60_000
+/** A check that could not be made, or not to its end, is tried again after this long at the latest. */
+const AGAIN_MS = 600_000
+/** CIDs of lost content that one log line names. */
+const MOST_NAMED = 20
+
+/** A backend elsewhere that is checked again and again. */
+export interface CheckedBackend {
+  /** Its number in the ledger. */
+  id: number
+  /** The place that keeps its clusters: another place has to be checked at once. */
+  place: string
+  /** One of the clusters that it keeps. */
+  cluster: string
+  /** From the beginning of a check to that of the next. */
+  everyMs: number
+  /** Has no local copy go, from when it resolves until the function is called. */
+  keepAll: () => Promise<() => void>
+}
+
+export interface ClusterCheckParts {
+  progress: ClusterCheckProgress
+  /** @throws HoldfastError `CONFLICT` while the catalogue's database is not known to be the right one */
+  survey: (backendId: number, options: SurveyOptions) => ClusterSurvey
+  clock: Clock
+  logger: Logger
+}
+
+/**
+ * Checks by itself, each at its own pace, what backends elsewhere really keep, and has it mended; where that would let
+ * go of much, it only says so. How long ago the last check began survives a restart.
+ */
+export class ClusterChecks {
+  readonly #checks: RepeatedCheck[]
+
+  constructor(parts: ClusterCheckParts, backends: readonly CheckedBackend[]) {
+    this.#checks = backends.map(backend => new RepeatedCheck(parts, backend))
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#checks.map(check => check.start()))
+  }
+
+  /** Ends after the questions under way. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#checks.map(check => check.stop()))
+  }
+}
+
+class RepeatedCheck {
+  readonly #parts: ClusterCheckParts
+  readonly #backend: CheckedBackend
+  readonly #ending = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #cancelTimer: () => void = () => undefined
+  #release: () => void = () => undefined
+
+  constructor(parts: ClusterCheckParts, backend: CheckedBackend) {
+    this.#parts = parts
+    this.#backend = backend
+  }
+
+  async start(): Promise<void> {
+    const { id, place, everyMs, keepAll } = this.#backend
+    const last = this.#parts.progress.get(id)
+    const now = this.#parts.clock.now()
+    const soon = now + Math.min(AFTER_START_MS, everyMs)
+    // What was confirmed of one place says nothing of another.
+    if (last !== undefined && last.place !== place) this.#release = await keepAll()
+    const isOver = last?.place === place && last.lastPlacement === null && last.beganAt <= now
+    this.#sleepUntil(isOver ? Math.max(soon, last.beganAt + everyMs) : soon)
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    this.#cancelTimer()
+    this.#release()
+    await this.#running
+  }
+
+  #sleepUntil(due: number): void {
+    const { clock } = this.#parts
+    if (this.#ending.signal.aborted) return
+    this.#cancelTimer = clock.after(waitFor(due, clock.now()), () => {
+      if (clock.now() < due) return this.#sleepUntil(due)
+      this.#running = this.#check().then(next => this.#sleepUntil(next))
+    })
+  }
+
+  /** Returns when the next check is due. */
+  async #check(): Promise<number> {
+    const { clock, logger } = this.#parts
+    const { cluster, everyMs } = this.#backend
+    const again = (): number => clock.now() + Math.min(AGAIN_MS, everyMs)
+    try {
+      const began = await this.#look()
+      if (began === null) return again()
+      this.#release()
+      const late = clock.now() - began - everyMs
+      if (late > 0)
+        logger.warn({ cluster, lateMs: late }, 'the check of a cluster took longer than it may: it begins again')
+      return Math.max(began + everyMs, clock.now())
+    } catch (error) {
+      if (!this.#ending.signal.aborted) logger.error({ err: error, cluster }, 'a cluster could not be checked')
+      return again()
+    }
+  }
+
+  /** Returns when the check began; null if the backend could not be asked for all of it. */
+  async #look(): Promise<number | null> {
+    const { progress, clock, logger } = this.#parts
+    const { id, place, cluster } = this.#backend
+    const last = progress.get(id)
+    const goesOn = last?.place === place && last.lastPlacement !== null && last.beganAt <= clock.now()
+    const began = goesOn ? last.beganAt : clock.now()
+    const found: Record<string, number> = {}
+    const seen: Record<string, number> = {}
+    const lost: string[] = []
+    const note = (lastPlacement: number | null): Promise<void> =>
+      progress.set(id, { place, beganAt: began, lastPlacement })
+    const survey = this.#parts.survey(id, {
+      signal: this.#ending.signal,
+      mend: true,
+      began,
+      after: goesOn ? (last.lastPlacement ?? 0) : 0,
+      found: (kind, what) => {
+        found[kind] = (found[kind] ?? 0) + 1
+        if (kind === 'pin-lost' && lost.length < MOST_NAMED) lost.push(what)
+      },
+      looked: async (what, count) => {
+        seen[what] = (seen[what] ?? 0) + count
+        this.#ending.signal.throwIfAborted()
+      },
+      onStep: note,
+    })
+    if (!goesOn) await note(0)
+    await survey.look()
+    const tell = Object.keys(found).length === 0 ? 'info' : 'warn'
+    logger[tell]({ cluster, found, seen }, 'a cluster was checked')
+    if (lost.length > 0)
+      logger.error({ cluster, cids: lost }, 'a cluster lost content of which this node has no whole copy')
+    if (!survey.isComplete) return null
+    await note(null)
+    survey.checkReleases()
+    await survey.release()
+    return began
+  }
+}

@@ -1,0 +1,41 @@
+import type { BlockSource } from '../content/block-source.ts'
+import { hasLinks } from '../content/dag/links.ts'
+import { walkDag } from '../content/dag/walk.ts'
+import { cidOf, type DagIdentity } from '../domain/cid.ts'
+import type { Clock } from '../domain/clock.ts'
+import { Deadline } from '../domain/deadline.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+
+/** Blocks of a sample that are read at a time; how much of it is read, and for how long at most. */
+const READ_AT_ONCE = 4
+const SAMPLE_BYTES = 1024 ** 3
+const SAMPLE_MS = 3_600_000
+
+/** Reads a DAG back. Returns why not all of it can be read; null if it can, as far as it was read within the bounds. */
+export async function problemOfSample(
+  dag: DagIdentity,
+  { reader, clock, signal }: { reader: BlockSource; clock: Clock; signal: AbortSignal },
+): Promise<HoldfastError | null> {
+  const late = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'it could not be read in time')
+  const deadline = new Deadline({ clock, ms: SAMPLE_MS, late, signal })
+  let bytes = 0
+  try {
+    await walkDag(
+      cidOf(dag),
+      async (cid, _parent, ended) => {
+        if (bytes > SAMPLE_BYTES) return null
+        const block = await reader.read(cid, { signal: ended })
+        bytes += block.length
+        return hasLinks(cid) ? block : null
+      },
+      { concurrency: READ_AT_ONCE, signal: deadline.signal },
+    )
+    return null
+  } catch (error) {
+    signal.throwIfAborted()
+    if (deadline.isOver) return null
+    return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
+  } finally {
+    deadline.rest()
+  }
+}
