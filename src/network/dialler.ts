@@ -3,15 +3,8 @@ import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Clock } from '../domain/clock.ts'
 import { within } from '../domain/deadline.ts'
 import { orAborted } from '../domain/sources.ts'
+import type { PeerAddress } from './addresses.ts'
 import { type Names, publicAddresses } from './public-addresses.ts'
-
-/** A peer and where it may be; without addresses, where libp2p knows it to be. */
-export interface PeerAddress {
-  id: PeerId
-  addresses: Multiaddr[]
-  /** It is looked for on the public internet only, since somebody else has said where it is. */
-  publicOnly?: boolean
-}
 
 const DIAL_TIMEOUT_MS = 5_000
 

@@ -1,10 +1,7 @@
 import type { BlockBroker, BlockRetrievalOptions, CreateSessionOptions, SessionBlockBroker } from '@helia/interface'
-import { peerIdFromCID } from '@libp2p/peer-id'
-import { isMultiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
+import { type PeerAddress, peersOf } from './addresses.ts'
 import type { FetchSession } from './block-fetcher.ts'
-import type { PeerAddress } from './dialler.ts'
-import { peerAddress } from './network-settings.ts'
 
 type Provider = NonNullable<BlockRetrievalOptions['providers']>[number]
 
@@ -38,10 +35,6 @@ export class HeliaBroker implements BlockBroker {
   }
 }
 
-/** Nothing for an address that does not say whose it is. */
 function toPeer(provider: Provider): PeerAddress[] {
-  if (Array.isArray(provider)) return provider.flatMap(toPeer)
-  if (!isMultiaddr(provider)) return [{ id: peerIdFromCID(provider), addresses: [] }]
-  const isNamed = provider.getComponents().at(-1)?.name === 'p2p'
-  return isNamed ? [peerAddress(provider.toString())] : []
+  return Array.isArray(provider) ? provider.flatMap(toPeer) : peersOf(provider)
 }

@@ -1,7 +1,6 @@
 import { type HeliaWithLibp2p, withLibp2pLight } from '@helia/libp2p'
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
-import { bootstrap } from '@libp2p/bootstrap'
 import { identify } from '@libp2p/identify'
 import type { PeerId, ServiceMap } from '@libp2p/interface'
 import { kadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
@@ -19,10 +18,6 @@ import type { NetworkSettings } from './network-settings.ts'
 import { noRouting } from './no-routing.ts'
 import { leanNoise } from './wire/noise.ts'
 import { rareYamux } from './wire/rare-updates.ts'
-
-/** The DHT of the public network, and one that a private network has to itself. */
-const PUBLIC_DHT = '/ipfs/kad/1.0.0'
-const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
 
 /** What a peer may have sent on a stream that is not being read: less than makes libp2p end the stream. */
 const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
@@ -53,14 +48,13 @@ export function createHeliaNode(options: {
     connectionEncrypters: [leanNoise()],
     streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
     connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isShutOut(id.toString()) },
-    peerDiscovery: settings.bootstrap.length > 0 ? [bootstrap({ list: settings.bootstrap })] : [],
   }
   const services = { identify: identify(), ping: ping() }
   if (settings.dht === 'off') {
     return withLibp2pLight(helia, { ...common, services, contentRouters: [() => noRouting] })
   }
   const dht = kadDHT({
-    protocol: settings.isPublic ? PUBLIC_DHT : PRIVATE_DHT,
+    protocol: settings.dhtProtocol,
     clientMode: settings.dht === 'client',
     peerInfoMapper: settings.isPublic ? removePrivateAddressesMapper : passthroughMapper,
   })

@@ -14,7 +14,7 @@ export interface HttpAgentOptions {
 interface RequestOptions {
   method: string
   headers: Readonly<Record<string, string>>
-  body?: AsyncIterable<Uint8Array> | string | null
+  body?: AsyncIterable<Uint8Array> | Uint8Array | string | null
   signal: AbortSignal
 }
 

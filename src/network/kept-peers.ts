@@ -1,7 +1,8 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { Dialler, PeerAddress } from './dialler.ts'
+import type { PeerAddress } from './addresses.ts'
+import type { Dialler } from './dialler.ts'
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000

@@ -1,5 +1,6 @@
 import type { HeliaWithLibp2p } from '@helia/libp2p'
 import type { ServiceMap } from '@libp2p/interface'
+import type { KadDHT } from '@libp2p/kad-dht'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import { digestOf } from '../domain/block-hash.ts'
@@ -11,6 +12,7 @@ import type { BlockFetcher } from './block-fetcher.ts'
 import { Dialler } from './dialler.ts'
 import { BlockExchange } from './exchange/block-exchange.ts'
 import { Misconduct } from './exchange/misconduct.ts'
+import { GoodPeers } from './good-peers.ts'
 import { HeliaBlockstore } from './helia-blockstore.ts'
 import { HeliaBroker } from './helia-broker.ts'
 import { createHeliaNode } from './helia-node.ts'
@@ -22,6 +24,7 @@ import { GatewayClient } from './providers/gateway-client.ts'
 import { type Names, systemNames } from './public-addresses.ts'
 import type { ServedBlocks } from './served-blocks.ts'
 import { SessionFactory } from './session-factory.ts'
+import { StartingPoints } from './starting-points.ts'
 
 /** Helia with its libp2p node, as a host program may use it. */
 export type HeliaNode = HeliaWithLibp2p<ServiceMap>
@@ -45,10 +48,19 @@ export interface NetworkNode extends BlockFetcher {
   addresses(): string[]
   /** Peers that are connected. */
   peerCount(): number
+  /** Whether it belongs to the public network; and if so, whether it has tried to reach it and has no peers. */
+  readonly isPublic: boolean
+  readonly isAlone: boolean
   connections(): Connection[]
+  /** What tells the node's network from others: who is on the same one can find what this node announces. */
+  readonly network: string
   /** Whether there are routers to be told of anything. */
   readonly hasRouters: boolean
-  /** Tells the routers that the node has a block. False if there is no router. */
+  /**
+   * Tells the routers that the node has a block. False if there is no router.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if no router took it
+   */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   /** Has the routers forget it in time. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
@@ -93,15 +105,23 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
     allowPrivate: settings.allowPrivateOrigins,
   })
+  const good = new GoodPeers(datastore)
+  await good.load()
+  const starting = new StartingPoints({ libp2p, settings, good, dialler, clock, logger })
   const kept = new KeptPeers(settings.peers, { libp2p, dialler, clock, logger })
   const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, host, clock })
   await exchange.start()
   kept.start()
+  starting.start()
   return {
     helia,
     peerId: libp2p.peerId.toString(),
     addresses: () => libp2p.getMultiaddrs().map(String),
     peerCount: () => libp2p.getPeers().length,
+    isPublic: settings.isPublic,
+    get isAlone(): boolean {
+      return starting.isAlone
+    },
     connections: () =>
       libp2p.getConnections().map(({ remotePeer, remoteAddr, direction, timeline }) => ({
         id: remotePeer.toString(),
@@ -112,10 +132,11 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     canAsk: origins => sessions.canAsk(origins),
     usable: origins => sessions.usable(origins),
     open: (root, options) => sessions.open(root, options),
+    network: settings.network,
     hasRouters: settings.dht !== 'off',
     announce: async (cid, signal) => {
       if (settings.dht === 'off') return false
-      await libp2p.contentRouting.provide(cid, { signal })
+      await announceTo(libp2p.services.dht as KadDHT, cid, signal)
       return true
     },
     withdraw: async (cid, signal) => {
@@ -123,6 +144,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     },
     stop: async () => {
       kept.stop()
+      await starting.stop()
       dialler.stop()
       sessions.close()
       await exchange.stop()
@@ -131,6 +153,15 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
       await gateways.close()
     },
   }
+}
+
+/** Through the DHT itself: libp2p's content routing succeeds as well where nobody was told. */
+async function announceTo(dht: KadDHT, cid: CID, signal: AbortSignal): Promise<void> {
+  let told = 0
+  for await (const event of dht.provide(cid, { signal })) {
+    if (event.name === 'PEER_RESPONSE' && event.messageName === 'ADD_PROVIDER') told++
+  }
+  if (told === 0) throw new HoldfastError('UNAVAILABLE', 'no peer of the network took the announcement')
 }
 
 async function startHelia(helia: HeliaNode, settings: NetworkSettings): Promise<void> {

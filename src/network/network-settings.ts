@@ -1,18 +1,24 @@
-import { peerIdFromString } from '@libp2p/peer-id'
-import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import { createHash } from 'node:crypto'
 import { HoldfastError } from '../domain/errors.ts'
 import type { NetworkConfig } from '../domain/options.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { PeerAddress } from './dialler.ts'
+import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 
 /** A network configuration with everything decided. */
 export interface NetworkSettings {
   listen: string[]
   announce: string[]
-  bootstrap: string[]
+  /** Where the rest of the network is found. */
+  bootstrap: PeerAddress[]
+  /** Whether all starting points are public nodes that nobody here runs. */
+  restsOnOthers: boolean
   peers: PeerAddress[]
   gateways: URL[]
   dht: 'off' | 'client' | 'server'
+  /** By which routers of the network are known. */
+  dhtProtocol: string
+  /** What tells the network from others: `public`, or a digest of where a private one begins. */
+  network: string
   /** Whether routing is the public network's, where private addresses mean nothing. */
   isPublic: boolean
   /** Whether gateways and peers that others name may be at private addresses. */
@@ -22,7 +28,13 @@ export interface NetworkSettings {
 const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
 /** The port by which nodes of the public network are usually found. */
 const ALL_INTERFACES = ['/ip4/0.0.0.0/tcp/4001', '/ip6/::/tcp/4001']
-/** Where nodes of the public network begin, run by its maintainers. */
+/** The DHT of the public network, and one that a private network has to itself. */
+const PUBLIC_DHT = '/ipfs/kad/1.0.0'
+const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
+/**
+ * Where nodes of the public network begin. Its former maintainers were to switch these off on 30 September 2026, so
+ * nobody may rely on them alone.
+ */
 const PUBLIC_BOOTSTRAP = [
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmNnooDu7bfjPFoTZYxMNLWUQJyrVwtbZg5gBMjTezGAJN',
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmbLHAnMoJPWSCR5Zhtx6BHJX9KiKNN6tpvbUcqanj75Nb',
@@ -32,28 +44,24 @@ const PUBLIC_BOOTSTRAP = [
 /** @throws HoldfastError `CONFIG_INVALID` naming the field. */
 export function networkSettings(config: NetworkConfig): NetworkSettings {
   const isPublic = config.preset === 'public'
+  const { bootstrap = [], peers = [] } = config
   return {
+    network: isPublic ? 'public' : `private ${digestOf([...bootstrap, ...peers].toSorted())}`,
     listen: checked('listen', config.listen ?? (isPublic ? ALL_INTERFACES : LOOPBACK)),
     announce: checked('announce', config.announce ?? []),
-    bootstrap: checked('bootstrap', config.bootstrap ?? (isPublic ? PUBLIC_BOOTSTRAP : [])),
-    peers: (config.peers ?? []).map((peer, i) => orInvalid(`peers.${i}`, () => peerAddress(peer))),
+    bootstrap: peersOf('bootstrap', config.bootstrap ?? (isPublic ? PUBLIC_BOOTSTRAP : [])),
+    restsOnOthers: isPublic && config.bootstrap === undefined && peers.length === 0,
+    peers: peersOf('peers', peers),
     gateways: (config.gateways ?? []).map((gateway, i) => orInvalid(`gateways.${i}`, () => gatewayUrl(gateway))),
     dht: config.dht ?? (isPublic ? 'client' : 'off'),
+    dhtProtocol: isPublic ? PUBLIC_DHT : PRIVATE_DHT,
     isPublic,
     allowPrivateOrigins: config.allowPrivateGateways ?? false,
   }
 }
 
-/**
- * A peer by its multiaddr, which ends in `/p2p/<id>`.
- *
- * @throws RangeError saying what is wrong.
- */
-export function peerAddress(text: string): PeerAddress {
-  const address = parse(text)
-  const last = address.getComponents().at(-1)
-  if (last?.name !== 'p2p' || last.value === undefined) throw new RangeError('must end in /p2p/ and the id of a peer')
-  return { id: peerIdFromString(last.value), addresses: address.getComponents().length > 1 ? [address] : [] }
+function digestOf(addresses: readonly string[]): string {
+  return createHash('sha256').update(addresses.join(' ')).digest('hex').slice(0, 32)
 }
 
 /** @throws RangeError saying what is wrong. */
@@ -67,16 +75,12 @@ export function gatewayUrl(text: string): URL {
   return url
 }
 
-function parse(text: string): Multiaddr {
-  try {
-    return multiaddr(text)
-  } catch (cause) {
-    throw new RangeError('is not a multiaddr', { cause })
-  }
+function peersOf(field: string, addresses: readonly string[]): PeerAddress[] {
+  return addresses.map((address, i) => orInvalid(`${field}.${i}`, () => peerAddress(address)))
 }
 
 function checked(field: string, addresses: readonly string[]): string[] {
-  for (const [i, address] of addresses.entries()) orInvalid(`${field}.${i}`, () => parse(address))
+  for (const [i, address] of addresses.entries()) orInvalid(`${field}.${i}`, () => parseAddress(address))
   return [...addresses]
 }
 

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
+import { copied } from '../domain/sources.ts'
 import { httpAgent, watchedBody } from './http-agent.ts'
 
 /** A request that another node is to answer. */
@@ -6,8 +7,8 @@ export interface NodeRequest {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** Null without one. */
-  body: AsyncIterable<Uint8Array> | null
+  /** Bytes if all of it is known, else a stream; null without one. */
+  body: Uint8Array | AsyncIterable<Uint8Array> | null
   signal: AbortSignal
 }
 
@@ -60,8 +61,8 @@ export function openNodeClient(): NodeClient {
   const send = async ({ url, body, ...rest }: NodeRequest): Promise<NodeAnswer> => {
     let failure: { error: unknown } | null = null
     const source =
-      body === null
-        ? null
+      body === null || body instanceof Uint8Array
+        ? body
         : watchedBody(copied(body), error => {
             failure = { error }
           })
@@ -83,11 +84,6 @@ export function openNodeClient(): NodeClient {
     }
   }
   return { send, close: agent.close }
-}
-
-/** A piece is good until the next one is asked for, but may be sent later. */
-async function* copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const piece of body) yield Buffer.from(piece)
 }
 
 function codeOf(error: unknown): string {

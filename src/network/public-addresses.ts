@@ -1,6 +1,7 @@
 import { lookup, resolveTxt } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
+import type { Multiaddr } from '@multiformats/multiaddr'
+import { parseAddress } from './addresses.ts'
 import { isPrivateAddress } from './private-address.ts'
 
 /** Looks up host names. */
@@ -64,7 +65,7 @@ async function lookUp(addresses: Multiaddr[], names: Names): Promise<[here: Mult
     for (const ip of ips) {
       const version = isIP(ip)
       if (version === 0 || isPrivateAddress(ip)) continue
-      here.push(multiaddr(`/ip${version}/${ip}/tcp/${transport.value}`))
+      here.push(parseAddress(`/ip${version}/${ip}/tcp/${transport.value}`))
     }
   }
   return [here, further]
@@ -75,7 +76,7 @@ async function dnsaddrsOf(host: string, names: Names): Promise<Multiaddr[]> {
   return texts.slice(0, MOST_ADDRESSES).flatMap(text => {
     if (!text.startsWith(DNSADDR)) return []
     try {
-      return [multiaddr(text.slice(DNSADDR.length))]
+      return [parseAddress(text.slice(DNSADDR.length))]
     } catch {
       return []
     }

@@ -3,7 +3,9 @@ import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
 /** Thrown where a host is at an address that it must not be at. */
-export class PrivateAddressError extends Error {}
+export class PrivateAddressError extends Error {
+  override readonly message = 'the name leads to a private address'
+}
 
 /** Whether a URL names a host that is not on the public internet, as far as can be told without looking it up. */
 export function namesPrivateHost(url: URL): boolean {

@@ -16,7 +16,8 @@ export interface WebhookSender {
   /**
    * The status of the answer, which is not read any further.
    *
-   * @throws HoldfastError `UNAVAILABLE` saying why there is none: a private address, nobody there, no answer in time
+   * @throws HoldfastError `UNAVAILABLE` if nobody is there, or does not answer in time. A private address reads like nobody
+   * there, so that no account learns which names a network has inside; the cause says which it was.
    */
   send(request: WebhookRequest): Promise<number>
   close(): Promise<void>
@@ -56,8 +57,6 @@ export function openWebhookSender({
 }
 
 function reasonOf(error: unknown): string {
-  const causes = [error, error instanceof Error ? error.cause : undefined]
-  if (causes.some(cause => cause instanceof PrivateAddressError)) return 'is a private one'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT' ? 'did not answer in time' : 'could not be reached'
 }

@@ -34,9 +34,8 @@ export class AccountRemoval {
     this.#parts = parts
   }
 
-  /** Looks for marked accounts, now and every minute. Also to be called when one has been marked. */
+  /** Looks for marked accounts, now and every minute. Call it when one was marked. Does nothing once it has stopped. */
   wake(): void {
-    if (this.#isStopped) return
     this.#cancelTimer()
     this.#isWanted = true
     this.#running ??= underName('account removal', () => this.#work()).finally(() => {

@@ -8,7 +8,7 @@ import { assembleDag, type BlockHolder } from '../content/dag/assembly.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../content/unixfs/files.ts'
-import { checkWalkable, dagKey, identityOf } from '../domain/cid.ts'
+import { checkNew, dagKey, identityOf } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
@@ -256,7 +256,7 @@ function checkRoots(roots: readonly CID[]): void {
   if (roots.length === 0)
     throw new HoldfastError('VALIDATION', 'the CAR names no roots, so nothing of it can be pinned')
   if (roots.length > MOST_ROOTS) throw new HoldfastError('VALIDATION', `the CAR names more than ${MOST_ROOTS} roots`)
-  for (const root of roots) checkWalkable(root, `root ${root}`)
+  for (const root of roots) checkNew(root)
 }
 
 function checkPartial({ name, maxStorageBytes }: Plan): void {

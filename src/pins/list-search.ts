@@ -41,7 +41,7 @@ function isGiven(value: unknown): boolean {
 
 function namesOf(field: string, text: string | undefined, match: NameMatch): RecordSearch['names'] {
   if (text === undefined || text === '') return []
-  if (typeof text === 'string' && text.length <= LONGEST_NAME) return [{ text: text.toWellFormed(), match }]
+  if (typeof text === 'string' && text.length <= LONGEST_NAME) return [{ text, match }]
   throw invalid(`${field} must be text of at most ${LONGEST_NAME} characters`)
 }
 

@@ -1,8 +1,9 @@
+import type { CID } from 'multiformats/cid'
 import type { Fetches, FetchRow } from '../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../catalogue/files.ts'
 import type { Placements } from '../catalogue/placements.ts'
 import type { RecordRow, Records } from '../catalogue/records.ts'
-import { cidOf, type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
+import { checkNew, cidOf, type DagIdentity, identityOf, parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 import type { PinProgress } from './pin-progress.ts'
@@ -47,7 +48,7 @@ export class PinStatusView {
   /**
    * An account's records of a content, newest first, at most {@link LISTED_RECORDS}.
    *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none.
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, `INVALID_CID` if there can be none.
    */
   async status(
     accountId: string,
@@ -58,7 +59,7 @@ export class PinStatusView {
     return Promise.all(records.map(record => this.#progress(record, peers)))
   }
 
-  /** The newest record of a content and the first of its files. @throws HoldfastError `PIN_NOT_FOUND` */
+  /** The newest record of a content and the first of its files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
   async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
     const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()
@@ -105,18 +106,27 @@ export class PinStatusView {
   }
 
   async #find(accountId: string, cid: string, clusterId: string | null, limit: number): Promise<RecordRow[]> {
-    try {
-      const dag = identityOf(parseCid(cid))
-      return await this.#records.ofDag({ accountId, dag, clusterId, now: this.#now(), limit })
-    } catch (error) {
-      if (isHoldfastError(error, 'INVALID_CID')) return []
-      throw error
-    }
+    const parsed = readCid(cid)
+    if (parsed === null) return []
+    const dag = identityOf(parsed)
+    const records = await this.#records.ofDag({ accountId, dag, clusterId, now: this.#now(), limit })
+    if (records.length === 0) checkNew(parsed, 'cid')
+    return records
   }
 }
 
 function presentFile(file: { path: string; codec: number; multihash: Uint8Array; size: number }): DagFile {
   return { path: file.path, cid: cidOf(file).toString(), size: file.size }
+}
+
+/** Null for text that is no CID. */
+function readCid(text: string): CID | null {
+  try {
+    return parseCid(text)
+  } catch (error) {
+    if (isHoldfastError(error, 'INVALID_CID')) return null
+    throw error
+  }
 }
 
 function noPin(): HoldfastError {

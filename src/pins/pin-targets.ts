@@ -29,7 +29,7 @@ export class PinTargets {
     return { account, plan: this.#parts.plans.get(account.plan) }
   }
 
-  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED` */
+  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE` */
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
@@ -37,6 +37,8 @@ export class PinTargets {
       const reason = 'what a node keeps for another goes no further'
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that is kept elsewhere: ${reason}`)
     }
+    // Without a name the form may still bring one.
+    if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     return { clusterId, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
   }
 }

@@ -3,7 +3,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { stagingOf } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
-import { HASH, identityOf, parseCid } from '../domain/cid.ts'
+import { checkNew, HASH, identityOf, parseCid } from '../domain/cid.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { NetworkPinner } from './network-pinner.ts'
@@ -34,6 +34,7 @@ export class Pinner {
   async pin(request: PinRequest): Promise<PinOutcome> {
     const requester = await this.#parts.targets.requester(request.account)
     const cid = parseCid(request.cid)
+    checkNew(cid, 'cid')
     const target = this.#parts.targets.decide(requester, request)
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }

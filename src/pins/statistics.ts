@@ -31,6 +31,8 @@ export interface EngineStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** Whether the public network has peers for this node; null if the node does not belong to it. */
+  publicNetwork: 'connected' | 'no-peers' | null
   /** The places that keep clusters elsewhere. */
   clusters: readonly ClusterHealth[]
   /** Milliseconds by which this node's clock is ahead of that of the PostgreSQL database; null without one. */
@@ -40,6 +42,7 @@ export interface EngineStats {
 /** What is asked of others when it is wanted. */
 export interface StatisticsSources {
   peerCount: () => number
+  publicNetwork: () => EngineStats['publicNetwork']
   disks: () => Promise<EngineStats['disks']>
   verification: () => EngineStats['verification']
   clusters: () => Promise<readonly ClusterHealth[]>
@@ -88,6 +91,7 @@ export class Statistics {
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),
       peers: this.#sources.peerCount(),
+      publicNetwork: this.#sources.publicNetwork(),
       clusters: await this.#sources.clusters(),
       clockSkewMs: this.#sources.clockSkewMs(),
     }

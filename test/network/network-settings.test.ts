@@ -1,18 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../src/domain/config.ts'
-import { gatewayUrl, networkSettings, peerAddress } from '../../src/network/network-settings.ts'
+import { peerAddress } from '../../src/network/addresses.ts'
+import { gatewayUrl, networkSettings } from '../../src/network/network-settings.ts'
 
 const id = '12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 
 describe('the settings of a network', () => {
   test('are private and quiet unless asked otherwise', () => {
     expect(networkSettings({})).toEqual({
+      network: expect.stringMatching(/^private [0-9a-f]{32}$/),
       listen: ['/ip4/127.0.0.1/tcp/0'],
       announce: [],
       bootstrap: [],
       peers: [],
       gateways: [],
       dht: 'off',
+      dhtProtocol: '/ipfs/lan/kad/1.0.0',
+      restsOnOthers: false,
       isPublic: false,
       allowPrivateOrigins: false,
     })
@@ -22,9 +26,18 @@ describe('the settings of a network', () => {
     const settings = networkSettings({ preset: 'public' })
     expect(settings).toMatchObject({ dht: 'client', isPublic: true })
     expect(settings.listen).toContain('/ip4/0.0.0.0/tcp/4001')
-    expect(settings.bootstrap.every(address => address.startsWith('/dnsaddr/bootstrap.libp2p.io/p2p/'))).toBe(true)
+    const starts = settings.bootstrap.map(({ addresses }) => String(addresses[0]))
+    expect(starts.every(address => address.startsWith('/dnsaddr/bootstrap.libp2p.io/p2p/'))).toBe(true)
     const changed = { preset: 'public', listen: [], bootstrap: [], dht: 'off' } as const
     expect(networkSettings(changed)).toMatchObject({ listen: [], bootstrap: [], dht: 'off' })
+  })
+
+  test('an address has at most 1,024 characters', () => {
+    const address = (length: number): string => `/dns4/${'a'.repeat(length - '/dns4//tcp/1'.length)}/tcp/1`
+    expect(networkSettings({ announce: [address(1_024)] }).announce).toHaveLength(1)
+    expect(() => networkSettings({ announce: [address(1_025)] })).toThrow(
+      'network.announce.0: has more than 1024 characters',
+    )
   })
 
   test('name peers with and without addresses', () => {

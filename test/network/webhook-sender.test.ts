@@ -24,7 +24,7 @@ test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'
     const sender = openWebhookSender({ allowPrivate: false, lookup: publicLookup(namesOf(addresses)) })
     try {
       const url = receiver.url.replace('127.0.0.1', 'hook.test')
-      const refusal = { code: 'UNAVAILABLE', message: 'the address is a private one' }
+      const refusal = { code: 'UNAVAILABLE', message: 'the address could not be reached' }
       await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
       await expect(sender.send(posted(receiver.url))).rejects.toMatchObject(refusal)
       expect(receiver.told).toEqual([])

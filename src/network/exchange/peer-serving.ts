@@ -1,4 +1,5 @@
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
+import { cidOfBytes } from '../../domain/cid.ts'
 import type { FairGate } from '../../domain/concurrency/fair-gate.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -62,7 +63,7 @@ export class PeerServing {
   receive({ full, wants }: ExchangeMessage): void {
     if (full) this.#wanted.clear()
     for (const want of wants) {
-      const cid = CID.decode(want.cid)
+      const cid = cidOfBytes(want.cid)
       const key = keyOfCid(cid)
       if (want.cancel) this.#wanted.delete(key)
       else this.#wanted.add(key, { cid, presence: want.presence, sendDontHave: want.sendDontHave })

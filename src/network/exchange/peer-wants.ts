@@ -1,6 +1,7 @@
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { digestOf } from '../../domain/block-hash.ts'
+import { cidOfBytes } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
 import { readVarint } from '../../domain/varint.ts'
@@ -105,7 +106,7 @@ export class PeerWants {
     // After the blocks: that one is missing may end what the others are for.
     for (const { cid, has } of presences) {
       if (turnSpent()) await nextTurn()
-      this.#told(keyOfCid(CID.decode(cid)), has)
+      this.#told(keyOfCid(cidOfBytes(cid)), has)
     }
     return wereWanted.every(wasWanted => wasWanted)
   }

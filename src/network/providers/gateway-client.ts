@@ -26,6 +26,7 @@ const LONGEST_BLOCK = 4 * 1024 * 1024
 const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
 const TIMEOUT_MS = 10_000
+const UNREACHED = 'could not be reached'
 /** Statuses by which gateways say that they cannot find it. */
 const NOT_THERE = new Set([404, 410, 412])
 const NOT_NOW = new Set([408, 425, 429])
@@ -152,10 +153,11 @@ function failed(reason: string): Failed {
 function reasonOf(error: unknown): { reason: string; final: boolean } {
   const causes = [error, error instanceof Error ? error.cause : undefined]
   if (causes.some(cause => cause instanceof PrivateAddressError)) {
-    return { reason: 'is at a private address', final: true }
+    // The reason reaches the account, which is not to learn which names the network has inside.
+    return { reason: UNREACHED, final: true }
   }
   if (isHoldfastError(error)) return { reason: error.message, final: true }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
-  return { reason: 'could not be reached', final: false }
+  return { reason: UNREACHED, final: false }
 }

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { Dialler, PeerAddress } from '../dialler.ts'
+import type { PeerAddress } from '../addresses.ts'
+import type { Dialler } from '../dialler.ts'
 import type { BlockExchange } from '../exchange/block-exchange.ts'
 import type { Asked, PeerAnswer } from '../exchange/peer-wants.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'

@@ -127,7 +127,7 @@ describe('a gateway', () => {
 
 describe('a private address', () => {
   const strict = { allowPrivate: false }
-  const refused = { kind: 'failed', reason: 'is at a private address', final: true }
+  const refused = { kind: 'failed', reason: 'could not be reached', final: true }
 
   test('is refused, by number and by name, without a connection', async () => {
     let requests = 0

@@ -238,7 +238,7 @@ describe('a cluster that fetches by itself', () => {
       far.beforeSize = () => {
         throw new HoldfastError('NOT_FOUND', 'it says that it has pinned what it has not')
       }
-      expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
+      expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
       await expect.poll(() => far.sized).toBeGreaterThan(sized)
       expect([await statusNow(), far.jobs.map(({ byItself }) => byItself)]).toEqual(['pinning', [true, true]])
       far.beforeSize = () => undefined

@@ -1,4 +1,7 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { unixfs } from '@helia/unixfs'
+import type { KadDHT } from '@libp2p/kad-dht'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
@@ -189,5 +192,30 @@ describe('where a router is configured', () => {
       expect(await announcedAt(bad)).toBe(0)
       await holder.engine.takedowns.remove({ cid: bad })
       await expect.poll(later(660_000, bad), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
+    }))
+
+  test('a node with a new identity announces again at once what its old one had announced', () =>
+    withNet(async net => {
+      const router = await net.node({ network: { dht: 'server' } })
+      const peers = await router.engine.addresses()
+      const holder = await net.node({ network: { dht: 'server', peers } })
+      const cid = await upload(holder, 'announced by two')
+      const { dht } = (await libp2pOf(router.engine)).services as { dht: KadDHT }
+      const providers = async (): Promise<string[]> => {
+        holder.clock.advance(1_000)
+        const found: string[] = []
+        for await (const event of dht.findProviders(CID.parse(cid), { signal: AbortSignal.timeout(5_000) })) {
+          if (event.name === 'PROVIDER') found.push(...event.providers.map(({ id }) => id.toString()))
+        }
+        return found
+      }
+      const idOf = async (): Promise<string> => (await libp2pOf(holder.engine)).peerId.toString()
+      const old = await idOf()
+      await expect.poll(providers, { timeout: 20_000, interval: 200 }).toContain(old)
+      await holder.engine.stop()
+      await rm(join(holder.dataDir, 'datastore'), { recursive: true })
+      await holder.restart()
+      expect(await idOf()).not.toBe(old)
+      await expect.poll(providers, { timeout: 20_000, interval: 200 }).toContain(await idOf())
     }))
 })

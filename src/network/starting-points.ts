@@ -1,0 +1,141 @@
+import type { IdentifyResult, Libp2p } from '@libp2p/interface'
+import type { Clock } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { PeerAddress } from './addresses.ts'
+import type { Dialler } from './dialler.ts'
+import type { GoodPeers } from './good-peers.ts'
+import type { NetworkSettings } from './network-settings.ts'
+import { leadsInside } from './public-addresses.ts'
+
+/** While there are peers, they are looked at this often; without any, starting points are dialled with growing pauses. */
+const LOOK_MS = 60_000
+const FIRST_PAUSE_MS = 5_000
+const LONGEST_PAUSE_MS = 600_000
+/** Remembered peers that one round dials. */
+const REMEMBERED_AT_ONCE = 8
+
+export interface StartingPointsParts {
+  libp2p: Libp2p
+  settings: NetworkSettings
+  good: GoodPeers
+  dialler: Dialler
+  clock: Clock
+  logger: Logger
+}
+
+/**
+ * Finds the network, and finds it again when all peers are lost: by the configured bootstrap nodes and by peers that
+ * answered before. Tells once when the public network has no peers, and once when it has some again.
+ */
+export class StartingPoints {
+  readonly #parts: StartingPointsParts
+  #cancelTimer: () => void = () => undefined
+  #stopped = false
+  #rounds = 0
+  /** Where the next round goes on among the remembered peers. */
+  #next = 0
+  #isAlone = false
+
+  constructor(parts: StartingPointsParts) {
+    this.#parts = parts
+  }
+
+  /** True if the node belongs to the public network, has tried to reach it, and has no peers. */
+  get isAlone(): boolean {
+    return this.#isAlone && this.#parts.libp2p.getPeers().length === 0
+  }
+
+  start(): void {
+    const { libp2p, settings, good, logger } = this.#parts
+    // Without routers a node speaks to configured peers and to those that dial it.
+    if (settings.dht === 'off' && settings.bootstrap.length === 0) return
+    libp2p.addEventListener('peer:identify', this.#onIdentify)
+    if (settings.isPublic && settings.restsOnOthers) {
+      const advice = 'name peers of your own in network.peers'
+      logger.warn(
+        { remembered: good.size },
+        `network.preset public begins at bootstrap nodes of others, which may be switched off: ${advice}`,
+      )
+    }
+    this.#dial()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer()
+    this.#parts.libp2p.removeEventListener('peer:identify', this.#onIdentify)
+    await this.#parts.good.save()
+  }
+
+  /** A peer that dialled this node may be gone with its own address translation: only those that were dialled count. */
+  readonly #onIdentify = ({ detail: { peerId, protocols, connection } }: CustomEvent<IdentifyResult>): void => {
+    const { settings, good, clock } = this.#parts
+    const { remoteAddr, direction } = connection
+    const isRouter = protocols.includes(settings.dhtProtocol)
+    const isInside = settings.isPublic && !settings.allowPrivateOrigins && leadsInside(remoteAddr)
+    if (direction !== 'outbound' || !isRouter || isInside) return
+    const id = peerId.toString()
+    good.answered(id, addressOf(remoteAddr.toString(), id), clock.now())
+  }
+
+  #dial(): void {
+    const { settings, dialler } = this.#parts
+    this.#rounds++
+    const points: PeerAddress[] = [...settings.bootstrap, ...this.#remembered()]
+    const dials = points.map(peer => dialler.connect(peer))
+    void Promise.all(dials).then(() => this.#lookLater(FIRST_PAUSE_MS * 2 ** (this.#rounds - 1)))
+  }
+
+  /** Some of them each round, the latest first. */
+  #remembered(): PeerAddress[] {
+    const { good, settings } = this.#parts
+    const all = good.addresses()
+    const some = all.slice(this.#next, this.#next + REMEMBERED_AT_ONCE)
+    this.#next = this.#next + REMEMBERED_AT_ONCE < all.length ? this.#next + REMEMBERED_AT_ONCE : 0
+    const publicOnly = settings.isPublic && !settings.allowPrivateOrigins
+    return some.map(peer => ({ ...peer, publicOnly }))
+  }
+
+  #lookLater(ms: number): void {
+    if (this.#stopped) return
+    this.#tell()
+    const pause = this.#isReached() ? LOOK_MS : Math.min(ms, LONGEST_PAUSE_MS)
+    this.#cancelTimer = this.#parts.clock.after(pause, () => this.#look())
+  }
+
+  #look(): void {
+    const { libp2p, good, clock, logger } = this.#parts
+    if (!this.#isReached()) {
+      this.#dial()
+      return
+    }
+    this.#rounds = 0
+    this.#next = 0
+    // Those that have stayed connected have answered all the while.
+    for (const { id } of good.addresses()) {
+      const open = libp2p.getConnections(id).find(({ direction }) => direction === 'outbound')
+      if (open !== undefined)
+        good.answered(id.toString(), addressOf(open.remoteAddr.toString(), id.toString()), clock.now())
+    }
+    good.save().catch((error: unknown) => logger.warn({ err: error }, 'peers could not be remembered'))
+    this.#lookLater(LOOK_MS)
+  }
+
+  #isReached(): boolean {
+    return this.#parts.libp2p.getPeers().length > 0
+  }
+
+  #tell(): void {
+    const { settings, logger } = this.#parts
+    const isAlone = settings.isPublic && !this.#isReached()
+    if (isAlone && !this.#isAlone) {
+      logger.warn({}, 'the public network has no peers: check the connection, and name peers in network.peers')
+    }
+    if (!isAlone && this.#isAlone) logger.info({}, 'the public network has peers again')
+    this.#isAlone = isAlone
+  }
+}
+
+function addressOf(remote: string, id: string): string {
+  return `${remote.replace(/\/p2p\/[^/]*$/, '')}/p2p/${id}`
+}

@@ -1,0 +1,182 @@
+import { join } from 'node:path'
+import type { CID } from 'multiformats/cid'
+import { describe, expect, test } from 'vitest'
+import { identityOf } from '../../src/domain/cid.ts'
+import { nextTurn } from '../../src/domain/concurrency/turns.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { Announcements } from '../../src/ledger/announcements.ts'
+import { BlockTable } from '../../src/ledger/block-table.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
+import { RootTable } from '../../src/ledger/root-table.ts'
+import { Announcer, type Announcing } from '../../src/pins/announcer.ts'
+import type { PinRecord } from '../../src/pins/types.ts'
+import { Database } from '../../src/storage/database.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { leaf } from './fetches/support/dags.ts'
+
+const HOUR_MS = 3_600_000
+const SIZES = { contentSize: 0, dagSize: 0, fileCount: 0, blocks: 1, charge: 0 }
+
+/** Complete roots in a database, and routers that answer when they are told to. */
+class World {
+  readonly clock = new ManualClock()
+  /** CIDs that peers may not have. */
+  readonly withheld = new Set<string>()
+  readonly asked: Array<{ cid: string; answer: (error?: Error) => void }> = []
+  readonly #database: Database
+  readonly #roots: RootTable
+  #running: Announcer | null = null
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#roots = new RootTable(database)
+  }
+
+  root(name: string): string {
+    const { root } = leaf(Buffer.from(name))
+    this.#roots.insert(0, { ...identityOf(root), ...SIZES }, this.clock.now())
+    return root.toString()
+  }
+
+  async start(peerId: string, network = 'public'): Promise<Announcer> {
+    this.#running?.stop()
+    this.asked.length = 0
+    const queue = new WriteQueue(this.#database)
+    const announce = (cid: CID): Promise<boolean> => {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+      const answer = (error?: Error): void => (error === undefined ? resolve(true) : reject(error))
+      this.asked.push({ cid: cid.toString(), answer })
+      return promise
+    }
+    const announcing: Announcing = { peerId, network, announce, withdraw: async () => undefined }
+    const roots = new HeldRoots(this.#roots, new BlockTable(this.#database), queue)
+    const announcements = new Announcements(this.#database, queue)
+    const { clock } = this
+    this.#running = new Announcer({
+      announcing,
+      roots,
+      announcements,
+      served: { has: cid => !this.withheld.has(cid.toString()) },
+      clock,
+      logger: silentLogger,
+    })
+    await this.#running.start()
+    return this.#running
+  }
+
+  /** Answers what is asked until nothing more is. Returns the CIDs, in order. */
+  async answerAll(error?: Error): Promise<string[]> {
+    const cids: string[] = []
+    for (let quiet = 0; quiet < 20; quiet++) {
+      for (const { cid, answer } of this.asked.splice(0)) {
+        cids.push(cid)
+        answer(error)
+        quiet = 0
+      }
+      await nextTurn()
+    }
+    return cids
+  }
+
+  stop(): void {
+    this.#running?.stop()
+  }
+}
+
+function withWorld(run: (world: World) => Promise<void>): Promise<void> {
+  return withTempDir(async dir => {
+    const database = new Database(join(dir, 'holdfast.db'))
+    const world = new World(database)
+    try {
+      await run(world)
+    } finally {
+      world.stop()
+      database.close()
+    }
+  })
+}
+
+describe('an announcer', () => {
+  test('announces no root that peers may not have, until they may', async () => {
+    await withWorld(async world => {
+      const [open, absent] = [world.root('a'), world.root('b')]
+      world.withheld.add(absent)
+      await world.start('first')
+      expect(await world.answerAll()).toEqual([open])
+      world.withheld.clear()
+      world.clock.advance(600_000)
+      expect(await world.answerAll()).toEqual([absent])
+    })
+  })
+
+  test('announces again what another peer, or this one on another network, had announced', async () => {
+    await withWorld(async world => {
+      const cids = [world.root('a'), world.root('b')].toSorted()
+      await world.start('first')
+      expect((await world.answerAll()).toSorted()).toEqual(cids)
+      world.clock.advance(HOUR_MS)
+      await world.start('first')
+      expect(await world.answerAll()).toEqual([])
+      for (const [peer, network] of [
+        ['second', 'public'],
+        ['second', 'private'],
+        ['first', 'public'],
+      ] as const) {
+        await world.start(peer, network)
+        expect((await world.answerAll()).toSorted()).toEqual(cids)
+        world.clock.advance(HOUR_MS)
+      }
+      // Nothing answers while the time goes by.
+      world.clock.advance(22 * HOUR_MS)
+      expect([...new Set(await world.answerAll())].toSorted()).toEqual(cids)
+    })
+  })
+
+  test('goes on after a restart in the middle of announcing as another peer', async () => {
+    await withWorld(async world => {
+      const cids = Array.from({ length: 20 }, (_, i) => world.root(`root ${i}`))
+      await world.start('first')
+      await world.answerAll()
+      world.clock.advance(1)
+      await world.start('second')
+      const told = world.asked.splice(0).map(({ cid, answer }) => {
+        answer()
+        return cid
+      })
+      await world.answerAll(new HoldfastError('UNAVAILABLE', 'nobody'))
+      await world.start('second')
+      expect((await world.answerAll()).toSorted()).toEqual(cids.filter(cid => !told.includes(cid)).toSorted())
+    })
+  })
+
+  test('announces a new root beside a thousand that are due, in turn', async () => {
+    await withWorld(async world => {
+      for (let i = 0; i < 1_000; i++) world.root(`root ${i}`)
+      const announcer = await world.start('first')
+      expect(world.asked.length).toBe(8)
+      const cid = world.root('new')
+      announcer.pinned({ cid } as PinRecord)
+      for (const { answer } of world.asked.splice(0, 2)) answer()
+      await nextTurn()
+      await expect.poll(() => world.asked.map(asked => asked.cid)).toContain(cid)
+      // All that are due follow, without a pause between them.
+      expect(new Set(await world.answerAll()).size).toBeGreaterThan(998)
+    })
+  })
+
+  test('pauses once announcements fail in a row, and goes on behind them', async () => {
+    await withWorld(async world => {
+      for (let i = 0; i < 40; i++) world.root(`root ${i}`)
+      await world.start('first')
+      const failed = await world.answerAll(new HoldfastError('UNAVAILABLE', 'nobody'))
+      expect(failed.length).toBeLessThan(25)
+      world.clock.advance(60_000)
+      const told = await world.answerAll()
+      expect(told.length + failed.length).toBe(40)
+      expect(told.filter(cid => failed.includes(cid))).toEqual([])
+    })
+  })
+})

@@ -1,0 +1,72 @@
+import type { KeptPromise } from './promises.ts'
+
+const announcer = (name: string) => ({ file: 'test/pins/announcer.test.ts', name })
+
+const starting = (name: string) => ({ file: 'test/network/starting-points.test.ts', name })
+
+/** What is promised of the public network, and of who finds this node there. */
+export const networkPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a node with another identity, or on another network, announces all roots again',
+    file: 'src/ledger/announcements.ts',
+    find: 'known?.peer === peer && known.network === network &&',
+    replace: 'known !== undefined &&',
+    test: announcer('announces again what another peer'),
+  },
+  {
+    promise: 'what was announced under another identity is due at once',
+    file: 'src/pins/announcer.ts',
+    find: 'Math.max(this.#clock.now() - RENEW_AFTER_MS, this.#since)',
+    replace: 'Math.min(this.#clock.now() - RENEW_AFTER_MS, this.#since)',
+    test: announcer('goes on after a restart in the middle'),
+  },
+  {
+    promise: 'roots that are due do not hold up new ones',
+    file: 'src/pins/announcer.ts',
+    find: 'first !== undefined && this.#isNewNext ? undefined : this.#nextDue()',
+    replace: 'this.#nextDue()',
+    test: announcer('announces a new root beside a thousand'),
+  },
+  {
+    promise: 'the network is found again by remembered peers when all bootstrap nodes are gone',
+    file: 'src/network/starting-points.ts',
+    find: '[...settings.bootstrap, ...this.#remembered()]',
+    replace: '[...settings.bootstrap]',
+    test: starting('comes back by a remembered peer'),
+  },
+  {
+    promise: 'starting points are dialled again as long as there are no peers',
+    file: 'src/network/starting-points.ts',
+    find: '    if (!this.#isReached()) {\n      this.#dial()\n',
+    replace: '    if (!this.#isReached()) {\n',
+    test: starting('says once that the public network has no peers'),
+  },
+  {
+    promise: 'a public network without peers is told of once',
+    file: 'src/network/starting-points.ts',
+    find: 'if (isAlone && !this.#isAlone) {',
+    replace: 'if (isAlone) {',
+    test: starting('says once that the public network has no peers'),
+  },
+  {
+    promise: 'peers of one network cannot fill the places of remembered peers',
+    file: 'src/network/good-peers.ts',
+    find: 'const isCrowded = neighbours.length >= MOST_OF_NETWORK',
+    replace: 'const isCrowded = neighbours.length > MOST_PEERS',
+    test: starting('are at most two of one network'),
+  },
+  {
+    promise: 'new peers displace no remembered one that answered within a week',
+    file: 'src/network/good-peers.ts',
+    find: 'now - answeredAt > SILENT_MS || answeredAt > now',
+    replace: 'now >= answeredAt || answeredAt > now',
+    test: starting('that answered within a week'),
+  },
+  {
+    promise: 'announcements that fail in a row pause',
+    file: 'src/pins/announcer.ts',
+    find: '++this.#failures >= MOST_FAILURES',
+    replace: '++this.#failures < 0',
+    test: announcer('pauses once announcements fail in a row'),
+  },
+]
