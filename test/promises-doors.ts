@@ -11,6 +11,20 @@ const hostile = 'test/network/exchange/hostile-messages.test.ts'
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [
   {
+    promise: 'an export leaves out what is removed meanwhile',
+    file: 'adapters/cli/export-command.ts',
+    find: 'error.details.status !== 404',
+    replace: 'error.details.status !== 405',
+    test: { file: 'test/adapters/cli/export.test.ts', name: 'removed during the export is left out' },
+  },
+  {
+    promise: 'a command that sends a body ends when its server is killed',
+    file: 'adapters/client/exchange.ts',
+    find: '    idle.abort()\n    throw error\n',
+    replace: '    idle.stop()\n    throw error\n',
+    test: { file: 'test/adapters/cli/killed-server.test.ts', name: 'ends with one line when its server is killed' },
+  },
+  {
     promise: 'what an upload keeps of its token and quota is not counted beside its commit',
     file: 'src/pins/uploader.ts',
     find: '    giveBack()\n',

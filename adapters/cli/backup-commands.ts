@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { compactDatabase, HoldfastError, restoreBackup } from '../../src/index.ts'
+import { checkBackup, compactDatabase, HoldfastError, restoreBackup } from '../../src/index.ts'
 import type { JsonObject } from '../client/index.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
-import { readArguments, requireFlag } from './arguments.ts'
+import { readArguments, requireFlag, usageError } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -11,17 +11,21 @@ import { countOf, formatBytes, printable } from './text.ts'
 
 /** `backup`: through the running server, or of a data directory that none has open. */
 export function backUp(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['keys'], words: { what: 'a directory', min: 1, max: 1 } } as const
-  return withOwnerNode(args, env, grammar, async ({ node, flags, words: [directory = ''], json }) => {
+  const grammar = {
+    values: ['keys', 'rate'],
+    switches: ['force'],
+    words: { what: 'a directory', min: 1, max: 1 },
+  } as const
+  return withOwnerNode(args, env, grammar, async ({ node, flags, switches, words: [directory = ''], json }) => {
     const bar = new ProgressBar('backing up', null)
     const keys = flags.keys === undefined ? undefined : resolve(flags.keys)
-    const outcome = await node
-      .backup({ directory: resolve(directory), keys }, bytes => bar.update(bytes))
-      .finally(() => bar.end())
+    const target = { directory: resolve(directory), keys, force: switches.has('force'), bytesPerSecond: rateOf(flags) }
+    const outcome = await node.backup(target, bytes => bar.update(bytes)).finally(() => bar.end())
     const missing = Array.isArray(outcome.missing) ? outcome.missing : []
     if (json) printJson(outcome)
     else for (const line of backupLines(outcome)) print(line)
     if (missing.length > 0) {
+      if (!json) for (const cid of missing) print(`${cid}  missing or damaged`)
       throw new HoldfastError('BLOCK_DAMAGED', `the store itself lacks ${countOf(missing.length, 'block')}: see verify`)
     }
   })
@@ -29,11 +33,54 @@ export function backUp(args: readonly string[], env: Environment): Promise<boole
 
 function backupLines(outcome: JsonObject): string[] {
   const number = (name: string): number => numberOf(outcome, name) ?? 0
+  const mended = number('mendedBlocks') === 0 ? '' : `, ${number('mendedBlocks')} mended`
+  const read = textOf((outcome.lastFullRead ?? {}) as JsonObject, 'at') || undefined
   const all = `${countOf(number('blocks'), 'block')}, ${formatBytes(number('bytes'))}`
   return [
-    `${textOf(outcome, 'directory')}  ${all}, ${number('newBlocks')} new; database ${formatBytes(number('databaseBytes'))}`,
+    `${textOf(outcome, 'directory')}  ${all}, ${number('newBlocks')} new${mended}; database ${formatBytes(number('databaseBytes'))}`,
+    `last read in full: ${read ?? 'never'} (holdfast backup check)`,
     `keep ${textOf(outcome, 'keys')} elsewhere: with it, what is sealed in the database can be read`,
   ]
+}
+
+/** Bytes a second; undefined if the flag is not given. @throws HoldfastError `VALIDATION` */
+function rateOf({ rate }: { rate?: string }): number | undefined {
+  if (rate === undefined) return undefined
+  const bytes = Number(rate)
+  if (Number.isSafeInteger(bytes) && bytes >= 1_024) return bytes
+  throw usageError('--rate must be a number of bytes a second, at least 1024')
+}
+
+/** `backup check`: reads the directory on this machine; fails if anything is not whole. */
+export async function checkBackupCommand(args: readonly string[], env: Environment): Promise<boolean> {
+  const given = readArguments(args, {
+    values: ['keys', 'rate', 'data-dir', 'config'],
+    switches: ['repair', 'json'],
+    words: { what: 'the directory of a backup', min: 1, max: 1 },
+  })
+  if (given === null) return false
+  endWithReader()
+  const [backup = ''] = given.words
+  const isRepaired = given.switches.has('repair')
+  if (!isRepaired && given.flags['data-dir'] !== undefined) throw usageError('--data-dir goes with --repair')
+  const repairFrom = isRepaired ? readDirectorySettings(given.flags, env).dataDir : undefined
+  const bar = new ProgressBar('checking', null)
+  const checked = await checkBackup({
+    backup,
+    keys: given.flags.keys,
+    repairFrom,
+    bytesPerSecond: rateOf(given.flags),
+    onProgress: ({ bytes }) => bar.update(bytes),
+  }).finally(() => bar.end())
+  if (given.switches.has('json')) printJson({ ...checked })
+  else {
+    const amount = `${countOf(checked.blocks, 'block')}, ${formatBytes(checked.bytes)} read, ${checked.repaired} repaired`
+    print(`${checked.directory}  of ${checked.createdAt}: ${amount}`)
+    for (const { what, problem } of checked.problems) print(printable(`${what}  ${problem}`))
+  }
+  if (checked.problemCount === 0) return true
+  const remedy = 'use --repair with the data directory, or back up again'
+  throw new HoldfastError('BACKUP_UNUSABLE', `${countOf(checked.problemCount, 'problem')}: ${remedy}`)
 }
 
 /** `reconcile`: fails if something is left that it could only tell of. */

@@ -166,12 +166,31 @@ ${OWNER}`,
 
 Backs everything up into a directory, while everything else goes on; nothing is deleted meanwhile. Repeated, it adds
 what is new and takes out what is gone. Where the file system can, blocks are links: a backup on the same disk costs
-little, and is lost with that disk. The running server writes below its option backupRoots only.
+little, and is lost with that disk. The running server writes below its option backupRoots only. The backup of another
+node, or of one that had more than twice as many roots, is not replaced: its disk may not be mounted.
 
   holdfast backup /backups/holdfast --data-dir ./data
 
   --keys DIR       where the keys go (default: keys in the backup); with --data-dir
+  --rate BYTES     how fast blocks are read at most, a second (default: backupBytesPerSecond)
+  --force          replace the backup of another node, or of one that had more roots
 ${OWNER}`,
+
+  'backup check': `Usage: holdfast backup check DIR [flags]
+
+Reads all of a backup on this machine, names what is missing or damaged, and notes in the manifest when that was. The exit
+code is 1 unless all of it is whole. With --repair good files are copied from a data directory, which a server may be using.
+
+  holdfast backup check /backups/holdfast
+  holdfast backup check /backups/holdfast --repair --data-dir ./data
+
+  --repair         replace what is damaged or missing
+  --keys DIR       where the keys of the backup are (default: where the backup put them)
+  --rate BYTES     how fast it reads at most, a second (default: no bound)
+  --data-dir DIR   with --repair: the directory of all stores (HOLDFAST_DATA_DIR, default ./data)
+  --config FILE    its configuration, JSON (HOLDFAST_CONFIG)
+  --json           results as JSON, one object a line
+  --help           this text`,
 
   compact: `Usage: holdfast compact [flags]
 

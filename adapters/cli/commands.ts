@@ -25,6 +25,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['verify', async () => (await import('./owner-commands.ts')).verify],
   ['reconcile', async () => (await import('./backup-commands.ts')).reconcile],
   ['backup', async () => (await import('./backup-commands.ts')).backUp],
+  ['backup check', async () => (await import('./backup-commands.ts')).checkBackupCommand],
   ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],
   ['catalogue move', async () => (await import('./catalogue-command.ts')).moveToDatabase],

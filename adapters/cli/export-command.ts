@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { varint } from 'multiformats'
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient, ListedUpload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
@@ -22,9 +22,16 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
     const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
     const records = await recordsOf(client, cid)
     if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
-    const bytes = await writeWhole(path, exported(client, records))
-    if (json) printJson({ file: path, records: records.length, bytes })
-    else print(`${path}  ${countOf(records.length, 'record')}, ${formatBytes(bytes)}`)
+    const removed: string[] = []
+    const bytes = await writeWhole(path, exported(client, records, removed))
+    const written = records.length - removed.length
+    if (json) printJson({ file: path, records: written, bytes, removed })
+    else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}`)
+    if (removed.length === 0) return
+    throw new HoldfastError(
+      'PIN_NOT_FOUND',
+      `left out ${countOf(removed.length, 'record')} removed during the export: ${[...new Set(removed)].join(', ')}`,
+    )
   })
 }
 
@@ -44,18 +51,50 @@ function recordOf(row: ListedUpload): ExportedRecord {
   return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt, meta }
 }
 
-/** The export piece by piece; content is in it once, before the first record of it. */
-async function* exported(client: HoldfastClient, records: readonly ExportedRecord[]): AsyncGenerator<Uint8Array, void> {
+/**
+ * The export piece by piece; content is in it once, after the first record of it.
+ *
+ * @param removed takes the CIDs of records that were removed before their content was asked for; the export has none of
+ * them
+ */
+async function* exported(
+  client: HoldfastClient,
+  records: readonly ExportedRecord[],
+  removed: string[],
+): AsyncGenerator<Uint8Array, void> {
   const id = randomUUID()
   const written = new Set<string>()
   yield exportHeader(records.map(({ cid }) => cid))
   for (const record of records) {
+    const isNew = record.status === 'pinned' && !written.has(record.cid)
+    const archive = isNew ? await archiveOf(client, record.cid) : null
+    if (isNew && archive === null) {
+      removed.push(record.cid)
+      continue
+    }
     yield await exportEntry(id, { record })
-    if (record.status !== 'pinned' || written.has(record.cid)) continue
+    if (archive === null) continue
     written.add(record.cid)
-    yield* blocksOf(await client.content.archive(record.cid, 'car'))
+    yield* blocksOf(archive)
   }
-  yield await exportEntry(id, { end: true, records: records.length })
+  if (removed.length === records.length) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing left to export')
+  yield await exportEntry(id, { end: true, records: records.length - removed.length })
+}
+
+/** Null if the content is not pinned any more. */
+async function archiveOf(client: HoldfastClient, cid: string): Promise<AsyncIterable<Uint8Array> | null> {
+  try {
+    return await client.content.archive(cid, 'car')
+  } catch (error) {
+    if (!isHoldfastError(error) || error.details.status !== 404) throw error
+    if (await isPinned(client, cid)) throw error
+    return null
+  }
+}
+
+async function isPinned(client: HoldfastClient, cid: string): Promise<boolean> {
+  for await (const _ of client.pins.all({ cid })) return true
+  return false
 }
 
 /** A CAR without its header. */

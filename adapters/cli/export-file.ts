@@ -2,6 +2,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
+import { parseCid } from '../../src/domain/cid.ts'
 import type { CarBlock } from '../../src/index.ts'
 
 /** A record as an export keeps it. Times are ISO 8601, null for what there is none of. */
@@ -40,7 +41,7 @@ const MOST_ROOTS = 10_000
 
 /** The beginning of an export; its roots are those of the records, for other programs that read CARs. */
 export function exportHeader(cids: readonly string[]): Uint8Array {
-  const roots = [...new Set(cids)].slice(0, MOST_ROOTS).map(cid => CID.parse(cid))
+  const roots = [...new Set(cids)].slice(0, MOST_ROOTS).map(cid => parseCid(cid))
   const header = dagCbor.encode({ version: 1, roots })
   return Buffer.concat([varintOf(header.length), header])
 }

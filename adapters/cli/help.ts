@@ -32,6 +32,7 @@ The node as its owner, through the running server or on its data directory:
   verify                 check every block
   reconcile              put right what does not fit together
   backup                 back everything up, while it is in use
+  backup check           read a backup in full, and repair it
   restore                make a data directory of a backup
   compact                give the free pages of an old database back to the disk
   catalogue move         move accounts, keys and records into PostgreSQL

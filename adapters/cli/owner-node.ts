@@ -8,6 +8,14 @@ import { endWithReader, isoTime } from './output.ts'
 import { patientFetch } from './patient-fetch.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
+/** Where a backup goes, and how it is made. */
+export interface BackupTarget {
+  directory: string
+  keys: string | undefined
+  force: boolean
+  bytesPerSecond: number | undefined
+}
+
 /** What the owner of a node may have done and see, wherever the node is. Answers have the shapes of `/admin/v1`. */
 export interface OwnerNode {
   stats(): Promise<JsonObject>
@@ -15,10 +23,7 @@ export interface OwnerNode {
   /** `onProgress` is told the bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
   /** `keys` only for a data directory; `onProgress` as with verify. */
-  backup(
-    target: { directory: string; keys: string | undefined },
-    onProgress: (bytes: number) => void,
-  ): Promise<JsonObject>
+  backup(target: BackupTarget, onProgress: (bytes: number) => void): Promise<JsonObject>
   reconcile(options: { dryRun: boolean; force: boolean }): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
   takedowns(): AsyncIterable<readonly JsonObject[]>
@@ -72,9 +77,9 @@ function remoteNode(client: HoldfastClient): OwnerNode {
     // Nothing is heard until everything is freed.
     collect: graceSeconds => client.request('POST', '/gc', { json: { graceSeconds }, idleMs: 0 }),
     verify: onProgress => followed(client, '/verify', undefined, onProgress),
-    backup: ({ directory, keys }, onProgress) => {
+    backup: ({ keys, ...target }, onProgress) => {
       if (keys !== undefined) throw usageError('--keys goes with --data-dir: a server puts the keys into the backup')
-      return followed(client, '/backup', { directory }, onProgress)
+      return followed(client, '/backup', target, onProgress)
     },
     reconcile: options => followed(client, '/reconcile', options, () => undefined),
     async *accounts() {
@@ -125,8 +130,8 @@ function localNode(engine: Engine): OwnerNode {
     stats: async () => ({ ...(await engine.stats()) }),
     collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
-    backup: async ({ directory, keys }, onProgress) => ({
-      ...(await engine.backup(directory, { keys, onProgress: ({ bytes }) => onProgress(bytes) })),
+    backup: async ({ directory, ...options }, onProgress) => ({
+      ...(await engine.backup(directory, { ...options, onProgress: ({ bytes }) => onProgress(bytes) })),
     }),
     reconcile: async options => ({ ...(await engine.reconcile(options)) }),
     async *takedowns() {

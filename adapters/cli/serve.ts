@@ -13,6 +13,7 @@ import { createConsole } from '../console/index.ts'
 import {
   connectionsOfEach,
   createServer,
+  descriptorLimit,
   drain,
   PrometheusMetrics,
   type Readers,
@@ -35,6 +36,9 @@ const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
 
+/** A server at rest, with four threads of the gateway, has up to 80 open. */
+const FEWEST_DESCRIPTORS = 96
+
 /** What the server writes is for the user who runs it alone. */
 const UMASK = 0o077
 
@@ -50,6 +54,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     print(JSON.stringify(await usedSettings(settings), null, 2))
     return true
   }
+  checkDescriptors()
   process.umask(UMASK)
   const lines = new LogLines(process.stdout.fd)
   const logger = pino({ level: settings.logLevel }, lines)
@@ -94,6 +99,17 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     endLog()
   }
   return true
+}
+
+/** @throws HoldfastError `CONFIG_INVALID` if the process may have too few files and sockets open to serve anybody */
+function checkDescriptors(): void {
+  const limit = descriptorLimit()
+  if (limit >= FEWEST_DESCRIPTORS) return
+  const remedy = 'raise it with ulimit -n, or with LimitNOFILE in a systemd unit'
+  throw new HoldfastError(
+    'CONFIG_INVALID',
+    `the limit of open files is ${limit}, a server needs at least ${FEWEST_DESCRIPTORS}: ${remedy}`,
+  )
 }
 
 /** A server takes part in the network unless it is told not to; an embedded engine only if it is told to. */

@@ -177,9 +177,11 @@ function besideFile(config: EngineConfig, directory: string): EngineConfig {
     ...(importRoots && { importRoots: importRoots.map(root => resolve(directory, root)) }),
     ...(gateway?.denylist && { gateway: { ...gateway, denylist: resolve(directory, gateway.denylist) } }),
     ...(clusters && {
-      clusters: clusters.map(cluster =>
-        cluster.dataDir === undefined ? cluster : { ...cluster, dataDir: resolve(directory, cluster.dataDir) },
-      ),
+      clusters: clusters.map(cluster => ({
+        ...cluster,
+        ...(cluster.dataDir !== undefined && { dataDir: resolve(directory, cluster.dataDir) }),
+        ...(cluster.alsoIn && { alsoIn: cluster.alsoIn.map(path => resolve(directory, path)) }),
+      })),
     }),
   }
 }

@@ -38,7 +38,8 @@ export interface User {
   id: string
   email: string
   username: string
-  name: string | null
+  /** Its email where it has none. */
+  name: string
   role: 'owner' | 'user'
   /** Its name. */
   plan: string

@@ -141,7 +141,8 @@ export interface Cluster {
   id: string
   label: string
   region: string
-  country: string | null
+  /** Its region, where it is in no one country. */
+  country: string
   /** A CID behind `publicUrl`, which ends with `/ipfs/`, is where content can be opened. */
   gateways: { publicUrl: string; url: string; label: string; order: number }[]
 }

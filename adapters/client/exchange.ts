@@ -48,10 +48,12 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
     const tell = body?.onProgress
     response = await dispatch(send, url, init, tell && (bytes => moved(idle, tell, bytes)))
   } catch (cause) {
-    throw wrong(cause, error => unreachable(url, error))
-  } finally {
-    idle.stop()
+    const error = wrong(cause, error => unreachable(url, error))
+    // A read of the body that is still under way must not set the timer again: that would keep the process alive.
+    idle.abort()
+    throw error
   }
+  idle.stop()
   return {
     response,
     bytes: () => answerBytes(response, idle, body !== undefined, cause => wrong(cause, brokenOff)),
@@ -89,7 +91,7 @@ async function* answerBytes(
   sendsBody: boolean,
   wrong: (cause: unknown) => unknown,
 ): AsyncGenerator<Uint8Array, void> {
-  if (body === null) return
+  if (body === null) return idle.abort()
   const reader = body.getReader()
   let isOver = false
   try {
@@ -130,6 +132,8 @@ async function fetchBody(
   const length = bodyLength(body)
   if (length !== null) headers['content-length'] = String(length)
   const bytes = bodyBytes(body)
+  // Nobody cancels a body when the connection breaks; who reads a source lets go of it by this.
+  ended.addEventListener('abort', () => void bytes.return().catch(() => undefined), { once: true })
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

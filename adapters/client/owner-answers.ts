@@ -26,6 +26,8 @@ export interface NodeStats {
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   /** Connected ones. */
   peers: number
+  /** Null if the node does not belong to the public network; missing in nodes that do not tell. */
+  publicNetwork?: 'connected' | 'no-peers' | null
   /** Places that keep clusters elsewhere; missing in nodes that do not tell. */
   clusters?: {
     clusters: string[]

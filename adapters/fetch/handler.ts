@@ -40,11 +40,18 @@ export function toFetch(
 ): FetchHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
+    // Headers join what is repeated.
+    if (request.headers.get('host')?.includes(',') === true) return severalHosts()
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
     const given = toApiRequest(request, url, path, remoteAddress?.(request))
     return toResponse(await handlerOf(engine, given, console)(given))
   }
+}
+
+function severalHosts(): Response {
+  const body = { error: 'Bad Request', message: 'a request has one Host header only', code: 'VALIDATION' }
+  return Response.json(body, { status: 400, headers: { 'access-control-allow-origin': '*' } })
 }
 
 function handlerOf(engine: FetchServedEngine, { path, header }: ApiRequest, console?: ApiHandler): ApiHandler {

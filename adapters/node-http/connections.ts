@@ -4,17 +4,21 @@ import type { Duplex } from 'node:stream'
 
 /**
  * The connections of a server, of which there may be so many. When there are, a new one takes the place of the oldest
- * that is idle, at the address that has most; one that arrives while all are busy is surplus, and can only be told so.
+ * that is idle, at the address that has most; one that arrives while all are busy, or while the process has next to no
+ * descriptors left, is surplus: it is told so, and closed. Some surplus ones may wait for their request.
  */
 export class Connections {
   readonly #most: number
   readonly #byAddress = new Map<string, Set<Socket>>()
   readonly #answers = new WeakMap<Duplex, ServerResponse>()
-  readonly #surplus = new WeakSet<Duplex>()
+  readonly #surplus = new Set<Duplex>()
+  readonly #refusal: string
   #count = 0
 
-  constructor(most: number) {
+  /** @param refusal the bytes that a connection without an answer is closed with */
+  constructor(most: number, refusal: string) {
     this.#most = most
+    this.#refusal = refusal
   }
 
   get count(): number {
@@ -31,8 +35,9 @@ export class Connections {
       ofAddress.delete(socket)
       if (ofAddress.size === 0) this.#byAddress.delete(address)
       this.#count--
+      this.#surplus.delete(socket)
     })
-    if (this.#count > this.#most && !this.#closeIdle(socket, ofAddress)) this.#surplus.add(socket)
+    if (this.#count > this.#most ? !this.#closeIdle(socket, ofAddress) : isLastDescriptor(socket)) this.#refuse(socket)
   }
 
   isSurplus(socket: Duplex): boolean {
@@ -50,16 +55,44 @@ export class Connections {
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
+  /** Has it wait for its request, which is refused. The oldest that waits makes room. */
+  #refuse(socket: Socket): void {
+    this.#surplus.add(socket)
+    const late = setTimeout(() => this.#turnAway(socket), SURPLUS_MS).unref()
+    socket.once('close', () => clearTimeout(late))
+    const [oldest] = this.#surplus
+    if (this.#surplus.size > Math.ceil(this.#most * SURPLUS_SHARE)) this.#turnAway(oldest ?? socket)
+  }
+
+  /** Its client may have asked already: what is written now reaches it before the end of the connection does. */
+  #turnAway(socket: Duplex): void {
+    this.#surplus.delete(socket)
+    if (!socket.destroyed && !this.#answers.has(socket)) socket.write(this.#refusal)
+    socket.destroy()
+  }
+
   #closeIdle(newcomer: Socket, own: ReadonlySet<Socket>): boolean {
     let greediest = own
     for (const sockets of this.#byAddress.values()) if (sockets.size > greediest.size) greediest = sockets
     for (const socket of greediest) {
       if (socket === newcomer || socket.destroyed || this.unfinished(socket) !== undefined) continue
-      socket.destroy()
+      this.#turnAway(socket)
       return true
     }
     return false
   }
+}
+
+/** Surplus connections that wait for their request, and for how long. */
+const SURPLUS_SHARE = 1 / 8
+const SURPLUS_MS = 5_000
+/** Descriptors that no connection keeps, so that the next one can be accepted and told. */
+const RESERVED = 8
+
+/** The system gives the lowest number that is free: all below it are taken. */
+function isLastDescriptor(socket: Socket): boolean {
+  const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
+  return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
 }
 
 const FEWEST = 16

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { underName } from '../../src/domain/work.ts'
 import type { ApiHandler } from '../../src/index.ts'
+import { refusesHost } from './refusal.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
@@ -26,9 +27,10 @@ export type Serve = (
   invite: (() => void) | undefined,
 ) => Promise<void>
 
-/** Names the work, and answers every request or ends its connection. */
+/** Names the work, and answers every request or ends its connection. One with several Host headers is refused. */
 export function exchangeBy(serve: Serve): Exchange {
   return (incoming, outgoing, invite) => {
+    if (refusesHost(incoming, outgoing)) return
     const exchange = (): void => {
       serve(incoming, outgoing, invite).catch(() => outgoing.destroy())
     }

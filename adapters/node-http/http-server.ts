@@ -3,14 +3,13 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { ApiHandler } from '../../src/index.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './exchange.ts'
+import { refuse } from './refusal.ts'
 
 /** Longer than what load balancers keep idle connections for, so that they and not this server close them. */
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
 /** How often connections are looked at whose headers are late. */
 const CHECK_MS = 5_000
-/** Connections beyond the limit that are kept long enough to be told of it; further ones are dropped. */
-const SURPLUS_SHARE = 1 / 8
 const RETRY_SECONDS = 5
 
 /** How a server that has nothing but a gateway listens. */
@@ -35,7 +34,7 @@ export function createGatewayServer(
 
 /** A server of this kind; see `createServer`. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
-  const connections = new Connections(maxConnections)
+  const connections = new Connections(maxConnections, refusalOf(SURPLUS, `Retry-After: ${RETRY_SECONDS}`))
   const server = http.createServer({
     requestTimeout: 0,
     headersTimeout: HEADERS_MS,
@@ -46,13 +45,11 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   })
   // A client may close its side once it has asked. That it has closed both is found when it is written to.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.maxConnections = maxConnections + Math.ceil(maxConnections * SURPLUS_SHARE)
   server.on('connection', socket => connections.add(socket))
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void): void => {
     connections.answering(incoming.socket, outgoing)
     if (connections.isSurplus(incoming.socket)) refuseSurplus(outgoing)
-    else if (lacksHost(incoming)) refuse(outgoing, 400, 'VALIDATION', 'a request of HTTP/1.1 needs a Host header')
     else exchange(incoming, outgoing, invite)
   }
   server.on('request', (incoming, outgoing) => answer(incoming, outgoing))
@@ -61,7 +58,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = connections.unfinished(socket)?.headersSent === true
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy()
-    else socket.end(refusal(error.code), () => socket.destroy())
+    else socket.end(refusalOf(describe(error.code)), () => socket.destroy())
   })
   return server
 }
@@ -73,28 +70,16 @@ function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
 
 function refuseSurplus(outgoing: ServerResponse): void {
   outgoing.setHeader('retry-after', String(RETRY_SECONDS))
-  refuse(outgoing, 503, 'UNAVAILABLE', 'the node has as many connections as it can serve')
+  const [status, , code, message] = SURPLUS
+  refuse(outgoing, status, code, message)
 }
 
-function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
-  return httpVersion === '1.1' && headers.host === undefined
-}
+type Refusal = [status: number, reason: string, kind: string, message: string]
 
-function refuse(outgoing: ServerResponse, status: number, code: string, message: string): void {
-  const body = JSON.stringify({ error: http.STATUS_CODES[status], message, code })
-  outgoing.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
-    'access-control-allow-origin': '*',
-    'x-content-type-options': 'nosniff',
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  })
-  outgoing.end(body)
-}
+const SURPLUS: Refusal = [503, 'Service Unavailable', 'UNAVAILABLE', 'the node has as many connections as it can serve']
 
-/** The answer to bytes that are no request, written by hand because there is no response object for them. */
-function refusal(code: string | undefined): string {
-  const [status, reason, kind, message] = describe(code)
+/** An answer written by hand, where there is no response object because no request has been read. */
+function refusalOf([status, reason, kind, message]: Refusal, ...headers: string[]): string {
   const body = JSON.stringify({ error: reason, message, code: kind })
   return [
     `HTTP/1.1 ${status} ${reason}`,
@@ -103,12 +88,13 @@ function refusal(code: string | undefined): string {
     'Access-Control-Allow-Origin: *',
     'X-Content-Type-Options: nosniff',
     'Connection: close',
+    ...headers,
     '',
     body,
   ].join('\r\n')
 }
 
-function describe(code: string | undefined): [status: number, reason: string, kind: string, message: string] {
+function describe(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return [431, 'Request Header Fields Too Large', 'REQUEST_TOO_LARGE', 'the headers of the request are too large']

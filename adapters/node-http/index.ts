@@ -1,4 +1,4 @@
-export { connectionsOfEach } from './connections.ts'
+export { connectionsOfEach, descriptorLimit } from './connections.ts'
 export { drain } from './drain.ts'
 export type { Labels, MetricFamily, Sample } from './exposition.ts'
 export { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from './handler.ts'

@@ -4,6 +4,7 @@ import { BlockList } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts'
 import type { PrometheusMetrics } from './metrics.ts'
+import { refusesHost } from './refusal.ts'
 
 /** What has to be known of an engine to tell who may read its metrics; without it nobody may. */
 export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'trustedProxies' | 'isContentHost'>>
@@ -66,6 +67,7 @@ export async function metricsResponse(
 /** A server that has nothing but `/metrics`, for whoever reaches it. Not listening yet; the caller closes it. */
 export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
   return http.createServer(async (incoming, outgoing) => {
+    if (refusesHost(incoming, outgoing)) return
     const [path] = (incoming.url ?? '').split('?', 1)
     if (path !== '/metrics' || !isRead(incoming)) {
       outgoing.writeHead(404, { 'content-type': 'text/plain' }).end()

@@ -29,6 +29,10 @@ export function writeStats(out: Families, stats: EngineStats): void {
   const ended = 'When the last round of verification ended, or the first start was.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
   out.gauge('holdfast_peers', 'Peers connected.', single(stats.peers))
+  if (stats.publicNetwork !== null) {
+    const up = 'Whether the public network has peers for this node.'
+    out.gauge('holdfast_public_network_up', up, single(Number(stats.publicNetwork === 'connected')))
+  }
   if (stats.clusters.length > 0) writeClusters(out, stats)
   if (stats.clockSkewMs === null) return
   const skew = 'By how much the clock is ahead of that of the PostgreSQL database.'

@@ -96,7 +96,7 @@ function Header({ route, user, onSignOut }: { route: Route; user: User; onSignOu
     <a class="brand" href="#/"><img src="icon.svg" alt="" width="24" height="24" /> Holdfast</a>
     <nav aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}
       ${user.role === 'owner' && link('owner', 'Node')}</nav>
-    <span class="who" title=${user.email}>${user.name ?? user.email}</span>
+    <span class="who" title=${user.email}>${user.name}</span>
     <button class="plain" onClick=${onSignOut}>Sign out</button>
   </header>`
 }

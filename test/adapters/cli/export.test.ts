@@ -1,4 +1,8 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile, truncate, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -76,6 +80,32 @@ test('one pin is exported alone, and any server takes the file as a CAR', async 
       body: await readFile(file),
     })
     expect([sent.status, ((await sent.json()) as { cid: string }).cid]).toEqual([201, large?.cid])
+  })
+})
+
+test('a pin removed during the export is left out and named', async () => {
+  await withServers(async (from, to, dir) => {
+    const [small] = (await listOf(from)).filter(({ name }) => name === 'called so')
+    assert(small !== undefined)
+    let isRemoved = false
+    const between = http.createServer(async ({ url = '', headers: { authorization = '' } }, outgoing) => {
+      if (url.startsWith('/ipfs/') && !isRemoved) {
+        isRemoved = true
+        expect((await run(from, 'rm', small.cid)).code).toBe(0)
+      }
+      const answer = await fetch(from.url + url, { headers: authorization === '' ? {} : { authorization } })
+      outgoing.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    await once(between.listen(0, '127.0.0.1'), 'listening')
+    const { port } = between.address() as AddressInfo
+    const file = join(dir, 'rest.car')
+    const env = { ...from.env, HOLDFAST_API: `http://127.0.0.1:${port}/api/v3` }
+    const { code, stdout, stderr } = await runHoldfast(['export', '--all', '--out', file, '--json'], env)
+    between.close().closeAllConnections()
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { records: 1, removed: [small.cid, small.cid, small.cid] }])
+    expect(stderr).toBe(`holdfast: left out 3 records removed during the export: ${small.cid}\n`)
+    expect((await run(to, 'import', file)).code).toBe(0)
+    expect((await listOf(to)).map(({ name }) => name)).toEqual(['large.bin'])
   })
 })
 

@@ -138,9 +138,9 @@ describe('the plugin', () => {
     const app = fastify({ frameworkErrors: frameworkErrors(options) })
     app.register(holdfast, options)
     const url = new URL(await listen(app))
-    const get = async (path: string): Promise<string> => {
+    const get = async (path: string, more = ''): Promise<string> => {
       const socket = connect(Number(url.port), url.hostname)
-      socket.end(`GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)
+      socket.end(`GET ${path} HTTP/1.1\r\nHost: h\r\n${more}Connection: close\r\n\r\n`)
       let received = ''
       socket.setEncoding('utf8').on('data', chunk => {
         received += chunk
@@ -150,6 +150,7 @@ describe('the plugin', () => {
     }
     expect(await get('/pins/api/%zz')).toContain('GET /api/%zz  0')
     expect(await get('/other/%zz')).toContain('FST_ERR_BAD_URL')
+    expect(await get('/pins/api', 'Host: i\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"VALIDATION"/s)
   })
 
   test('sends an early answer that its client gets to read', async () => {

@@ -31,6 +31,16 @@ test('method, path, query, headers, body, signal and address arrive as sent', as
   expect(request?.signal.aborted).toBe(true)
 })
 
+test('a request with two Host headers is refused', async () => {
+  const answer = toFetch({ api: nothing, gateway: nothing })
+  const headers = [
+    ['host', 'one.example'],
+    ['host', 'two.example'],
+  ] as [string, string][]
+  const response = await answer(new Request('http://one.example/', { headers }))
+  expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'VALIDATION' })])
+})
+
 test('the gateway has /ipfs, the API the rest, both below the prefix only', async () => {
   const named = (name: string): ApiHandler => {
     return async ({ path }) => ({ status: 200, headers: {}, body: `${name} ${path}` })

@@ -2,7 +2,14 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createHandler, createServer, type ServedEngine } from '../../../adapters/node-http/index.ts'
+import {
+  createGatewayServer,
+  createHandler,
+  createMetricsServer,
+  createServer,
+  PrometheusMetrics,
+  type ServedEngine,
+} from '../../../adapters/node-http/index.ts'
 import type { ApiHandler, ApiResponse } from '../../../src/index.ts'
 
 const closers: (() => Promise<void> | void)[] = []
@@ -25,6 +32,10 @@ async function listen(server: http.Server): Promise<number> {
     server.close()
     await once(server, 'close')
   })
+  return portOf(server)
+}
+
+function portOf(server: http.Server): number {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return address.port
@@ -137,6 +148,25 @@ test('a request of HTTP/1.1 without a Host is refused in JSON, one of 1.0 is not
   const second = await raw(port)
   second.socket.write('GET / HTTP/1.0\r\n\r\n')
   await second.until('answered')
+})
+
+test('a request with two Host headers is refused in JSON, on every server and mount', async () => {
+  const engine = { api: nothing, gateway: nothing }
+  const servers = {
+    server: createServer(engine),
+    gateway: createGatewayServer(nothing),
+    metrics: createMetricsServer({}, new PrometheusMetrics()),
+    mount: http.createServer(createHandler(engine)),
+  }
+  for (const [name, server] of Object.entries(servers)) {
+    for (const version of ['1.1', '1.0']) {
+      const { socket, received, until } = await raw(server.listening ? portOf(server) : await listen(server))
+      socket.write(`GET / HTTP/${version}\r\nHost: h\r\nHOST: h\r\n\r\n`)
+      await until('}')
+      expect(received(), name).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+      expect(received(), name).toContain('"code":"VALIDATION"')
+    }
+  }
 })
 
 describe('bodies', () => {

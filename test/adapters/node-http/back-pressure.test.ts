@@ -45,7 +45,7 @@ async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket & 
 
 /** Resolves with all that has come once the other side has ended. */
 async function answerOf(socket: Socket & { received: string }): Promise<string> {
-  if (!socket.readableEnded && !socket.destroyed) await once(socket, 'close')
+  if (!socket.readableEnded && !socket.destroyed) await new Promise(resolve => socket.once('close', resolve))
   return socket.received
 }
 
@@ -128,6 +128,28 @@ describe('spent file descriptors', () => {
       expect([status, headers['retry-after']]).toEqual([503, '5'])
       expect(String(body)).not.toContain('/srv')
     }
+  })
+
+  test('a crowd over the limit is answered on both ports', needsLinux, async () => {
+    const dir = temporaryDirectory()
+    closers.push(dir.remove)
+    const server = await ServerProcess.start(dir.path, [], {}, 60_000, [], 128)
+    const gateway = /^gateway base +(\S+)$/m.exec(server.stdout)?.[1] ?? ''
+    for (const url of [server.url, gateway]) {
+      const port = Number(new URL(url).port)
+      const answers = await Promise.all(Array.from({ length: 250 }, () => ask(port)))
+      expect(answers.filter(answer => !/^HTTP\/1.1 (404|503 .*\r\nretry-after: 5\r\n)/is.test(answer))).toEqual([])
+    }
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+  })
+
+  test('a start with too few of them is refused', needsLinux, async () => {
+    const dir = temporaryDirectory()
+    closers.push(dir.remove)
+    await expect(ServerProcess.start(dir.path, [], {}, 60_000, [], 64)).rejects.toThrow(
+      'the limit of open files is 64, a server needs at least 96',
+    )
   })
 
   test('a server with few of them outlives a crowd, and serves it', needsLinux, async () => {

@@ -29,6 +29,6 @@ describe('how many files stand in the way of a chunk', () => {
   test('from a CID at the gateway back: no more than are told of', async () => {
     const { read } = await walks
     expect(read).toEqual(named('A CID from the gateway back'))
-    expect(read.length).toBeLessThanOrEqual(18)
+    expect(read.length).toBeLessThanOrEqual(19)
   })
 })

@@ -55,7 +55,7 @@ function Plan() {
 
 function Profile() {
   const { client, user, kind, refresh } = useSession()
-  const [name, setName] = useState(user.name ?? '')
+  const [name, setName] = useState(user.name === user.email ? '' : user.name)
   const [email, setEmail] = useState(user.email)
   const { run, isBusy, error } = useAction()
   const submit = submitting(async () => {
