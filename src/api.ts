@@ -263,7 +263,10 @@ export interface Engine extends Border, AsyncDisposable {
    * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
    * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
    *
-   * @throws HoldfastError `CONFLICT` while another is being made; `VALIDATION` for a directory inside the data
+   * `checkBackup` reads all of it.
+   *
+   * @throws HoldfastError `CONFLICT` while another process uses the directory, for the backup of another node, and for
+   * one with more than twice as many roots, unless `force` is set; `VALIDATION` for a directory inside the data
    * directory, or one that holds anything else; `BACKUP_UNUSABLE` for one whose manifest cannot be read
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>

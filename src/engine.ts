@@ -1,5 +1,6 @@
 import type { Engine, EngineOptions } from './api.ts'
 import { HoldfastError } from './domain/errors.ts'
+import { checkingTexts } from './domain/given-texts.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import { publicClusters } from './wiring/clusters.ts'
@@ -40,13 +41,13 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
     if (stopping !== null) throw stopped()
   }
   const engine: Engine = {
-    pins: modules.get(M.pins).service,
+    pins: checkingTexts(modules.get(M.pins).service),
     content: reader,
-    clusters: publicClusters(clusters, access),
-    accounts: access.accounts,
-    keys: access.keys,
+    clusters: checkingTexts(publicClusters(clusters, access)),
+    accounts: checkingTexts(access.accounts),
+    keys: checkingTexts(access.keys),
     events,
-    takedowns: {
+    takedowns: checkingTexts({
       page: async request => {
         running()
         return takedowns.page(request)
@@ -59,7 +60,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
         running()
         return takedowns.remove(target)
       },
-    },
+    }),
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),

@@ -28,6 +28,8 @@ export type {
   TakedownList,
 } from './api.ts'
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
+export type { CheckBackupOptions, CheckedBackup } from './backup/check.ts'
+export { checkBackup } from './backup/check.ts'
 export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './backup/restore.ts'
 export { restoreBackup } from './backup/restore.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'

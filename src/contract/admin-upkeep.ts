@@ -26,7 +26,8 @@ const stats = route({
   summary: 'How much the node holds',
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
-    'clockSkewMs, clusters}`: `clusters` are the [places that keep clusters elsewhere](clusters.md), with their peers as ' +
+    'publicNetwork, clockSkewMs, clusters}`: `publicNetwork` is `connected` or `no-peers`, null off the public network; ' +
+    '`clusters` are the [places that keep clusters elsewhere](clusters.md), with their peers as ' +
     'they were in the last minute, and how much they have still to be told; ' +
     '`verification` is the round of [verification](configuration.md) under way or the last, `pins` by status, `roots` ' +
     'and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
@@ -73,12 +74,21 @@ const backup = route({
   method: 'POST',
   path: '/backup',
   summary: 'Write a backup below the roots for backups',
-  details: `Body: \`{"directory"}\`; see [backups](backup.md). ${LINES}`,
-  body: json(Type.Object({ directory: required })),
+  details:
+    'Body: `{"directory", "force", "bytesPerSecond"}`, the last two optional; see [backups](backup.md). The backup of ' +
+    `another node is 409 \`CONFLICT\` without \`force\`. ${LINES}`,
+  body: json(
+    Type.Object({
+      directory: required,
+      force: Type.Optional(Type.Boolean()),
+      bytesPerSecond: Type.Optional(Type.Integer({ minimum: 1_024 })),
+    }),
+  ),
   answers: { 200: { media: 'application/json', schema: asIs<BackupOutcome>() } },
+  errors: ['CONFLICT'],
   handler: async (context, { backups }) => {
-    const { directory } = await context.body()
-    return inLines<BackupOutcome>(context, options => backups.runBelowRoots(directory, options))
+    const { directory, ...given } = await context.body()
+    return inLines<BackupOutcome>(context, options => backups.runBelowRoots(directory, { ...given, ...options }))
   },
 })
 

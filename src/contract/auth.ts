@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { accountView, User } from './account-view.ts'
 import { text } from './answer-fields.ts'
-import { optional, required } from './body-reader.ts'
+import { identifier, optional, required } from './body-reader.ts'
 import { type ContractRoute, json, route } from './route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
@@ -58,7 +58,7 @@ const verifyLogin = route({
   tag: 'Signing in',
   summary: 'Sign in: the code of the second factor',
   details: 'The temporary token is good once and for five minutes. The code may be a recovery code.',
-  body: json(Type.Object({ temporaryToken: required, code })),
+  body: json(Type.Object({ temporaryToken: identifier, code })),
   answers: { 200: Session },
   errors: ['INVALID_API_KEY', 'account_disabled', ...CODE_ERRORS],
   handler: async ({ request, body }, services) => {

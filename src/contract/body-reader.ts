@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkTexts } from '../domain/given-texts.ts'
 import { readJsonBody } from '../http/json-body.ts'
 import type { ApiRequest } from '../http/types.ts'
 
@@ -10,6 +11,8 @@ const LONGEST_TEXT = 4_096
 const MOST_ITEMS = 1_000
 /** A text field that has to be there. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
+/** An id, CID or path that has to be there. A value that nothing can have is answered like one that is unknown. */
+export const identifier = Type.String({ maxLength: LONGEST_TEXT })
 /** A text field that may be left out. */
 export const optional = Type.Optional(required)
 
@@ -21,12 +24,18 @@ export const optionalMeta = Type.Optional(
 /** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
 export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 
-/** Throws `VALIDATION` naming the first field that is wrong, and what the body reading throws. */
-export function bodyReader<Schema extends TSchema>(schema: Schema): BodyReader<Static<Schema>> {
+/**
+ * Returns a reader that throws `VALIDATION` naming the first field that is wrong, and what the body reading throws.
+ *
+ * @param maxBytes of a body
+ */
+export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyReader<Static<Schema>> {
+  const { properties = {} } = schema as { properties?: Record<string, unknown> }
   // When the first body comes: most routes of a process never see one, and compiling takes time at its start.
   let validator: Validator | undefined
   return async request => {
-    const body = withoutNulls((await readJsonBody(request)) ?? {})
+    const body = withoutNulls((await readJsonBody(request, maxBytes)) ?? {})
+    checkTexts(isFields(body) ? withoutIdentifiers(body, properties) : body, '')
     checkLengths(schema, body)
     validator ??= Compile(schema)
     if (validator.Check(body)) return body as Static<Schema>
@@ -46,9 +55,17 @@ function checkLengths(schema: TSchema, body: unknown): void {
   }
 }
 
+function withoutIdentifiers(body: object, properties: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => properties[name] !== identifier))
+}
+
 function withoutNulls(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  if (!isFields(body)) return body
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+}
+
+function isFields(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && !Array.isArray(body)
 }
 
 function describe(error: { keyword: string; instancePath: string; message: string; params: object }): string {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Cluster } from '../clusters/cluster-registry.ts'
-import { clusterId, count, orNull, text } from './answer-fields.ts'
+import { clusterId, count, text } from './answer-fields.ts'
 import { type ContractRoute, route, type Shown } from './route.ts'
 
 const ClusterView = Type.Object({
@@ -8,7 +8,7 @@ const ClusterView = Type.Object({
   id: clusterId,
   label: text,
   region: text,
-  country: orNull(text),
+  country: Type.String({ description: 'its region, where it is in no one country' }),
   gateways: Type.Array(
     Type.Object({
       publicUrl: Type.String({ description: 'ends with /ipfs/; a CID behind it is a content URL' }),
@@ -34,6 +34,8 @@ const list = route({
 
 export const clusterRoutes: readonly ContractRoute[] = [list]
 
-function presentCluster({ id, label, region, country, gateways }: Cluster): Shown<typeof ClusterView> {
-  return { clusterId: id, gateways, id, label, region, country }
+/** Clients declare texts: a region that is not given is the label, and a country the region. */
+function presentCluster({ id, label, gateways, ...given }: Cluster): Shown<typeof ClusterView> {
+  const region = given.region || label
+  return { clusterId: id, gateways, id, label, region, country: given.country || region }
 }

@@ -4,7 +4,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { NewPart } from '../domain/form-body.ts'
 import type { DirectoryOutcome, PinNames, PinOutcome, PinTarget } from '../pins/types.ts'
 import { CLUSTER, STORING, text } from './answer-fields.ts'
-import { optional, optionalMeta, required } from './body-reader.ts'
+import { identifier, optional, optionalMeta } from './body-reader.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm, wholeFileForm } from './file-form.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from './form-fields.ts'
@@ -127,7 +127,7 @@ const importDirectory = route({
   summary: 'Import a directory that the server can read, at `dirPath`',
   details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
   ...CLUSTER,
-  body: json(Type.Object({ dirPath: required, cl: optional, timelock: optional, meta: optionalMeta })),
+  body: json(Type.Object({ dirPath: identifier, cl: optional, timelock: optional, meta: optionalMeta })),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
   handler: async (context, { pins, uploadSlots }) => {

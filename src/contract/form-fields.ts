@@ -1,6 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkTexts } from '../domain/given-texts.ts'
 import { quoted } from '../http/form-headers.ts'
+import { parseJson } from '../http/json-body.ts'
 import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'
 import { present } from './request-target.ts'
 import type { Body } from './route.ts'
@@ -46,6 +48,7 @@ export class FormFields {
   }
 
   #set(name: string, text: string): void {
+    checkTexts(text, `field ${quoted(name)}`)
     if (this.#known.has(name) && present(text) !== undefined) this.#values.set(name, text)
   }
 }
@@ -60,16 +63,13 @@ export const targetFields = {
   meta: Type.Optional(Type.String({ contentMediaType: 'application/json', description: 'An object of texts.' })),
 }
 
-/** Meta in a text. Undefined if empty. @throws HoldfastError `VALIDATION` unless it is a JSON object */
+/** Reads meta from a text. Undefined if empty. @throws HoldfastError `VALIDATION` unless it is a JSON object */
 export function metaOf(text: string | null | undefined): Record<string, string> | undefined {
   if (text === null || text === undefined || text.trim() === '') return undefined
-  try {
-    const meta: unknown = JSON.parse(text)
-    // What is in it is checked where it is kept.
-    if (typeof meta === 'object' && meta !== null && !Array.isArray(meta)) return meta as Record<string, string>
-  } catch {
-    // As any other text that is none.
-  }
+  const meta = parseJson(Buffer.from(text), 'meta')
+  checkTexts(meta, 'meta')
+  // What else is in it is checked where it is kept.
+  if (typeof meta === 'object' && meta !== null && !Array.isArray(meta)) return meta as Record<string, string>
   throw new HoldfastError('VALIDATION', 'meta must be a JSON object of texts')
 }
 

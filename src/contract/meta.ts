@@ -12,9 +12,26 @@ const Health = Type.Object(
       Type.Literal('stopping'),
       Type.Literal('no-catalogue'),
       Type.Literal('clock-skew'),
+      Type.Literal('no-storage'),
     ]),
   },
   { title: 'Health' },
+)
+
+const Ready = Type.Object(
+  {
+    ...Health.properties,
+    network: Type.Optional(
+      Type.Literal('no-peers', { description: 'The node belongs to the public network and reaches nobody there' }),
+    ),
+    reason: Type.Optional(
+      Type.String({ description: 'With `no-storage`: which blocks cannot be kept, and why, without paths' }),
+    ),
+    absent: Type.Optional(
+      Type.Array(text, { description: 'The clusters that are declared absent; left out where there are none' }),
+    ),
+  },
+  { title: 'Ready' },
 )
 
 const about = route({
@@ -55,11 +72,17 @@ export const ready = route({
     '503 as soon as it does not, or should not: for balancers, and for whoever waits for a start. What is here is still ' +
     'served while it is `full`. `stopping`: it ends soon, and does what it is asked until then. With a PostgreSQL catalogue also ' +
     '`no-catalogue`, which cannot be reached or written to, and `clock-skew`, whose clock is over two seconds from the ' +
-    'node’s. Also at `/ready` outside the versioned base.',
-  answers: { 200: Health, 503: Health },
-  handler: (_, services) => {
-    const status = services.health.status()
-    return { status: status === 'ok' ? 200 : 503, body: { status } }
+    'node’s. `no-storage`: the directory of blocks of the node or of a cluster is gone, replaced or cannot be written; ' +
+    '`reason` names it. `network` tells that the public network has no peers, and `absent` names clusters that are ' +
+    'declared absent; neither makes the node unready. Also at `/ready` outside the versioned base.',
+  answers: { 200: Ready, 503: Ready },
+  handler: (_, { health, peers, clusters }) => {
+    const status = health.status()
+    const { absent } = clusters
+    const network = peers.publicNetwork() === 'no-peers' ? { network: 'no-peers' as const } : {}
+    const reason = status === 'no-storage' ? health.storageProblem() : null
+    const body = { status, ...network, ...(reason !== null && { reason }), ...(absent.length > 0 && { absent }) }
+    return { status: status === 'ok' ? 200 : 503, body }
   },
 })
 

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts'
+import { checkTexts } from '../domain/given-texts.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadToken } from '../pins/types.ts'
 import type { Pins } from './services.ts'
@@ -10,6 +11,7 @@ export class RequestTarget {
 
   constructor(context: AuthenticatedContext) {
     this.#header = present(context.request.header('x-cluster'))
+    checkTexts(this.#header, 'X-Cluster')
     this.#query = present(context.query.get('cl'))
   }
 

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../domain/errors.ts'
+import { MAX_JSON_BYTES, MAX_PUBLIC_JSON_BYTES } from '../http/json-body.ts'
 import { jsonResponse } from '../http/json-response.ts'
 import type { Access, AuthenticatedContext, GoesTo, RequestContext, Route } from '../http/route.ts'
 import type { ApiResponse } from '../http/types.ts'
@@ -116,7 +117,8 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
   definition: RouteDefinition<Reach, Schema, A>,
 ): ContractRoute {
   const { body, forms = [], handler, ...rest } = definition
-  const read: BodyReader<unknown> = body === undefined ? refuse : bodyReader(body.schema)
+  const maxBytes = rest.access === 'public' ? MAX_PUBLIC_JSON_BYTES : MAX_JSON_BYTES
+  const read: BodyReader<unknown> = body === undefined ? refuse : bodyReader(body.schema, maxBytes)
   return {
     ...rest,
     bodies: body === undefined ? forms : [body, ...forms],

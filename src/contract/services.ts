@@ -49,19 +49,24 @@ export interface Peers {
   /** By which it is known; null while networking is off. */
   peerId(): string | null
   connections(): readonly Connection[]
+  /** Null if the node does not belong to the public network. */
+  publicNetwork(): 'connected' | 'no-peers' | null
 }
 /** Places for uploads, by account. */
 export type UploadSlots = Pick<Slots, 'enter'>
 /**
  * `full`: reads and deletions go on, new content is refused until there is room; `failed`: the disk has failed a write,
  * and nothing more is written until a restart; `stopping`: it will end soon; `no-catalogue`: the database cannot be
- * written to; `clock-skew`: its clock and the node's are over two seconds apart.
+ * written to; `clock-skew`: its clock and the node's are over two seconds apart; `no-storage`: a directory of blocks is gone,
+ * replaced or cannot be written.
  */
-export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew'
+export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew' | 'no-storage'
 export interface Health {
   status(): NodeStatus
+  /** Which blocks cannot be kept, and why, without paths; null if all can. */
+  storageProblem(): string | null
 }
-export type Clusters = Pick<ClusterRegistry, 'allowed'>
+export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type Keys = Pick<KeyService, 'create' | 'generate' | 'list' | 'revoke'>
 export type Accounts = Pick<

@@ -51,7 +51,7 @@ const shared = {
   tag: 'Pin status',
   params: { cid: 'A CID, version 0 or 1, in any multibase.' },
   ...CLUSTER,
-  errors: ['PIN_NOT_FOUND'],
+  errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
 } as const
 
 const allocations = {

@@ -90,7 +90,7 @@ const dag = route({
   summary: 'The files of an uploaded directory',
   params: { cid: 'Its root CID.' },
   answers: { 200: Dag },
-  errors: ['PIN_NOT_FOUND'],
+  errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
   handler: async ({ param, principal }, { pins }) => {
     const outcome = await pins.dag({ account: principal.account.id, cid: param('cid').trim() })
     return { status: 200, body: presentDag(outcome) }

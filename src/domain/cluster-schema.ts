@@ -19,7 +19,7 @@ const whatStaysHere = {
       minimum: 0,
       maximum: 31_536_000,
       description:
-        'For how long all of a content stays on this disk once it is there; more than `cacheBytes` if need be.',
+        'For how long all of a content stays on this disk once it is there, and until a check has confirmed it; more than `cacheBytes` if need be. The cluster is checked at least twice in this time: `0`, or at least `120`.',
       defaultText: '`86400` (a day)',
     }),
   ),
@@ -131,6 +131,21 @@ export const clusterSchema = Type.Object(
     ),
     dataDir: none(
       "Gives the cluster's content a directory of its own. Without it, it shares the server's. The file `identity` in it says which it is: a start is refused when the directory is not mounted, is another's or a copy. It may be moved, with its configuration. Clusters that name the same place share its blocks.",
+    ),
+    alsoIn: Type.Optional(
+      Type.Array(text(), {
+        maxItems: 16,
+        description:
+          'Further directories that hold content of the cluster, such as one that took uploads after a start with a wrong `dataDir`. Content in them is read and deleted; new content goes to `dataDir`. Each must exist.',
+        defaultText: 'none',
+      }),
+    ),
+    absent: Type.Optional(
+      Type.Boolean({
+        description:
+          "Declares that the cluster's directories are away, so that the node starts without them. Records stay as they are, content is 503 `UNAVAILABLE`, uploads are 503, deletes work, and nothing is released. See [clusters](clusters.md).",
+        defaultText: '`false`',
+      }),
     ),
     node: Type.Optional(
       Type.String({

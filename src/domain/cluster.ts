@@ -90,6 +90,10 @@ export interface ClusterDefinition {
   gateways: readonly GatewayDefinition[]
   /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
   dataDir?: string
+  /** Further directories in which content of the cluster lies. It is read and deleted there; nothing new goes there. */
+  alsoIn?: readonly string[]
+  /** True while the cluster's directories are away: its content is unavailable, and nothing of it is released. */
+  absent?: boolean
   /** Which of several nodes keeps the cluster's content, by its `node.id`; default: the only node. */
   node?: string
   /** Who keeps the cluster's content, if not this node. What has still to get there is kept here meanwhile. */

@@ -91,15 +91,15 @@ const network = Type.Optional(
       preset: Type.Optional(
         Type.Union([Type.Literal('public'), Type.Literal('private')], {
           description:
-            '`private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network through its bootstrap nodes, finds others by its DHT.',
+            '`private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network, finds others by its DHT. It begins at public bootstrap nodes of others, which may be switched off: name `peers` of your own.',
           defaultText: '`private`',
         }),
       ),
       listen: optionalTexts('Multiaddrs to listen on.', 'loopback, any port; `public`: all interfaces, port 4001'),
       announce: optionalTexts('Multiaddrs to tell others instead of those listened on.'),
       bootstrap: optionalTexts(
-        'Multiaddrs of peers by which the rest of the network is found.',
-        'none; `public`: the public bootstrap nodes',
+        'Multiaddrs, ending in `/p2p/<id>`, of peers by which the rest of the network is found, in the place of the default.',
+        'none; `public`: the public bootstrap nodes, which nobody guarantees',
       ),
       peers: optionalTexts('Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content.'),
       gateways: optionalTexts('Base URLs of trustless HTTP gateways to ask for content.'),
@@ -153,6 +153,13 @@ export const configSchema = Type.Object(
         default: [],
         description:
           'Directories below which `POST /admin/v1/backup` may write; see [backups](backup.md). With none it is not offered.',
+      }),
+    ),
+    backupBytesPerSecond: defaulted(
+      Type.Integer({
+        minimum: 1_024,
+        default: 104_857_600,
+        description: 'How fast a backup reads blocks at most; see [backups](backup.md).',
       }),
     ),
     clusters: Type.Optional(

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseCid } from './cid.ts'
 import { backendPlace, DEFAULT_CLUSTER, type IpfsClusterBackendDefinition, knownClusters } from './cluster.ts'
+import { uncheckable } from './cluster-check.ts'
 import { backendSchemas } from './cluster-schema.ts'
 import { configSchema } from './config-schema.ts'
 import { HoldfastError } from './errors.ts'
@@ -10,6 +11,7 @@ import type { EngineConfig } from './options.ts'
 import { builtInPlans } from './plan.ts'
 import { planSchema } from './plan-schema.ts'
 import type { Complete } from './schema-parts.ts'
+import { UNKEPT, unkeptIn } from './text.ts'
 import { withoutTrailingSlashes } from './trailing-slashes.ts'
 
 type RawConfig = Static<typeof configSchema>
@@ -39,6 +41,8 @@ export function parseConfig(value: unknown, source: string): EngineConfig {
     const { path, problem } = backendProblem(value) ?? firstProblem(configSchema, value)
     return fail(path, problem)
   }
+  const unkept = unkeptIn(value, '')
+  if (unkept !== null) return fail(unkept, UNKEPT)
   const { clusters: _, plans: __, ...rest } = value
   const config: EngineConfig = { ...rest, ...completeClusters(value), ...completePlans(value) }
   checkUrls(config, fail)
@@ -120,7 +124,10 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   ids.forEach((id, i) => {
     if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
   })
-  config.clusters?.forEach(({ backend, dataDir }, i) => {
+  config.clusters?.forEach(({ backend, dataDir, alsoIn = [] }, i) => {
+    if (alsoIn.length > 0 && (backend !== undefined || dataDir === undefined)) {
+      fail(`clusters.${i}.alsoIn`, 'belongs to a cluster with a dataDir and without a backend')
+    }
     if (backend === undefined) return
     const path = `clusters.${i}.backend`
     if (backend.type === 'holdfast' && (backend.keyFile === undefined) === (backend.keyEnv === undefined)) {
@@ -130,6 +137,8 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
       fail(path, 'has both authFile and authEnv')
     }
     if (backend.type === 'ipfs-cluster') checkReplication(backend, path, fail)
+    const unkept = uncheckable(config.reconcile?.everyHours, backend.localGraceSeconds)
+    if (unkept !== null) fail(`${path}.localGraceSeconds`, unkept)
     const place = backendPlace(backend)
     const first = config.clusters?.find(other => other.backend && backendPlace(other.backend) === place)
     // They are one: what of it is here is kept in one way.

@@ -55,8 +55,9 @@ export interface NetworkConfig {
   /** Whether the node takes part in the network. Default: `true` in the server, `false` in an embedded engine. */
   enabled?: boolean
   /**
-   * `private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network
-   * through its bootstrap nodes, finds others by its DHT. Default: `private`.
+   * `private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public
+   * network, finds others by its DHT. It begins at public bootstrap nodes of others, which may be switched off: name
+   * `peers` of your own. Default: `private`.
    */
   preset?: 'public' | 'private'
   /** Multiaddrs to listen on. Default: loopback, any port; `public`: all interfaces, port 4001. */
@@ -64,7 +65,8 @@ export interface NetworkConfig {
   /** Multiaddrs to tell others instead of those listened on. Default: none. */
   announce?: readonly string[]
   /**
-   * Multiaddrs of peers by which the rest of the network is found. Default: none; `public`: the public bootstrap nodes.
+   * Multiaddrs, ending in `/p2p/<id>`, of peers by which the rest of the network is found, in the place of the default.
+   * Default: none; `public`: the public bootstrap nodes, which nobody guarantees.
    */
   bootstrap?: readonly string[]
   /** Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content. Default: none. */
@@ -104,6 +106,8 @@ export interface EngineConfig {
    * Directories below which `POST /admin/v1/backup` may write; see backups. With none it is not offered. Default: none.
    */
   backupRoots?: readonly string[]
+  /** How fast a backup reads blocks at most; see backups. Default: `104857600`. */
+  backupBytesPerSecond?: number
   /** Given ones replace them all, in this order; see below. Default: the six known clusters. */
   clusters?: readonly ClusterDefinition[]
   /**
@@ -183,9 +187,9 @@ export interface EngineConfig {
   /** Clusters that are kept elsewhere are looked into from time to time. */
   reconcile?: {
     /**
-     * Hours between two looks at what clusters that are kept elsewhere really have; the first is an hour after a start
-     * at the latest; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless
-     * that is more than one in a hundred. Default: `12`.
+     * Hours from one check of a cluster that is kept elsewhere to the next; half of its `localGraceSeconds` where that
+     * is shorter. `0` turns checks off, and is refused beside such a cluster. What is missing there is sent again if
+     * this node has it, what nothing here needs is let go of, unless that is more than one in a hundred. Default: `12`.
      */
     everyHours?: number
     /** DAGs of each such cluster that a look reads back whole. Default: `4`. */

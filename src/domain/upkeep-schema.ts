@@ -47,7 +47,7 @@ export const upkeep = {
           maximum: 8_760,
           default: 12,
           description:
-            'Hours between two looks at what clusters that are kept elsewhere really have; the first is an hour after a start at the latest; `0` for none. What is missing there is sent again, what nothing here needs is let go of, unless that is more than one in a hundred.',
+            'Hours from one check of a cluster that is kept elsewhere to the next; half of its `localGraceSeconds` where that is shorter. `0` turns checks off, and is refused beside such a cluster. What is missing there is sent again if this node has it, what nothing here needs is let go of, unless that is more than one in a hundred.',
         }),
       ),
       sample: defaulted(

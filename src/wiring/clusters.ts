@@ -40,6 +40,8 @@ export function makeClusters(
     defaultCluster: config.defaultCluster ?? defaultOf(clusters),
     defaultBackend: embeddedOf(DEFAULT_BACKEND_ID),
     backends: new Map([...storage.ownBackends].map(([cluster, id]) => [cluster, embeddedOf(id)])),
+    others: [...embedded.values()],
+    absent: storage.absent,
     elsewhere: new Set(storage.remotes.keys()),
     node: config.node?.id,
     gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,

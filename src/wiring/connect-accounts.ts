@@ -5,29 +5,31 @@ import { systemClock } from '../domain/clock.ts'
 import { parseConfig, withDefaults } from '../domain/config.ts'
 import { makeAccounts } from './access.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
-import { keyOnDemand, openAccounts, openDirectory } from './open-accounts.ts'
+import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 /**
  * Opens the accounts and keys of a data directory wherever its catalogue is, in PostgreSQL too, beside running engines or
  * without one. Engines notice the changes within a second. The caller closes the handle.
  *
+ * A directory of an older version is migrated, unless an engine of that version runs on it.
+ *
  * @throws HoldfastError `CONFIG_INVALID` if its catalogue is in the other place, or in another database; `UNAVAILABLE`,
- * `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function connectAccounts(options: AccountsOptions): Promise<ConnectedAccounts> {
   const { dataDir, clock = systemClock } = options
   const config = withDefaults(parseConfig(options.config ?? {}, 'config'))
+  const directory = await openMigratedDirectory(dataDir)
   if (config.database === undefined) {
-    const handle = openAccounts(options)
+    const handle = accountsIn(directory, { dataDir, config, clock })
     return { ...handle, close: async () => handle.close() }
   }
-  const directory = openDirectory(dataDir)
   try {
     const { postgres, node } = await connectCatalogue(directory, config.database)
     const sealing = keyOnDemand(directory, dataDir)
     // Nothing is remembered: others may change it at any time.
     let asked = 0
-    const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(
+    const made = makeAccounts(
       { config, clock },
       {
         credentialsVersion: () => asked++,
@@ -40,7 +42,7 @@ export async function connectAccounts(options: AccountsOptions): Promise<Connect
       directory.close()
       await postgres.close()
     }
-    return { accounts, keys, secondFactor, sessions: sessionRegistry, close }
+    return { ...shownAccounts(made), close }
   } catch (error) {
     directory.close()
     throw error

@@ -14,7 +14,7 @@ export async function connectCatalogue(
   if (node === null) {
     throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is not there yet')
   }
-  const postgres = await openMigrated({ url })
+  const postgres = await openMigrated({ url }, false)
   try {
     if (await isKnownTo(postgres, node)) return { postgres, node }
     throw new HoldfastError('CONFIG_INVALID', 'database: it is not the catalogue of this data directory')

@@ -91,7 +91,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     clusters: below.clusters.registry,
     sessionLists: access.sessionRegistry,
     peers: below.network,
-    health: { status: () => nodeStatus(setup, below.storage) },
+    health: { status: () => nodeStatus(setup, below.storage), storageProblem: below.storage.storageProblem },
     collector: below.content.collector,
     verifier: below.content.verifier,
     takedowns: below.gateway.takedowns,
@@ -112,10 +112,11 @@ function uploadSlots({ config: { uploads }, clock }: Setup): Slots {
   return new Slots(bounds, clock)
 }
 
-function nodeStatus({ ending }: Setup, { isBroken, reserves, shared }: StorageModule): NodeStatus {
+function nodeStatus({ ending }: Setup, { isBroken, reserves, shared, storageProblem }: StorageModule): NodeStatus {
   if (isBroken()) return 'failed'
   if (ending.isAnnounced) return 'stopping'
   const problem = shared?.changes.health.problem ?? null
   if (problem !== null) return problem
+  if (storageProblem() !== null) return 'no-storage'
   return [...reserves.values()].some(({ state }) => state?.isFull === true) ? 'full' : 'ok'
 }

@@ -9,8 +9,8 @@ import type { Postgres } from '../catalogue/postgres/postgres.ts'
 import { agreeOnKey } from '../catalogue/postgres/sealing-key.ts'
 import { openMigrated } from '../catalogue/postgres/shared-database.ts'
 import { PostgresSigningKeys } from '../catalogue/postgres/signing-keys.ts'
+import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { SqliteMovedCatalogue } from '../catalogue/sqlite/moved-catalogue.ts'
-import { SqliteSecondFactors } from '../catalogue/sqlite/second-factor-store.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
 import { systemClock } from '../domain/clock.ts'
@@ -126,7 +126,7 @@ function nameOf(database: Database): string {
 
 /** What the first versions have stored in clear is not told to anybody else. */
 async function sealAll(database: Database, sealing: Sealing): Promise<void> {
-  const store = new SqliteSecondFactors(database, new WriteQueue(database))
+  const { secondFactors: store } = sqliteAccess(database, new WriteQueue(database))
   const attempts = new MemoryAttempts(systemClock)
   await new SecondFactor({ store, sealing, attempts, clock: systemClock }).sealStored()
 }

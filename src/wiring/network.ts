@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { PostgresTakedowns } from '../catalogue/postgres/takedowns.ts'
 import { pooledHash } from '../content/pooled-hash.ts'
+import { ReachWalker } from '../content/reach-walk.ts'
+import { Withholding } from '../content/withholding.ts'
 import { TAKEDOWNS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -20,33 +22,45 @@ export type NetworkModule = ReturnType<typeof makeNetwork>
 /** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { datastore, heldRoots, threads, shared }: StorageModule,
-  { live }: ClustersModule,
+  { datastore, threads, shared, withheld, reach }: StorageModule,
+  { live, registry }: ClustersModule,
 ) {
+  const walker = new ReachWalker(reach, id => registry.readerOf(id))
+  const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
   const sharedTakedowns = shared === null ? null : new PostgresTakedowns(shared.database)
-  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), { fileSystem, clock, logger, shared: sharedTakedowns })
+  const means = { fileSystem, clock, logger, shared: sharedTakedowns, withholding }
+  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
   const followed = following(() => takedowns.follow(), clock)
-  const blocks = new PeerBlocks(live, heldRoots, takedowns)
+  const blocks = new PeerBlocks(live, takedowns)
   let node: NetworkNode | null = null
   return {
     takedowns,
+    /** The blocks that peers may have. */
+    blocks,
     get node(): NetworkNode | null {
       return node
     },
     peerCount: (): number => node?.peerCount() ?? 0,
     addresses: (): string[] => node?.addresses() ?? [],
     peerId: (): string | null => node?.peerId ?? null,
+    publicNetwork: (): 'connected' | 'no-peers' | null => {
+      if (node === null || !node.isPublic) return null
+      return node.isAlone ? 'no-peers' : 'connected'
+    },
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
       shared?.changes.takedowns(followed.soon)
       // Nothing is served before, to peers neither.
+      await takedowns.start()
       await takedowns.follow()
+      withholding.start()
       if (config.network?.enabled !== true) return
       const hash = pooledHash(threads)
       node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
     },
     stop: async (): Promise<void> => {
       followed.end()
+      await withholding.stop()
       await node?.stop()
     },
   }

@@ -3,6 +3,8 @@ import type { NodeWork } from '../catalogue/postgres/node-work.ts'
 import type { Nodes } from '../catalogue/postgres/nodes.ts'
 import type { SharedDatabase } from '../catalogue/postgres/shared-database.ts'
 import { SharedPlaces } from '../catalogue/postgres/shared-places.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import { isHoldfastError } from '../domain/errors.ts'
 import { type ContentElsewhere, OtherContent } from '../gateway/source/other-content.ts'
 import { takingPassedOn } from '../http/passed-on.ts'
 import type { ApiHandler } from '../http/types.ts'
@@ -29,7 +31,7 @@ export function makeNodes(
   if (shared === null || work === null || fleet === null || node === undefined) return alone
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
   const follow = following(setup, work, here)
-  return amongOthers(setup, clusters, { shared, nodes: fleet.nodes, secret, self: node.id, follow })
+  return amongOthers(setup, clusters, { shared, nodes: fleet.nodes, run: fleet.run, secret, self: node.id, follow })
 }
 
 /** Does here what other nodes have left to be done. */
@@ -57,6 +59,8 @@ const alone = {
 interface Among {
   shared: SharedDatabase
   nodes: Nodes
+  /** This run of this node. */
+  run: string
   /** Of the fleet. */
   secret: Uint8Array
   self: string
@@ -66,31 +70,49 @@ interface Among {
 
 function amongOthers(
   { clock }: Setup,
-  { registry }: ClustersModule,
-  { shared, nodes, secret, self, follow }: Among,
+  { registry, live }: ClustersModule,
+  { shared, nodes, run, secret, self, follow }: Among,
 ): typeof alone {
   const http = openNodeClient()
   const sender = new NodeSender({ self, known: () => nodes.all(), client: http, secret, clock })
   const places = new SharedPlaces(shared.database)
-  const find = async (cid: CID): Promise<ContentElsewhere | null> => {
+  const placesOf = async (cid: CID) => {
     const found = await places.find(cid.multihash.bytes, clock.now())
     const known = await nodes.all()
-    const others = found.flatMap(({ node, liveUntil }) => {
-      const other = known.find(({ number }) => number === node)
-      return other === undefined || other.id === self ? [] : [{ ...other, liveUntil }]
+    const others = found.flatMap(place => {
+      const other = known.find(({ number }) => number === place.node)
+      return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
     })
     // A node that is not there cannot be read, which is told: what it keeps is not gone.
-    const other = others.find(({ isThere }) => isThere) ?? others[0]
+    return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
+  }
+  const find = async (cid: CID): Promise<ContentElsewhere | null> => {
+    const [other] = await placesOf(cid)
     return other === undefined ? null : { source: nodeReader(sender, other.id, clock), liveUntil: other.liveUntil }
   }
-  const blocks = nodeBlocks(registry)
+  /** For strangers: of a file below a root only its node knows whether a path leads there that is not taken down. */
+  const open = async (cid: CID): Promise<ContentElsewhere | null> => {
+    let refused: unknown = null
+    for (const { id, isRoot, liveUntil } of await placesOf(cid)) {
+      if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil }
+      try {
+        const first = await nodeReader(sender, id, clock, cid).read(cid)
+        return { source: beginningWith(cid, first, nodeReader(sender, id, clock)), liveUntil }
+      } catch (error) {
+        refused ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
+      }
+    }
+    if (refused !== null) throw refused
+    return null
+  }
+  const blocks = nodeBlocks(registry, live)
   return {
     client: sender,
-    others: new OtherContent(find),
+    others: new OtherContent(open),
     find,
     taking: (api, otherwise) => {
       const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
-      return takingPassedOn({ self, secret, now: () => clock.now() }, answer, otherwise)
+      return takingPassedOn({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },
     start: async () => {
       shared.changes.notices(name => {
@@ -102,6 +124,19 @@ function amongOthers(
     stop: async () => {
       await nodes.stop()
       await http.close()
+    },
+  }
+}
+
+/** Gives the block that was read on opening, once, before it is read again. */
+function beginningWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
+  let kept: Uint8Array | null = bytes
+  return {
+    read: async (cid, options) => {
+      const given = kept
+      if (given === null || !first.equals(cid)) return source.read(cid, options)
+      kept = null
+      return given
     },
   }
 }

@@ -1,13 +1,15 @@
 import { join, resolve } from 'node:path'
 import type { AccountsHandle, AccountsOptions } from '../access/accounts-handle.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
+import { ownDataDirectory, refuseUnfinishedRestore } from '../disk/data-directory.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/file-system.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { keepToOwner } from '../disk/permissions.ts'
-import { systemClock } from '../domain/clock.ts'
-import { parseConfig, withDefaults } from '../domain/config.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { type Clock, systemClock } from '../domain/clock.ts'
+import { type CompleteConfig, parseConfig, withDefaults } from '../domain/config.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { checkingTexts } from '../domain/given-texts.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { openDataKey } from '../storage/data-key.ts'
@@ -18,14 +20,22 @@ import { catalogueNode } from './shared-catalogue.ts'
 
 /**
  * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
- * changes within a second. The caller closes the handle.
+ * changes within a second. The caller closes the handle. A directory of an older version is not migrated: start an
+ * engine on it first, or use `connectAccounts`.
  *
- * @throws HoldfastError `CONFIG_INVALID`, also if they are kept in PostgreSQL: see `connectAccounts`; `DATA_DIR_UNUSABLE`,
- * `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFIG_INVALID`, also if they are kept in PostgreSQL: see `connectAccounts`; `DATA_DIR_IN_USE` for
+ * a directory of an older version, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
-  const setup = { config: withDefaults(parseConfig(config, 'config')), clock }
-  const database = openDirectory(dataDir)
+  const complete = withDefaults(parseConfig(config, 'config'))
+  return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
+}
+
+/** The accounts in a database of a data directory, which is closed with them. */
+export function accountsIn(
+  database: Database,
+  { dataDir, ...setup }: { dataDir: string; config: CompleteConfig; clock: Clock },
+): AccountsHandle {
   if (setup.config.database !== undefined || catalogueNode(database) !== null) {
     database.close()
     throw new HoldfastError(
@@ -35,13 +45,31 @@ export function openAccounts({ dataDir, config = {}, clock = systemClock }: Acco
   }
   const catalogue = sqliteAccess(database, new WriteQueue(database))
   const sealing = keyOnDemand(database, dataDir)
-  const { accounts, keys, secondFactor, sessionRegistry } = makeAccounts(setup, {
+  const made = makeAccounts(setup, {
     credentialsVersion: () => database.dataVersion(),
     catalogue,
     sealing,
     signIn: null,
   })
-  return { accounts, keys, secondFactor, sessions: sessionRegistry, close: () => database.close() }
+  return { ...shownAccounts(made), close: () => database.close() }
+}
+
+/** What a program gets of the parts that accounts are made of. */
+export function shownAccounts({
+  accounts,
+  keys,
+  secondFactor,
+  sessionRegistry,
+}: Omit<AccountsHandle, 'close' | 'sessions'> & { sessionRegistry: AccountsHandle['sessions'] }): Omit<
+  AccountsHandle,
+  'close'
+> {
+  return {
+    accounts: checkingTexts(accounts),
+    keys: checkingTexts(keys),
+    secondFactor: checkingTexts(secondFactor),
+    sessions: checkingTexts(sessionRegistry),
+  }
 }
 
 /** Most commands need no key, and work where it is missing. */
@@ -53,8 +81,12 @@ export function keyOnDemand(db: Database, dataDir: string): Sealing {
   }
 }
 
-/** The database of a data directory, which is made if it is missing. */
-export function openDirectory(dataDir: string): Database {
+/**
+ * Opens the database of a data directory beside whoever owns that, and makes it if it is missing.
+ *
+ * @throws HoldfastError `DATA_DIR_IN_USE` for an older schema, which only an owner migrates
+ */
+function openDirectory(dataDir: string): Database {
   const directory = resolve(dataDir)
   try {
     makeDirectory(directory, OWNERS_DIRECTORY)
@@ -62,7 +94,31 @@ export function openDirectory(dataDir: string): Database {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
   }
-  const database = new Database(join(directory, DATABASE))
+  refuseUnfinishedRestore(directory)
+  const database = new Database(join(directory, DATABASE), { isOwned: false })
   keepToOwner(directory, silentLogger)
   return database
+}
+
+/**
+ * Opens the database as {@link openDirectory} does. If it has an older schema, owns the directory for as long as the
+ * migration takes.
+ *
+ * @throws HoldfastError `DATA_DIR_IN_USE` while a server of the older version runs
+ */
+export async function openMigratedDirectory(dataDir: string): Promise<Database> {
+  try {
+    return openDirectory(dataDir)
+  } catch (refusal) {
+    if (!isHoldfastError(refusal, 'DATA_DIR_IN_USE')) throw refusal
+    const owned = await ownDataDirectory(resolve(dataDir), silentLogger).catch((error: unknown) => {
+      throw isHoldfastError(error, 'DATA_DIR_IN_USE') ? refusal : error
+    })
+    try {
+      new Database(join(resolve(dataDir), DATABASE)).close()
+    } finally {
+      await owned.close()
+    }
+    return openDirectory(dataDir)
+  }
 }

@@ -1,5 +1,5 @@
-import type { CID } from 'multiformats/cid'
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
+import { CheckedSource, FirstSource } from '../content/block-source.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
 import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import { AccountRemoval } from '../pins/account-removal.ts'
@@ -73,10 +73,16 @@ export function makePins(setup: Setup, below: Below) {
     clock,
     logger,
   })
-  const { node, takedowns } = network
-  const mayTell = (root: CID): boolean => takedowns.denylist.statusOf(root) === null
+  const { node } = network
   const announcer = node?.hasRouters
-    ? new Announcer({ announcing: node, roots: storage.heldRoots, mayTell, clock, logger })
+    ? new Announcer({
+        announcing: node,
+        roots: storage.heldRoots,
+        announcements: storage.announcements,
+        served: network.blocks,
+        clock,
+        logger,
+      })
     : null
   return {
     service,
@@ -90,7 +96,7 @@ export function makePins(setup: Setup, below: Below) {
       sweeper.start()
       accountRemoval.wake()
       tellPlacements(changes, placements)
-      if (announcer !== null) announceChanges(changes, announcer)
+      if (announcer !== null) await announceChanges(changes, announcer)
       // What another node has removed is no event here.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
@@ -123,7 +129,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
   const backendOf = (clusterId: string) =>
-    registry.nodeOf(clusterId) === null ? registry.backendOf(clusterId).id : null
+    registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
   return {
     targets,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
@@ -167,7 +173,13 @@ function fetchScheduler(
 function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChanges }: Shared) {
   const parts = {
     backends: clusters.remote,
-    sourceOf: (backendId: number) => clusters.embeddedOf(backendId).reader,
+    // Another cluster of this node may have what the backend lost, and this one's directory no longer has.
+    sourceOf: (backendId: number) => {
+      const beside = clusters.registry.backends.flatMap(({ id, reader }) => {
+        return id === backendId || reader === null ? [] : new CheckedSource(reader)
+      })
+      return new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])
+    },
     keepers: clusters.keepers,
     placements: storage.catalogue.placements,
     clock,
@@ -184,10 +196,10 @@ function tellPlacements(changes: PinChanges, runner: PlacementRunner): void {
 }
 
 /** Begins to tell routers of what is pinned. */
-function announceChanges(changes: PinChanges, announcer: Announcer): void {
+async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
   const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)
   }
   changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
-  announcer.start()
+  await announcer.start()
 }

@@ -3,6 +3,7 @@ import type { EngineOptions } from '../api.ts'
 import { Activity } from '../domain/activity.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { type ClusterDefinition, knownClusters } from '../domain/cluster.ts'
+import { uncheckable } from '../domain/cluster-check.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../domain/config.ts'
 import { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -49,6 +50,9 @@ export function setupOf(options: EngineOptions): Setup {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
   const config = withDefaults(parseConfig(given, 'options'))
+  if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
+    throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)
+  }
   const clusters = config.clusters ?? knownClusters
   const history = new History(clock)
   const failures = new RecentFailures(clock)

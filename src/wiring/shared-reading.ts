@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { CID } from 'multiformats/cid'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
+import { cidOfText } from '../domain/cid.ts'
 import { answerCalls } from '../domain/concurrency/port-calls.ts'
 import { MOST_HOLDERS, type SlotTable } from '../domain/concurrency/slot-rows.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -75,10 +75,13 @@ function dataOf(
   return {
     database: join(dataDir, DATABASE),
     hasFetches: storage.shared === null,
-    backends: [...storage.blockFiles].map(([id, files]) => {
-      return { id, dataDir: isHere && !files.isCache ? files.dataDir : null }
-    }),
-    elsewhere: [...storage.elsewhere],
+    backends: [
+      ...[...storage.blockFiles].map(([id, files]) => {
+        return { id, dataDir: isHere && !files.isCache ? files.dataDir : null }
+      }),
+      ...[...storage.absent].map(id => ({ id, dataDir: null })),
+    ],
+    elsewhere: [...storage.elsewhere, ...storage.absent],
     takedowns: { path: join(dataDir, TAKEDOWNS), revision: network.takedowns.revision },
     leases,
     slots,
@@ -108,11 +111,11 @@ function answer(
     read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
       const reader = clusters.registry.readerOf(backend)
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
-      return alone(await reader.read(CID.parse(cid), { signal }))
+      return alone(await reader.read(cidOfText(cid), { signal }))
     },
-    arrival: (cid: string) => gateway.arrivalOf(CID.parse(cid)),
+    arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {
-      events.emit('block:damaged', { cid: CID.parse(cid), reason })
+      events.emit('block:damaged', { cid: cidOfText(cid), reason })
     },
   })
   // It keeps no process alive.

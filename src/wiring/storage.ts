@@ -10,15 +10,19 @@ import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
 import { sqliteContent } from '../catalogue/sqlite/content-catalogue.ts'
 import { DiskReserve } from '../content/disk-reserve.ts'
+import { Announcements } from '../ledger/announcements.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import { Claims } from '../ledger/claims.ts'
+import { ClusterCheckTable } from '../ledger/cluster-check-table.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import { ReachWalks } from '../ledger/reach-walks.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { VerificationTable } from '../ledger/verification-table.ts'
+import { WithheldLedger } from '../ledger/withheld.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
@@ -59,10 +63,16 @@ export function makeStorage(setup: Setup, stores: Stores) {
     recordsVersion,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
-    heldRoots: new HeldRoots(roots, blocks, writes, elsewhere),
+    heldRoots: new HeldRoots(roots, blocks, writes, new Set([...elsewhere, ...stores.absent])),
     verification: new VerificationTable(database, writes),
+    clusterChecks: new ClusterCheckTable(database, writes),
+    announcements: new Announcements(database, writes),
+    withheld: new WithheldLedger(database, blocks, writes),
+    reach: new ReachWalks(database, writes),
     /** Of the disks of the backends, by backend id. */
     reserves,
+    /** Which blocks cannot be kept, and why, without paths; null if all can. */
+    storageProblem: () => storageProblem(stores),
     /** Whether the disk has failed a write, so that nothing is written any more. */
     isBroken: (): boolean => writes.isBroken,
     /** Gives some free pages of the database back to the disk. Returns how many are left. */
@@ -123,11 +133,21 @@ function catalogueOf(
   }
 }
 
+function storageProblem({ blockFiles, ownBackends }: Stores): string | null {
+  for (const [backendId, { watch }] of blockFiles) {
+    if (watch.problem === null) continue
+    const clusters = [...ownBackends].flatMap(([cluster, id]) => (id === backendId ? cluster : []))
+    const whose = clusters.length === 0 ? 'the node' : `the cluster ${clusters.join(' and ')}`
+    return `the directory of blocks of ${whose} ${watch.problem}`
+  }
+  return null
+}
+
 function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): ReadonlyMap<number, DiskReserve> {
   const { reserveBytes } = config.disk
-  const reserves = [...blockFiles].map(([backendId, { dataDir, fileSystem: files }]) => {
+  const reserves = [...blockFiles].map(([backendId, { dataDir, fileSystem: files, watch }]) => {
     const hasBallast = backendId === DEFAULT_BACKEND_ID
-    return [backendId, new DiskReserve({ dataDir, files, clock, reserveBytes, hasBallast })] as const
+    return [backendId, new DiskReserve({ dataDir, files, clock, reserveBytes, hasBallast, watch })] as const
   })
   return new Map(reserves)
 }

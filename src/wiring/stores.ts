@@ -10,15 +10,17 @@ import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads } from '../content/block-threads.ts'
 import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
+import { checkBlocksThere } from '../content/expected-blocks.ts'
 import { openImportRoots } from '../content/import-roots.ts'
 import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/file-system.ts'
 import { keepToOwner } from '../disk/permissions.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
-import { isDiskFull } from '../domain/disk-full.ts'
+import { isDiskFull } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { type ClusterDirectory, clusterDirectories } from '../ledger/cluster-directories.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
@@ -41,6 +43,8 @@ export interface Stores {
   blockFiles: ReadonlyMap<number, BlockFiles>
   /** Backend ids of clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
+  /** Backends whose directories are declared absent. */
+  absent: ReadonlySet<number>
   /** Clusters that are kept elsewhere, by id. */
   remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
@@ -95,9 +99,13 @@ async function openAll(setup: Setup): Promise<Stores> {
     const secrets = await SecretsFile.open(join(dataDir, SECRETS))
     // Threads know `node:fs` alone: with another file system they do not write.
     const filesIn = (path: string) => new BlockFiles(path, fileSystem === undefined ? threads : null, fileSystem)
-    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await opened(filesIn(dataDir))]])
+    const blocks = new BlockTable(database)
+    const open = (files: BlockFiles, id: number): Promise<BlockFiles> =>
+      checkBlocksThere(files, id, blocks).then(() => opened(files))
+    const blockFiles = new Map([[DEFAULT_BACKEND_ID, await open(filesIn(dataDir), DEFAULT_BACKEND_ID)]])
     const ownBackends = new Map<string, number>()
-    const directories = await clusterDirectories(database, dataDir, withCaches(dataDir, clusters, remotes))
+    const named = withCaches(dataDir, clusters, remotes)
+    const { directories, absent } = await clusterDirectories(database, dataDir, named, setup.clusters)
     for (const directory of directories) {
       const { path, backendId, clusterIds } = directory
       for (const id of clusterIds) ownBackends.set(id, backendId)
@@ -105,7 +113,7 @@ async function openAll(setup: Setup): Promise<Stores> {
       closers.push(() => clusterOwned.close())
       const remote = remoteOf(directory, remotes)
       const files = remote === undefined ? filesIn(path) : cacheOf(remote, directory, database, setup)
-      blockFiles.set(backendId, await opened(files))
+      blockFiles.set(backendId, await open(files, backendId))
       keepToOwner(path, logger)
     }
     keepToOwner(dataDir, logger)
@@ -117,6 +125,7 @@ async function openAll(setup: Setup): Promise<Stores> {
       threads,
       blockFiles,
       ownBackends,
+      absent,
       remotes,
       importRoots,
       secrets,

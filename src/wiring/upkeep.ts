@@ -1,11 +1,19 @@
 import { Backups } from '../backup/backups.ts'
-import { copyKeys } from '../backup/keys.ts'
+import { keysOf } from '../backup/keys.ts'
 import { CheckedSource } from '../content/block-source.ts'
+import { checkEveryMs } from '../domain/cluster-check.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import { Statistics } from '../pins/statistics.ts'
-import type { SurveyedBackend } from '../upkeep/cluster-survey.ts'
+import { type CheckedBackend, ClusterChecks } from '../upkeep/cluster-checks.ts'
+import {
+  ClusterSurvey,
+  type ClusterSurveyParts,
+  type SurveyedBackend,
+  type SurveyOptions,
+} from '../upkeep/cluster-survey.ts'
+import { LocalCopies } from '../upkeep/local-copies.ts'
 import { LostBlocks } from '../upkeep/lost-blocks.ts'
 import { Reconciler, type ReconcilerParts } from '../upkeep/reconciler.ts'
-import { ScheduledReconciliation } from '../upkeep/scheduled-reconciliation.ts'
 import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-verification.ts'
 import type { ClustersModule } from './clusters.ts'
 import type { ContentModule } from './content.ts'
@@ -63,11 +71,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const past = below.storage.shared?.past ?? null
   const parts = { reconciliation, blocks, audit, lost, past, stores, homes, clock, activity, fetchesChanged, clusters }
   const reconciler = new Reconciler(parts)
-  const { everyHours } = config.reconcile
-  const reconciling =
-    clusters.backends.size === 0 || everyHours === 0
-      ? null
-      : new ScheduledReconciliation({ reconciler, clock, logger }, everyHours * HOUR_MS)
+  const checks = clusterChecks(setup, below, { clusters, onChanges: changes => lost.changed(changes) })
   return {
     history,
     failures,
@@ -76,15 +80,39 @@ export function makeUpkeep(setup: Setup, below: Below) {
     statistics,
     start: async (): Promise<void> => {
       verification?.start()
-      reconciling?.start()
+      await checks.start()
       history.start(() => statistics.read())
     },
     stop: async (): Promise<void> => {
       history.stop()
-      await reconciling?.stop()
+      await checks.stop()
       await verification?.stop()
     },
   }
+}
+
+/** What checks by itself what clusters elsewhere keep: those of this node, each by its backend. */
+function clusterChecks(
+  { config, clock, logger }: Setup,
+  { storage }: Below,
+  { clusters, onChanges }: { clusters: ReconcilerParts['clusters']; onChanges: ClusterSurveyParts['onChanges'] },
+): ClusterChecks {
+  const { remotes, ownBackends, blockFiles, clusterChecks: progress, shared } = storage
+  const everyMs = config.reconcile.everyHours * HOUR_MS
+  const checked = [...clusters.backends].flatMap(([id, { cluster }]): CheckedBackend[] => {
+    const remote = remotes.get(cluster)
+    const files = blockFiles.get(ownBackends.get(cluster) ?? id)
+    if (remote === undefined || files === undefined) return []
+    const { place, graceMs } = remote
+    return [{ id, cluster, place, everyMs: checkEveryMs(everyMs, graceMs), keepAll: () => files.keepAll() }]
+  })
+  const survey = (id: number, options: SurveyOptions): ClusterSurvey => {
+    const problem = shared?.past.problem ?? null
+    if (problem !== null) throw new HoldfastError('CONFLICT', `${problem}: run a reconciliation`)
+    const backends = new Map([...clusters.backends].filter(([backendId]) => backendId === id))
+    return new ClusterSurvey({ ...clusters, backends, onChanges }, options)
+  }
+  return new ClusterChecks({ progress, survey, clock, logger }, checked)
 }
 
 /** What keeps clusters elsewhere, as it is looked into. */
@@ -94,11 +122,21 @@ function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }:
     const id = storage.ownBackends.get(cluster)
     const backend = id === undefined ? undefined : clusters.remote.get(id)
     if (id === undefined || backend === undefined || backends.has(id)) continue
-    backends.set(id, { backend, cluster, reader: reader === null ? null : new CheckedSource(reader) })
+    const fetchesItself = clusters.keepers.has(id)
+    backends.set(id, { backend, cluster, reader: reader === null ? null : new CheckedSource(reader), fetchesItself })
   }
-  const { placements } = storage.catalogue
-  const { sample } = config.reconcile
-  return { backends, placements, clock, sample, random: Math.random, wake: () => pins.wakePlacements() }
+  const { blockFiles: files, blocks, ledger, heldRoots } = storage
+  const copies = new LocalCopies({ files, blocks, ledger, heldRoots })
+  return {
+    backends,
+    placements: storage.catalogue.placements,
+    isWholeHere: (dag, signal) => copies.isWhole(dag, signal),
+    confirm: (dags, began) => heldRoots.confirm(dags, began),
+    clock,
+    sample: config.reconcile.sample,
+    random: Math.random,
+    wake: () => pins.wakePlacements(),
+  }
 }
 
 function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, content }: Below): Backups {
@@ -109,14 +147,15 @@ function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, conte
     collector: content.collector,
     clock,
     copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
-    copyKeys: (to: string) => copyKeys(dataDir, datastore, to),
+    keys: () => keysOf(dataDir, datastore),
   }
-  return new Backups(source, activity, config.backupRoots)
+  return new Backups(source, activity, config)
 }
 
 function statisticsOf({ activity }: Setup, { storage, network, clusters }: Below): Statistics {
   return new Statistics(storage.census, activity, {
     peerCount: () => network.peerCount(),
+    publicNetwork: () => network.publicNetwork(),
     clusters: () => clusters.watch.health(),
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),

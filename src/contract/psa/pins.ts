@@ -3,7 +3,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import { NAME_MATCHES } from '../../pins/list-search.ts'
 import { cid, count, instant, text } from '../answer-fields.ts'
-import { optional, optionalMeta, required } from '../body-reader.ts'
+import { identifier, optional, optionalMeta } from '../body-reader.ts'
 import { state } from '../record-view.ts'
 import { present } from '../request-target.ts'
 import { type ContractRoute, json, route } from '../route.ts'
@@ -18,7 +18,7 @@ const MOST_ORIGINS = 20
 const LONGEST_ORIGIN = 1_024
 
 const Pin = Type.Object({
-  cid: required,
+  cid: identifier,
   name: optional,
   origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
   meta: optionalMeta,
