@@ -44,6 +44,24 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^pino$/, 'adapters/'],
 ]
 
+/** What decodes CIDs, base36, base58 and addresses: in quadratic time, or whatever their length. */
+const DECODERS =
+  /^(multiformats\/(basics|bases\/base(10|36|58|256emoji))|uint8arrays\/.*|@libp2p\/peer-id|@multiformats\/multiaddr|@ipld\/dag-json)$/
+const DECODING: Readonly<Record<string, readonly string[]>> = {
+  CID: ['parse', 'decode', 'decodeFirst', 'inspectBytes', 'asCID'],
+  dagCbor: ['decode'],
+  dagPb: ['decode'],
+  dagJson: ['decode', 'parse'],
+}
+
+/** Where that may stand, with the reason. */
+const DECODES: Readonly<Record<string, string>> = {
+  'src/domain/cid.ts': 'it checks the length of CIDs',
+  'src/network/addresses.ts': 'it checks the length of addresses',
+  'src/network/helia-node.ts': 'it only gives Helia the codec',
+  'adapters/cli/export-file.ts': 'the block has 16 KiB at most, and its links are not shown',
+}
+
 const LONGEST_FILE = 300
 
 /** Directories of tests that mirror no directory of sources, but test the whole in one way. */
@@ -141,6 +159,7 @@ function whatIs(node: AstNode): string | null {
   if (clock !== null) return clock
   if (node.type === 'MemberExpression' && isNode(node.object) && node.object.type === 'Identifier') {
     const name = nameOf(node.object)
+    if (DECODING[name]?.includes(nameOf(node.property)) === true) return 'own decoding'
     if (name === 'process' || name === 'console') return `${name}.`
   }
   return null
@@ -236,7 +255,7 @@ describe('architecture', () => {
 
   test('adapters know src, node-http, the client and the console by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const light = ['concurrency/turns', 'errors', 'public-notice', 'version', 'work'].map(
+    const light = ['cid', 'concurrency/turns', 'errors', 'public-notice', 'version', 'work'].map(
       name => `src/domain/${name}.ts`,
     )
     const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
@@ -295,6 +314,25 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
+  test('only files that check the length first decode CIDs and addresses', () => {
+    const called = findings((what, file) => what === 'own decoding' && DECODES[file.path] === undefined)
+    const imported = files
+      .filter(({ path }) => DECODES[path] === undefined)
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ specifier, isType }) => !isType && DECODERS.test(specifier))
+          .map(({ specifier, line }) => `${path}:${line} imports ${specifier}`),
+      )
+    const renamed = files
+      .filter(({ text }) =>
+        /^import (?!type).*(CID as \w|\* as \w+ from 'multiformats\/cid'|CID\b.* from 'multiformats')/m.test(text),
+      )
+      .map(({ path }) => `${path} has another name for CID`)
+    expect([...called, ...imported, ...renamed]).toEqual([])
+    const idle = Object.keys(DECODES).filter(path => !files.some(file => file.path === path))
+    expect(idle).toEqual([])
+  })
+
   test('SQLite and its tables are known to the catalogue’s SQLite, the ledger and the wiring', () => {
     const knowing = [
       'src/catalogue/sqlite/',
@@ -306,6 +344,8 @@ describe('architecture', () => {
     ]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || knowing.some(path => file.path.startsWith(path))) return null
+      // A lock has no tables.
+      if (target === 'src/storage/directory-lock.ts') return null
       return /^src\/(catalogue\/sqlite|storage)\/|-table\.ts$/.test(target) ? `imports ${target}` : null
     })
     expect(wrong).toEqual([])
@@ -329,7 +369,7 @@ describe('architecture', () => {
   })
 
   test('types are not switched off, and only types are stripped', () => {
-    const wrong = findings(what => !/^(process|console)\.$|^own clock$/.test(what))
+    const wrong = findings(what => !/^(process|console)\.$|^own (clock|decoding)$/.test(what))
     const silenced = files
       .filter(file => /@ts-(ignore|nocheck|expect-error)/.test(file.text))
       .map(file => `${file.path} silences the compiler`)

@@ -1,3 +1,5 @@
+import { accessPromises } from './promises-access.ts'
+import { backupPromises } from './promises-backup.ts'
 import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
@@ -5,8 +7,10 @@ import { clusterPromises } from './promises-clusters.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
+import { inputPromises } from './promises-input.ts'
 import { ipfsClusterPromises } from './promises-ipfs-cluster.ts'
 import { kuboPromises } from './promises-kubo.ts'
+import { networkPromises } from './promises-network.ts'
 import { pagePromises } from './promises-page.ts'
 import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
@@ -36,6 +40,20 @@ const removal = 'test/access/removal.test.ts'
 
 /** Each test takes less than ten seconds. `npm run mutations` proves all of it. */
 export const promises: readonly KeptPromise[] = [
+  {
+    promise: 'no account is removed once the engine has stopped',
+    file: 'src/pins/account-removal.ts',
+    find: 'while (this.#isWanted && !this.#isStopped) {',
+    replace: 'while (this.#isWanted) {',
+    test: { file: removal, name: 'does nothing once it has stopped' },
+  },
+  {
+    promise: 'the removal of accounts leaves no timer once it has stopped',
+    file: 'src/pins/account-removal.ts',
+    find: '    if (!this.#isStopped) this.#cancelTimer = clock',
+    replace: '    this.#cancelTimer = clock',
+    test: { file: removal, name: 'does nothing once it has stopped' },
+  },
   {
     promise: 'the bytes of a chunk are on the disk before it has its name',
     file: 'src/content/block-writing.ts',
@@ -148,8 +166,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'after a sync that the disk has failed nothing is acknowledged',
     file: 'src/storage/write-queue.ts',
-    find: 'write.reject(error)\n      this.#break(error)\n',
-    replace: 'write.resolve(undefined)\n',
+    find: '      failure = error\n      this.#break(error)\n',
+    replace: '      failure = error\n',
     test: { file: queue, name: 'after a sync that the disk has failed nothing is acknowledged' },
   },
   {
@@ -172,8 +190,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'a sync that succeeds acknowledges nothing once another has failed',
     file: 'src/storage/write-queue.ts',
-    find: '    if (this.#broken !== null) for (const { write } of attempted) write.reject(this.#broken)\n    else settle(attempted)\n',
-    replace: '    settle(attempted)\n',
+    find: 'if (broken === null) return settle(attempted)',
+    replace: 'if (failure === undefined) return settle(attempted)',
     test: {
       file: queue,
       name: 'of two syncs at a time one that the disk has failed leaves nothing to be acknowledged',
@@ -287,15 +305,15 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'after a commit that the disk has failed nothing is acknowledged',
     file: 'src/storage/write-queue.ts',
-    find: 'write.reject(error)\n    if (isDiskFailure(error)) this.#break(error)\n',
-    replace: 'write.reject(error)\n',
+    find: 'write.reject(reason)\n    if (isDiskFailure(error)) this.#break(error)\n',
+    replace: 'write.reject(reason)\n',
     test: { file: queue, name: 'after a commit that the disk has failed nothing is written any more' },
   },
   {
     promise: 'a cluster directory that is not mounted refuses the start',
     file: 'src/ledger/cluster-directories.ts',
-    find: 'if (known !== undefined && hasBlocks(database, known.id)) {',
-    replace: 'if (known !== undefined && known.id < 0) {',
+    find: 'if (known === undefined || !hasBlocks(database, known.id)) return',
+    replace: 'if (known === undefined || known.id > 0) return',
     test: { file: clusters, name: 'that is empty refuses the start by name' },
   },
   {
@@ -314,13 +332,17 @@ export const promises: readonly KeptPromise[] = [
     test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
   },
   ...upkeepPromises,
+  ...accessPromises,
   ...webhookPromises,
   ...wirePromises,
+  ...backupPromises,
   ...benchPromises,
   ...borderPromises,
+  ...inputPromises,
   ...doorPromises,
   ...cataloguePromises,
   ...clusterPromises,
+  ...networkPromises,
   ...kuboPromises,
   ...ipfsClusterPromises,
   ...consolePromises,
@@ -330,28 +352,28 @@ export const promises: readonly KeptPromise[] = [
   ...readPromises,
   {
     promise: 'a revoked key takes with it what it minted',
-    file: 'src/catalogue/sqlite/key-store.ts',
+    file: 'src/catalogue/rules/key-rules.ts',
     find: 'ON k.parent_id = minted.id)',
     replace: 'ON k.parent_id = minted.id WHERE 0)',
     test: { file: accessRules, name: 'a revoked key takes with it' },
   },
   {
     promise: 'an account has no more live keys than its plan allows',
-    file: 'src/catalogue/sqlite/key-store.ts',
+    file: 'src/catalogue/rules/key-rules.ts',
     find: ">= maxKeys) return 'too_many'",
     replace: ">= maxKeys * 2) return 'too_many'",
     test: { file: accessRules, name: 'an account has at most so many' },
   },
   {
     promise: 'a code of a second factor is good once',
-    file: 'src/catalogue/sqlite/second-factor-store.ts',
-    find: 'AND secret = ? AND enabled_at IS NOT NULL AND last_step < ?',
-    replace: 'AND secret = ? AND enabled_at IS NOT NULL AND ? > 0',
+    file: 'src/catalogue/rules/second-factor-rules.ts',
+    find: 'AND secret = :secret AND enabled_at IS NOT NULL AND last_step < :step',
+    replace: 'AND secret = :secret AND enabled_at IS NOT NULL',
     test: { file: accessRules, name: 'no code is good twice' },
   },
   {
     promise: 'a node keeps an owner that is not disabled',
-    file: 'src/catalogue/sqlite/account-store.ts',
+    file: 'src/catalogue/rules/account-rules.ts',
     find: "return role === 'owner' && !disabled && ",
     replace: "return role === 'owner' && disabled && ",
     test: { file: accessRules, name: 'there is always an owner' },

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { AbusedServer } from './abused-server.ts'
 import { type AbuseRow, GROWTH_MIB, LONGEST_STALL_MS } from './row.ts'
 
@@ -13,12 +14,6 @@ const MiB = 1024 ** 2
 
 let server: AbusedServer
 
-beforeAll(async () => {
-  server = await AbusedServer.start()
-})
-
-afterAll(() => server.stop())
-
 /** Asks for `/health` again and again until told to end; resolves with how often it was answered. */
 async function askHealth(ended: () => boolean): Promise<number> {
   let answered = 0
@@ -30,7 +25,23 @@ async function askHealth(ended: () => boolean): Promise<number> {
   return answered
 }
 
-describe('one request', () => {
+describe('one request, the catalogue in SQLite', () => abuses(async () => null))
+describe('one request, the catalogue in PostgreSQL', needsPostgres, () => abuses(startPostgres))
+
+function abuses(open: () => Promise<TestPostgres | null>): void {
+  let postgres: TestPostgres | null = null
+  const start = async (): Promise<void> => {
+    server = await AbusedServer.start({ database: await postgres?.fresh() })
+  }
+  beforeAll(async () => {
+    postgres = await open()
+    await start()
+  })
+  afterAll(async () => {
+    await server.stop()
+    await postgres?.stop()
+  })
+
   test.each(rows.flat())(
     'does not take the loop away from the others: $name',
     async row => {
@@ -52,10 +63,10 @@ describe('one request', () => {
       } catch (error) {
         // What is left may hang; the next row gets a fresh one.
         await server.stop()
-        server = await AbusedServer.start()
+        await start()
         throw error
       }
     },
     60_000,
   )
-})
+}

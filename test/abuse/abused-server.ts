@@ -35,6 +35,11 @@ export interface Asked {
   leaveAfter?: number
 }
 
+export interface AbusedServerOptions {
+  longestMs?: number
+  database?: string | undefined
+}
+
 /** The server of the abuse tests with an owner's key, and ways to ask it. */
 export class AbusedServer {
   readonly #directory: ReturnType<typeof temporaryDirectory>
@@ -47,11 +52,11 @@ export class AbusedServer {
     this.key = key
   }
 
-  /** @param longestMs how long the process may run */
-  static async start(longestMs = 300_000): Promise<AbusedServer> {
+  /** @param options `longestMs` is how long the process may run, `database` a URL of a catalogue in PostgreSQL */
+  static async start({ longestMs = 300_000, database }: AbusedServerOptions = {}): Promise<AbusedServer> {
     const directory = temporaryDirectory()
     const config = join(directory.path, 'config.json')
-    writeFileSync(config, JSON.stringify(CONFIG))
+    writeFileSync(config, JSON.stringify({ ...CONFIG, database }))
     const key = `abuse_${randomBytes(32).toString('hex')}`
     const watched = await WatchedServer.start(join(directory.path, 'data'), join(directory.path, 'stalls'), {
       args: ['--config', config],

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
+import { CODEC } from '../../src/domain/cid.ts'
 import { carOf, headerOf, sectionOf, version2 } from '../content/car/support/cars.ts'
-import { blockOf, directoryOf, joined, leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
+import { blockOf, directoryOf, identityBlock, joined, leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import {
   type Actor,
@@ -137,6 +138,31 @@ export const carAudits: readonly Audit[] = [
       ]
       for (const [body, code, mentioning] of bad) assertError(await send(account, body), 400, code, mentioning)
       await assertNothingKept(account)
+    },
+  },
+  {
+    id: 'car.identity',
+    name: 'MUST answer 400 INVALID_CID to an identity CID of more than 128 bytes, as root, block or link (IPIP-0512)',
+    async run({ actor }) {
+      const account = await actor()
+      const whole = identityBlock(CODEC.raw, Buffer.alloc(128, 'whole'))
+      const { cid, bytes } = identityBlock(CODEC.raw, Buffer.alloc(129, 'long'))
+      const linkTo = (link: CID) => blockOf(CODEC.dagCbor, dagCbor.encode({ link }))
+      const json = blockOf(CODEC.dagJson, Buffer.from(`{"link":{"/":"${cid}"}}`))
+      const pb = directoryOf({ page: { root: cid, blocks: [], size: 129 } })
+      const beside = leaf(Buffer.from('beside a long identity CID'))
+      const fine = linkTo(whole.cid)
+      await expectStatus(send(account, await carOf([fine.cid, whole.cid], [fine, whole])), 201)
+      for (const car of [
+        await carOf([cid], []),
+        await carOf([beside.root], [...beside.blocks, { cid, bytes }]),
+        ...(await Promise.all([linkTo(cid), json, ...pb.blocks].map(node => carOf([node.cid], [node])))),
+      ]) {
+        const refused = assertError(await send(account, car), 400, 'INVALID_CID')
+        assert.match(String(refused.message), /129 bytes in itself, more than the 128 bytes/)
+      }
+      const { json: listed } = await account.request('GET', `${BASE}/users/me/uploads`)
+      assert.equal(listed.total, 2)
     },
   },
   {

@@ -28,7 +28,7 @@ export const dialectAudits: Audit[] = [
         customName: { customName: 'x'.repeat(5_000) },
         'origins.0': { origins: ['https://a.example/'.padEnd(2_000, '/')] },
         origins: { origins: Array.from({ length: 33 }, () => 'https://a.example') },
-        'origins must not have more than 32': { origins: Array.from({ length: 100_000 }, () => 1) },
+        'origins must not have more than 32': { origins: Array.from({ length: 9_000 }, () => 1) },
       }
       for (const [field, body] of Object.entries(bodies)) {
         const answer = await actor.request('POST', `${BASE}/files/pin/${cid}`, json(body))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Answer, type Audit, assertError, BASE, expectStatus } from './world.ts'
+import { type Answer, type Audit, assertError, BASE, expectStatus, json } from './world.ts'
 
 const WINDOW_MS = 60_000
 
@@ -99,6 +99,21 @@ export const limitAudits: readonly Audit[] = [
       await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
       await advance(Number(answer.header('retry-after')) * 1000)
       assertError(await attempt(), 401, 'INVALID_API_KEY')
+    },
+  },
+  {
+    id: 'limits.malformed',
+    name: 'MUST limit an address that keeps sending malformed bodies, but not the good ones from there',
+    async run({ client, actor, advance }) {
+      const account = await actor()
+      const attempt = () => client.request('POST', `${BASE}/auth/login`, { ...json({}), body: '{"email":' })
+      let answer = await attempt()
+      for (let tries = 1; tries < 2_000 && answer.status === 400; tries++) answer = await attempt()
+      assertError(answer, 429, 'RATE_LIMIT')
+      await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
+      await expectStatus(account.request('POST', `${BASE}/tokens/generate`, json({ name: 'good' })), 201)
+      await advance(Number(answer.header('retry-after')) * 1000)
+      assertError(await attempt(), 400, 'VALIDATION')
     },
   },
 ]

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
+import { CODEC } from '../../src/domain/cid.ts'
+import { identityBlock } from '../pins/fetches/support/dags.ts'
 import {
   type Actor,
   type Answer,
@@ -110,6 +112,20 @@ export const pinAudits: readonly Audit[] = [
         cid.slice(0, -3),
       ]
       for (const text of [...bad, '%20', '']) assertError(await pin(account, text), 400, 'INVALID_CID')
+    },
+  },
+  {
+    id: 'pin.identity',
+    name: 'MUST answer 400 INVALID_CID to an identity CID of more than 128 bytes that is not stored (IPIP-0512)',
+    async run({ actor }) {
+      const account = await actor()
+      const { cid } = identityBlock(CODEC.raw, Buffer.alloc(129, 'pinned'))
+      assertError(await pin(account, `${cid}`), 400, 'INVALID_CID')
+      for (const path of [`status/${cid}`, `status/allocations/${cid}`, `users/me/uploads/dag/${cid}`]) {
+        assertError(await account.request('GET', `${BASE}/${path}`), 400, 'INVALID_CID')
+      }
+      assertError(await remove(account, `${cid}`), 404, 'PIN_NOT_FOUND')
+      await expectStatus(pin(account, `${identityBlock(CODEC.raw, Buffer.alloc(128, 'pinned')).cid}`), 201)
     },
   },
   {

@@ -12,6 +12,7 @@ import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
+import { textAudits } from './audits-texts.ts'
 import { uploadTokenAudits } from './audits-upload-tokens.ts'
 import { uploadAudits } from './audits-uploads.ts'
 import { webhookAudits } from './audits-webhooks.ts'
@@ -36,4 +37,5 @@ export const audits: readonly Audit[] = [
   ...offerAudits,
   ...statusAudits,
   ...dialectAudits,
+  ...textAudits,
 ]

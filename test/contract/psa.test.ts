@@ -7,7 +7,9 @@ import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { documentPath } from '../../src/contract/openapi/document.ts'
 import { psaRoutes } from '../../src/contract/psa/pins.ts'
+import { CODEC } from '../../src/domain/cid.ts'
 import { createEngine, type Engine, SCOPES, type Scope } from '../../src/index.ts'
+import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { hosts } from './hosts.ts'
 import { type Answer, type AuditClient, expectStatus, json } from './world.ts'
@@ -48,6 +50,16 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
       const { json: one } = await expectStatus(call('GET', `/pins/${made.requestid}`), 200)
       assert.equal(one.requestid, made.requestid)
       assert.ok(['queued', 'pinning', 'failed'].includes(one.status))
+    },
+  ],
+  [
+    'MUST answer an id with U+0000 as one that is not known, and name a field with it',
+    async ({ user }) => {
+      const { call } = await user()
+      for (const method of ['GET', 'DELETE']) await expectStatus(call(method, '/pins/%00'), 404)
+      await expectStatus(call('POST', '/pins/%00', { cid: ABSENT }), 404)
+      const { json: refused } = await expectStatus(call('POST', '/pins', { cid: ABSENT, meta: { a: '\u0000' } }), 400)
+      assert.match(refused.error.details, /meta\.a/)
     },
   ],
   [
@@ -170,6 +182,8 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
       const { call } = await user()
       expectError(await call('POST', '/pins', {}), 400, 'VALIDATION')
       expectError(await call('POST', '/pins', { cid: 'nonsense' }), 400, 'INVALID_CID')
+      const { cid: long } = identityBlock(CODEC.raw, Buffer.alloc(129))
+      expectError(await call('POST', '/pins', { cid: `${long}` }), 400, 'INVALID_CID')
       expectError(await call('POST', '/pins', { cid: ABSENT, name: 'x'.repeat(256) }), 400, 'VALIDATION')
       expectError(await call('POST', '/pins', { cid: ABSENT, origins: ['nonsense'] }), 400, 'VALIDATION')
       expectError(

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { AbusedServer } from '../abuse/abused-server.ts'
 import { Draws } from '../support/draws.ts'
+import { startPostgres } from '../support/postgres-server.ts'
 import { sendFrames } from './frames.ts'
 import { KNOWN, nextRequest } from './requests.ts'
 import { send } from './wire.ts'
@@ -8,6 +9,8 @@ import { send } from './wire.ts'
 export interface FuzzOptions {
   requests: number
   seed: number
+  /** The catalogue is in PostgreSQL. Default: in SQLite. */
+  postgres?: boolean
   progress?: (text: string) => void
 }
 
@@ -32,8 +35,10 @@ const REQUESTS_PER_FRAME = 20
  *
  * @throws Error for an undocumented 5xx, a hang or a crash, with the request that caused it
  */
-export async function fuzz({ requests, seed, progress = () => {} }: FuzzOptions): Promise<Fuzzed> {
-  const server = await AbusedServer.start(Math.max(120_000, requests * 100))
+export async function fuzz({ requests, seed, postgres = false, progress = () => {} }: FuzzOptions): Promise<Fuzzed> {
+  const catalogue = postgres ? await startPostgres() : null
+  const longestMs = Math.max(120_000, requests * 100)
+  const server = await AbusedServer.start({ longestMs, database: await catalogue?.fresh() })
   try {
     await server.store(KNOWN)
     await server.watched.reset()
@@ -75,6 +80,7 @@ export async function fuzz({ requests, seed, progress = () => {} }: FuzzOptions)
     }
   } finally {
     await server.stop()
+    await catalogue?.stop()
   }
 }
 

@@ -1,5 +1,7 @@
+import type { CID } from 'multiformats/cid'
+import { CODEC } from '../../src/domain/cid.ts'
 import { carOf, sectionOf } from '../content/car/support/cars.ts'
-import { directoryOf, fileOf, leaf, leaves } from '../pins/fetches/support/dags.ts'
+import { blockOf, directoryOf, fileOf, identityBlock, leaf, leaves } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
 
@@ -158,6 +160,7 @@ const VALUES = [
     'wait=1e400',
     '127.0.0.1, ::1, unix:',
     'é',
+    'a\u0000b',
     'a'.repeat(3_000),
     ','.repeat(2_000),
   ],
@@ -170,6 +173,9 @@ export const KNOWN = directoryOf({
   dir: directoryOf({ 'index.html': leaf(Buffer.from('index')), b: leaf(pseudoRandom(100, 'b')) }),
   _redirects: leaf(Buffer.from('/old/* /dir/:splat 301\n')),
 })
+
+/** Content of which the limits of CIDs are: an identity CID of 128 bytes, and one of a byte more. */
+const IDENTITIES = [128, 129, 300].map(size => identityBlock(CODEC.raw, Buffer.alloc(size, 'fuzz ')).cid)
 
 const CIDS = [KNOWN.root.toString(), ...KNOWN.blocks.map(block => block.cid.toString())]
 
@@ -258,6 +264,7 @@ function formRequest(draws: Draws): FuzzedRequest {
 }
 
 async function carRequest(draws: Draws): Promise<FuzzedRequest> {
+  if (draws.below(4) === 0) return documentRequest(draws)
   const dags = leaves(1 + draws.below(5), 1 + draws.below(3_000), `car ${draws.below(20)}`)
   const dag =
     draws.below(2) === 0 ? fileOf(dags) : directoryOf(Object.fromEntries(dags.map((leaf, i) => [`f${i}`, leaf])))
@@ -271,6 +278,35 @@ async function carRequest(draws: Draws): Promise<FuzzedRequest> {
     headers: [['content-type', 'application/vnd.ipld.car']],
     body,
   }
+}
+
+/** A CAR of one document with links and strings of any length. */
+async function documentRequest(draws: Draws): Promise<FuzzedRequest> {
+  const link = (): string => {
+    const drawn = draws.below(4)
+    if (drawn < 2) return cid(draws)
+    return drawn === 2 ? `${draws.pick(IDENTITIES as [CID, ...CID[]])}` : draws.pick(PREFIXES) + grown(draws)
+  }
+  const entries = Array.from({ length: 1 + draws.below(5) }, (_, i) => {
+    const value = draws.below(3) === 0 ? JSON.stringify(grown(draws)) : JSON.stringify({ '/': link() })
+    return `"${i}":${value}`
+  })
+  const node = blockOf(CODEC.dagJson, Buffer.from(`{${entries}}`))
+  return {
+    method: 'POST',
+    path: '/api/v3/files/car?allowPartial=true',
+    headers: [['content-type', 'application/vnd.ipld.car']],
+    body: await carOf([node.cid], [node]),
+  }
+}
+
+/** How CIDs begin, by their base. */
+const PREFIXES = ['z', 'Z', 'k', 'K', '9', 'b', 'B', 'f', 'm', 'u', 'Qm', 'bafkqa', ''] as const
+
+/** A string of up to half a million characters; most are short. */
+function grown(draws: Draws): string {
+  const length = draws.below(2 ** draws.below(20))
+  return draws.pick(['2', 'z', 'a', 'é', '\u0000', '12D3KooW']).repeat(length)
 }
 
 /** Some bytes changed, taken out, repeated or cut off. */
@@ -307,7 +343,8 @@ function cid(draws: Draws): string {
   const known = draws.pick(CIDS as [string, ...string[]])
   const mixed = [...known]
   mixed[draws.below(mixed.length)] = draws.pick(['0', 'A', 'z', '%', '-'])
-  const drawn = draws.below(8)
+  const drawn = draws.below(9)
+  if (drawn === 8) return `${draws.pick(IDENTITIES as [CID, ...CID[]])}`
   if (drawn < 4) return known
   if (drawn < 5) return mixed.join('')
   if (drawn < 6) return known.slice(0, draws.below(known.length))
@@ -327,7 +364,8 @@ function cid(draws: Draws): string {
 
 function value(draws: Draws): string {
   const drawn = draws.below(10)
-  if (drawn < 8) return draws.pick(VALUES)
+  if (drawn < 7) return draws.pick(VALUES)
+  if (drawn < 8) return draws.below(8) === 0 ? draws.pick(PREFIXES) + grown(draws).slice(0, 12_000) : cid(draws)
   if (drawn < 9) return cid(draws)
   return pseudoRandom(draws.below(60), draws.below(1_000))
     .toString('latin1')
@@ -363,8 +401,21 @@ function json(draws: Draws, depth: number): string {
     case 1:
       return `[${Array.from({ length: draws.below(4) }, () => json(draws, depth + 1))}]`
     case 2:
-      return draws.pick(['', '{', '[', '"', 'nul', '{"a":}', '\ufeff{}', '{"a":1,}', '\u0000'])
+      return draws.pick([
+        '',
+        '{',
+        '[',
+        '"',
+        'nul',
+        '{"a":}',
+        '\ufeff{}',
+        '{"a":1,}',
+        '\u0000',
+        '"a\\u0000"',
+        '"\\ud800"',
+      ])
     case 3:
+      return JSON.stringify(draws.below(8) === 0 ? draws.pick(PREFIXES) + grown(draws) : value(draws))
     case 4:
       return JSON.stringify(value(draws))
     default: {

@@ -14,7 +14,9 @@ import { Claims } from '../../src/ledger/claims.ts'
 import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
+import { ReachWalks } from '../../src/ledger/reach-walks.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
+import { WithheldLedger } from '../../src/ledger/withheld.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -49,6 +51,9 @@ export interface ContentParts {
   roots: RootTable
   store: BlockStore
   held: HeldRoots
+  withheld: WithheldLedger
+  reach: ReachWalks
+  database: Database
   leases: Leases
   collector: Collector
   healed: string[]
@@ -90,11 +95,21 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     files,
     smallBlockBytes: SMALL_BLOCK_BYTES,
     writes: new Semaphore(2),
-    reserve: new DiskReserve({ dataDir, files: files.fileSystem, clock: clock, reserveBytes: 0, hasBallast: false }),
+    reserve: new DiskReserve({
+      dataDir,
+      files: files.fileSystem,
+      clock: clock,
+      reserveBytes: 0,
+      hasBallast: false,
+      watch: files.watch,
+    }),
     onHealed: cid => healed.push(cid.toString()),
     onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
   })
   const held = new HeldRoots(roots, blocks, queue)
+  const withheld = new WithheldLedger(db, blocks, queue)
+  const reach = new ReachWalks(db, queue)
+  const database = db
   const leases = new Leases()
   const collector = new Collector({
     ledger,
@@ -107,7 +122,8 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     intervalMs: 30_000,
   })
   return {
-    ...{ dataDir, clock, files, ledger, blocks, roots, store, held, leases, collector, healed, damaged },
+    ...{ dataDir, clock, files, ledger, blocks, roots, store, held, withheld, reach, database, leases, collector },
+    ...{ healed, damaged },
     stage: async () => new StagedDag(await ledger.stage(0, clock.now()), store, ledger),
     complete: async (staged, cid) => {
       await staged.settle()

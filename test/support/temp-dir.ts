@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { PROBE } from '../../src/content/store-watch.ts'
 
 /**
  * Runs with a fresh directory that is removed afterwards.
@@ -16,11 +17,11 @@ export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = 
   }
 }
 
-/** Every file below a directory, relative to it, sorted. */
+/** Every file below a directory, relative to it, sorted, but for the file by which a running node tries to write. */
 export async function filesIn(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   return entries
-    .filter(entry => !entry.isDirectory())
+    .filter(entry => !entry.isDirectory() && entry.name !== PROBE)
     .map(entry => relative(dir, join(entry.parentPath, entry.name)))
     .sort()
 }

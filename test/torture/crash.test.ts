@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
+import { PROBE } from '../../src/content/store-watch.ts'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import { dagBytes, readFile, readTree } from '../support/read-back.ts'
@@ -71,7 +72,7 @@ async function listAll(engine: Engine, account: string) {
 async function verify(dataDir: string, id: string, account: Acknowledged): Promise<void> {
   const engine = await createEngine({ dataDir })
   try {
-    expect(await readdir(join(dataDir, 'tmp'))).toEqual([])
+    expect((await readdir(join(dataDir, 'tmp'))).filter(name => name !== PROBE)).toEqual([])
     const items = await listAll(engine, id)
     const listed = new Map(items.map(item => [item.uploadId, item]))
     const lost = [...account.stored.keys()].filter(uploadId => !listed.has(uploadId) && !account.open.has(uploadId))

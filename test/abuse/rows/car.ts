@@ -1,3 +1,5 @@
+import { CODEC } from '../../../src/domain/cid.ts'
+import { blockOf } from '../../pins/fetches/support/dags.ts'
 import { doublingDirectory, nestedDirectories } from '../dags.ts'
 import type { AbuseRow } from '../row.ts'
 
@@ -17,5 +19,13 @@ export const rows: readonly AbuseRow[] = [
     name: 'a CAR of a chain longer than a DAG may be deep',
     answers: [400],
     request: async server => (await server.importCar(nestedDirectories(14_000))).status,
+  },
+  {
+    name: 'a CAR of one link of a million characters',
+    answers: [400],
+    request: async server => {
+      const node = blockOf(CODEC.dagJson, Buffer.from(`{"link":{"/":"z${'2'.repeat(1_000_000)}"}}`))
+      return (await server.importCar({ root: node.cid, blocks: [node], size: 0 })).status
+    },
   },
 ]

@@ -85,7 +85,7 @@ export class World {
       clusters: [FIRST, SECOND].map(id => ({ ...cluster, id })),
       defaultCluster: FIRST,
       // Whatever is damaged there, one look finds it.
-      reconcile: { everyHours: 0, sample: 1_000 },
+      reconcile: { everyHours: 8_760, sample: 1_000 },
       network: { enabled: true, gateways: this.place.gateways },
       pin: { findTimeoutSeconds: 2, waitSeconds: 1, stallSeconds: 2 },
       ...(this.#database !== null && { database: this.#database }),

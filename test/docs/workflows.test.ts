@@ -1,0 +1,77 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts
+const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).toSorted()
+const tests = globSync('test/**/*.ts', { cwd: ROOT }).map(read).join('\n')
+
+/** The command lines of a workflow: what `run:` has, and the items of a matrix of commands. */
+function commandsOf(path: string): string[] {
+  return read(path)
+    .split('\n')
+    .flatMap(line => /^\s*(?:- )?(?:run: )?((?:[A-Z_]+=\S+ )*(?:npm|npx|node) .*)$/.exec(line)?.[1] ?? [])
+    .flatMap(line => line.split(' && '))
+}
+
+/** Why a command cannot run; null if it can. */
+function problemOf(command: string): string | null {
+  const words = command.split(/\s+/)
+  const variables = words.filter(word => /^[A-Z_]+=/.test(word)).map(word => word.split('=')[0] ?? '')
+  const unknown = variables.find(name => !tests.includes(`process.env.${name}`))
+  if (unknown !== undefined) return `no test reads ${unknown}`
+  const missing = words.find(word => /^(test|tools)\//.test(word) && !existsSync(join(ROOT, word)))
+  if (missing !== undefined) return `${missing} does not exist`
+  const [, script, flags = ''] = /^npm run (?:--silent )?(\S+)(?: -- (.*))?$/.exec(command) ?? []
+  if (script === undefined) return null
+  const main = / ([\w/-]+\.ts)\b/.exec(scripts[script] ?? '')?.[1]
+  if (scripts[script] === undefined) return `there is no script ${script}`
+  for (const [flag = '', name = '', value] of flags.matchAll(/--([\w-]+)(?: (?!--)(\S+))?/g)) {
+    const type = new RegExp(`\\b'?${name}'?: \\{ type: '(\\w+)'`).exec(main === undefined ? '' : read(main))?.[1]
+    if (type === undefined) return `${script} takes no ${flag}`
+    if (type === 'boolean' && value !== undefined) return `${script} takes no value for --${name}`
+  }
+  return null
+}
+
+describe('workflows', () => {
+  test.each(workflows)('%s runs only commands that exist', path => {
+    expect(commandsOf(path).length).toBeGreaterThan(3)
+    const problems = commandsOf(path).flatMap(command => {
+      const problem = problemOf(command)
+      return problem === null ? [] : [`${command}: ${problem}`]
+    })
+    expect(problems).toEqual([])
+  })
+
+  test('refuse commands that do not exist', () => {
+    const wrong = [
+      'npm run --silent nothing',
+      'npm run --silent torture -- --nothing',
+      'npm run --silent torture -- --fleet 3',
+      'npx vitest run test/nothing',
+      'node tools/nothing.ts',
+      'NOTHING=1 npx vitest run test/nodes',
+    ]
+    expect(wrong.filter(command => problemOf(command) === null)).toEqual([])
+    expect(problemOf('npm run --silent torture -- --cluster kubo --rounds 3')).toBeNull()
+  })
+
+  test('run every way of torture, the model and the mutations each night', () => {
+    const commands = commandsOf('.github/workflows/long.yml')
+    const wanted = [
+      ...['torture -- --rounds', '--fleet', '--cluster --', '--cluster kubo', '--cluster ipfs-cluster', 'fuzz --'],
+      ...['silent mutations', 'test/catalogue/catalogue-model', 'test/catalogue/postgres/catalogue-model', 'power-cut'],
+    ]
+    expect(wanted.filter(text => !commands.some(command => command.includes(text)))).toEqual([])
+  })
+
+  test.each(workflows)('%s grants nothing by default, and installs PostgreSQL', path => {
+    const text = read(path)
+    expect(text).toMatch(/^permissions: \{\}$/m)
+    expect(text).toMatch(/apt-get install --yes .*\bpostgresql\b/)
+    for (const [, version] of text.matchAll(/uses: \S+@(\S+)/g)) expect(version).toMatch(/^(v\d+|[0-9a-f]{40})$/)
+  })
+})
