@@ -47,6 +47,7 @@ function abuses(open: () => Promise<TestPostgres | null>): void {
     async row => {
       const { longestStallMs = LONGEST_STALL_MS, growthMiB = GROWTH_MIB, answers } = row
       try {
+        server.nextClient()
         await row.setUp?.(server)
         await server.watched.reset()
         const before = server.watched.memory() ?? 0

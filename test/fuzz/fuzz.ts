@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { AbusedServer } from '../abuse/abused-server.ts'
+import { AbusedServer, clientAddress } from '../abuse/abused-server.ts'
 import { Draws } from '../support/draws.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { sendFrames } from './frames.ts'
@@ -29,6 +29,8 @@ const STEP = 1_000
 const DOCUMENTED = [501, 503, 507]
 /** One message of the exchange for so many requests. */
 const REQUESTS_PER_FRAME = 20
+/** Requests of one client address: few enough that the limit on malformed requests refuses none of them. */
+const REQUESTS_PER_CLIENT = 50
 
 /**
  * Sends generated requests to a real server, the same ones for the same seed.
@@ -45,11 +47,13 @@ export async function fuzz({ requests, seed, postgres = false, progress = () => 
     const port = Number(new URL(server.url).port)
     const draws = new Draws(seed)
     const statuses = new Map<number, number>()
+    let sent = 0
     const run = async (count: number): Promise<void> => {
       let left = count
       const work = async (): Promise<void> => {
         while (left-- > 0) {
           const request = await nextRequest(draws, server.key)
+          request.headers.push(['x-forwarded-for', clientAddress(Math.floor(sent++ / REQUESTS_PER_CLIENT))])
           const { status, body } = await send(port, request).catch(cause => {
             throw new Error(`no answer: ${describe(request)}`, { cause })
           })

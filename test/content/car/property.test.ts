@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { linksOf } from '../../../src/content/dag/links.ts'
-import { CODEC, HASH } from '../../../src/domain/cid.ts'
+import { CODEC, HASH, LONGEST_DIGEST } from '../../../src/domain/cid.ts'
 import { blockOf, identityBlock } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { dagBytes } from '../../support/read-back.ts'
@@ -54,7 +54,10 @@ function nodeOf({ kind, size }: NodePlan, index: number, children: CID[]): Block
   }
   if (kind === 'dag-cbor') return blockOf(CODEC.dagCbor, dagCbor.encode({ data, deep: [{ children }] }))
   if (kind === 'dag-json') return blockOf(CODEC.dagJson, dagJson.encode({ index, children }))
-  if (kind === 'identity') return identityBlock(CODEC.dagCbor, dagCbor.encode(children))
+  if (kind === 'identity') {
+    const linking = dagCbor.encode(children)
+    return identityBlock(CODEC.dagCbor, linking.length > LONGEST_DIGEST ? dagCbor.encode([]) : linking)
+  }
   return blockOf(CODEC.raw, data)
 }
 
