@@ -22,6 +22,15 @@ async function isCached({ dir }: TwoNodes): Promise<boolean> {
   return files.some(name => name.endsWith('.data'))
 }
 
+/** Resolves once a check has confirmed the other node's content and no local copy is left. */
+async function leavesThisDisk(nodes: TwoNodes): Promise<void> {
+  await until('nothing of it is on this disk', async () => {
+    await nodes.here.reconcile({ onlyClusters: true })
+    await nodes.here.collect({ graceSeconds: 0 })
+    return !(await isCached(nodes))
+  })
+}
+
 /** Restores a backup beside the node, which is stopped, and runs with an engine on it. */
 async function withRestored(nodes: TwoNodes, use: (restored: Engine) => Promise<void>): Promise<void> {
   await nodes.here.stop()
@@ -46,9 +55,8 @@ describe('a backup of a node of which another keeps a cluster', () => {
     await withTwoNodes(async nodes => {
       const { there } = nodes
       const cid = await upload(nodes)
-      await until('nothing of it is here', async () => {
-        return (await statusOf(nodes, cid)) === 'pinned' && !(await isCached(nodes))
-      })
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      await leavesThisDisk(nodes)
       await there.stop()
       expect(await nodes.here.backup(join(nodes.dir, 'backup'))).toMatchObject({ missing: [] })
       await there.start()

@@ -257,6 +257,7 @@ describe('what another node keeps', () => {
       await until('it is pinned', async () => (await remoteStatus(nodes, record.cid)) === 'pinned')
       const blocks = join(nodes.dir, 'here', 'clusters', 'far', 'blocks')
       await until('nothing of it is on this disk', async () => {
+        await nodes.here.reconcile({ onlyClusters: true })
         await nodes.here.collect()
         return (await filesIn(blocks)).length === 0
       })
