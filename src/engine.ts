@@ -1,6 +1,6 @@
 import type { Engine, EngineOptions } from './api.ts'
+import { checkingTexts } from './config/given-texts.ts'
 import { HoldfastError } from './domain/errors.ts'
-import { checkingTexts } from './domain/given-texts.ts'
 import { errorResponse } from './http/error-response.ts'
 import type { ApiHandler } from './http/types.ts'
 import { publicClusters } from './wiring/clusters.ts'

@@ -1,23 +1,23 @@
 /** Everything that Holdfast offers to other programs. */
 
-export type { Accounts, NewAccount } from './access/accounts.ts'
+export type { Accounts, NewAccount } from './access/accounts/accounts.ts'
 export type {
   AccountsHandle,
   AccountsOptions,
   ConnectedAccounts,
   SecondFactors,
   Sessions,
-} from './access/accounts-handle.ts'
-export type { ApiKey } from './access/api-key.ts'
-export type { KeyInput } from './access/key-input.ts'
-export type { Keys, NewKey } from './access/keys.ts'
+} from './access/accounts/accounts-handle.ts'
+export type { ApiKey } from './access/keys/api-key.ts'
+export type { KeyInput } from './access/keys/key-input.ts'
+export type { Keys, NewKey } from './access/keys/keys.ts'
+export type { RateDecision, RateWindow } from './access/limits/rate-limiter.ts'
+export { RateLimiter } from './access/limits/rate-limiter.ts'
 export type { Account, Credential, Principal, Scope, UploadGrant } from './access/principal.ts'
 export { SCOPES } from './access/principal.ts'
-export type { RateDecision, RateWindow } from './access/rate-limiter.ts'
-export { RateLimiter } from './access/rate-limiter.ts'
 export type { ScopeDecision } from './access/scope-policy.ts'
 export { ScopePolicy } from './access/scope-policy.ts'
-export type { SecondFactorSetup } from './access/second-factor.ts'
+export type { SecondFactorSetup } from './access/sign-in/second-factor.ts'
 export type {
   Border,
   ClusterRegistry,
@@ -46,12 +46,14 @@ export type {
 } from './clusters/cluster-backend.ts'
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { ClusterHealth } from './clusters/cluster-watch.ts'
+export { currentWork, underName } from './concurrency/work.ts'
+export { parseConfig } from './config/config.ts'
+export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './config/options.ts'
 export type { BlockSource } from './content/block-source.ts'
 export type { Car, CarBlock } from './content/car/reader.ts'
 export { readCar } from './content/car/reader.ts'
 export type { Collected } from './content/collector.ts'
 export type { DamagedBlock, Verified, VerifyOptions } from './content/verifier.ts'
-export type { DagIdentity } from './domain/cid.ts'
 export type { Clock } from './domain/clock.ts'
 export type {
   BackendDefinition,
@@ -62,19 +64,16 @@ export type {
   KeptHere,
   KuboBackendDefinition,
 } from './domain/cluster.ts'
-export { parseConfig } from './domain/config.ts'
 export type { ListenOptions } from './domain/emitter.ts'
 export type { ErrorCode, HoldfastErrorOptions } from './domain/errors.ts'
 export { HoldfastError, isHoldfastError } from './domain/errors.ts'
 export type { DiskSpace, FileSystem, NewFile } from './domain/file-system.ts'
 export type { Logger } from './domain/logger.ts'
 export type { Metrics, RequestObservation } from './domain/metrics.ts'
-export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './domain/options.ts'
 export type { PinStatus } from './domain/pin-status.ts'
 export type { Plan, PlanOptions, RateLimit } from './domain/plan.ts'
 export type { Bytes, WebStream } from './domain/sources.ts'
 export { VERSION } from './domain/version.ts'
-export { currentWork, underName } from './domain/work.ts'
 export { createEngine } from './engine.ts'
 export type { BlockedStatus } from './gateway/policy/denylist.ts'
 export type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
@@ -91,10 +90,11 @@ export type {
 export type { SharedReading } from './gateway/source/shared-reading.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/types.ts'
+export type { DagIdentity } from './ipld/cid.ts'
 export type { Events } from './pins/events.ts'
-export type { PinProgress, StatusRequest } from './pins/pin-progress.ts'
-export type { EngineStats, StoredAmount } from './pins/statistics.ts'
-export { Timelock } from './pins/timelock.ts'
+export type { PinProgress, StatusRequest } from './pins/fetch/pin-progress.ts'
+export type { EngineStats, StoredAmount } from './pins/lists/statistics.ts'
+export { Timelock } from './pins/removal/timelock.ts'
 export type {
   ByteSource,
   CarImportOptions,

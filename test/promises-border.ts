@@ -1,6 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
-const slots = 'test/domain/concurrency/slots.test.ts'
+const slots = 'test/concurrency/slots.test.ts'
 const proxies = 'test/http/proxies.test.ts'
 const pressure = 'test/adapters/node-http/back-pressure.test.ts'
 const multipart = 'test/http/multipart.test.ts'
@@ -36,14 +36,14 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a place that becomes free goes to the owner who has fewest',
-    file: 'src/domain/concurrency/slots.ts',
+    file: 'src/concurrency/slots.ts',
     find: 'if (fewer < 0 || (fewer === 0',
     replace: 'if (best === null || (fewer === 0',
     test: { file: slots, name: 'what becomes free goes to who has fewest, then to who has waited longest' },
   },
   {
     promise: 'readers that take nothing lose their places to those who wait',
-    file: 'src/domain/concurrency/slots.ts',
+    file: 'src/concurrency/slots.ts',
     find: 'return this.#running < capacity || this.#endSlow(owner)',
     replace: 'return this.#running < capacity',
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
@@ -60,7 +60,7 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'uploads of one account are bounded',
-    file: 'src/domain/concurrency/slots.ts',
+    file: 'src/concurrency/slots.ts',
     find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
     replace: '',
     test: { file: 'test/http/upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },

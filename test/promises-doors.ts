@@ -26,7 +26,7 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what an upload keeps of its token and quota is not counted beside its commit',
-    file: 'src/pins/uploader.ts',
+    file: 'src/pins/upload/uploader.ts',
     find: '    giveBack()\n',
     replace: '',
     test: { file: 'test/pins/upload-tokens.test.ts', name: 'has each use counted once while it is committed' },
@@ -47,7 +47,7 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload under way keeps its use of the token',
-    file: 'src/pins/upload-token.ts',
+    file: 'src/pins/upload/upload-token.ts',
     find: 'uses + (this.#underWay.get(id) ?? 0) > maxUses',
     replace: 'uses > maxUses',
     test: { file: 'test/pins/upload-tokens.test.ts', name: 'keeps a use for each upload under way' },

@@ -15,17 +15,17 @@ const identities = 'test/contract/contract.test.ts'
 export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'the text of a CID is bounded before it is decoded',
-    file: 'src/domain/cid.ts',
+    file: 'src/ipld/cid.ts',
     find: 'if (text.length > (prefix === base32.prefix ? LONGEST_BASE32 : LONGEST_TEXT)) throw tooLong()',
     replace: '',
-    test: { file: 'test/domain/cid.test.ts', name: 'in a base of quadratic time has at most 512 characters' },
+    test: { file: 'test/ipld/cid.test.ts', name: 'in a base of quadratic time has at most 512 characters' },
   },
   {
     promise: 'a CID whose text would take quadratic time is refused',
-    file: 'src/domain/cid.ts',
+    file: 'src/ipld/cid.ts',
     find: 'if (multihash.size > longest || (version === 0 && bytes.length !== VERSION_0_BYTES)) throw tooLong()',
     replace: 'if (multihash.size > longest) throw tooLong()',
-    test: { file: 'test/domain/cid.test.ts', name: 'of version 0 has the one length of SHA-256' },
+    test: { file: 'test/ipld/cid.test.ts', name: 'of version 0 has the one length of SHA-256' },
   },
   {
     promise: 'only files that check the length decode CIDs and addresses',
@@ -39,10 +39,10 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a long line of a denylist is not decoded',
-    file: 'src/domain/cid.ts',
+    file: 'src/ipld/cid.ts',
     find: 'if (text.length > LONGEST_MULTIHASH_TEXT) throw tooLong()',
     replace: '',
-    test: { file: 'test/domain/cid.test.ts', name: 'a multihash is written in base58 up to 128 bytes' },
+    test: { file: 'test/ipld/cid.test.ts', name: 'a multihash is written in base58 up to 128 bytes' },
   },
   {
     promise: 'a multiaddr is bounded before it is decoded',
@@ -81,7 +81,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a long identity CID is served only while it is pinned',
-    file: 'src/domain/cid.ts',
+    file: 'src/ipld/cid.ts',
     find: 'return cid.multihash.code === HASH.identity && !isLongIdentity(cid)',
     replace: 'return cid.multihash.code === HASH.identity',
     test: { file: 'test/gateway/audits.test.ts', name: 'file.identity-long' },
@@ -271,10 +271,10 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'many walks take turns',
-    file: 'src/domain/concurrency/turns.ts',
+    file: 'src/concurrency/turns.ts',
     find: '  if (waiting.length > 0) setImmediate(giveTurn)\n',
     replace: '  for (const give of waiting.splice(0)) give()\n',
-    test: { file: 'test/domain/concurrency/turns.test.ts', name: 'walks side by side get on equally' },
+    test: { file: 'test/concurrency/turns.test.ts', name: 'walks side by side get on equally' },
   },
   {
     promise: 'the pump of an answer gives the loop back',

@@ -3,7 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
-const sender = 'test/network/webhook-sender.test.ts'
+const sender = 'test/outgoing/webhook-sender.test.ts'
 const fields = 'MUST refuse a field with U+0000 or half of a surrogate pair, and name it'
 
 /** Promises on what clients send, and on what they learn by it. */
@@ -87,7 +87,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a configuration with U+0000 is refused',
-    file: 'src/domain/config.ts',
+    file: 'src/config/config.ts',
     find: '  if (unkept !== null) return fail(unkept, UNKEPT)\n',
     replace: '',
     test: { file: texts, name: 'is refused in a configuration, and the field is named' },
@@ -108,7 +108,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a webhook does not tell which names lead into a private network',
-    file: 'src/network/webhook-sender.ts',
+    file: 'src/outgoing/webhook-sender.ts',
     find: "  const code = error instanceof Error && 'code' in error",
     replace:
       "  if (error instanceof PrivateAddressError) return 'is private'\n  const code = error instanceof Error && 'code' in error",
@@ -116,10 +116,10 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a pin does not tell which names lead into a private network',
-    file: 'src/network/providers/gateway-client.ts',
+    file: 'src/outgoing/gateway-client.ts',
     find: 'return { reason: UNREACHED, final: true }',
     replace: "return { reason: 'is private', final: true }",
-    test: { file: 'test/network/providers/gateway-client.test.ts', name: 'is refused, by number and by name' },
+    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused, by number and by name' },
   },
   {
     promise: 'two Host headers are refused',
@@ -147,7 +147,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the name of an account is a text',
-    file: 'src/contract/account-view.ts',
+    file: 'src/contract/account/account-view.ts',
     find: 'account.name ?? account.email',
     replace: "account.name ?? ''",
     test: { file: contract, name: 'MUST change the name by a session or a full key' },

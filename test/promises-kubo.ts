@@ -108,7 +108,7 @@ export const kuboPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a request to a Kubo ends in time',
-    file: 'src/domain/deadline.ts',
+    file: 'src/concurrency/deadline.ts',
     find: '    this.moved()\n',
     replace: '',
     test: { file: hostile, name: 'that never answers pin/ls is given up' },

@@ -92,10 +92,10 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a pin does not wait for ever because the end of an attempt could not be recorded',
-    file: 'src/pins/fetch-scheduler.ts',
+    file: 'src/pins/fetch/fetch-scheduler.ts',
     find: '      again: id => fetches.dropOrRepeat(id, clock.now()),\n',
     replace: '',
-    test: { file: 'test/pins/fetch-scheduler.test.ts', name: 'an attempt whose end could not be recorded' },
+    test: { file: 'test/pins/fetch/fetch-scheduler.test.ts', name: 'an attempt whose end could not be recorded' },
   },
   {
     promise: 'a node that has no connection left but the one it listens by says so',
@@ -173,7 +173,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a session token is taken by nodes that did not know its key',
-    file: 'src/access/signing-keys.ts',
+    file: 'src/access/sessions/signing-keys.ts',
     find: '    if (this.#known(kid) === undefined) await this.#load()\n',
     replace: '',
     test: signIn('that one node signs another takes'),
@@ -551,7 +551,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload that is handed over takes no place from those that are taken in',
-    file: 'src/contract/hand-over.ts',
+    file: 'src/contract/uploads/hand-over.ts',
     find: '    slot.leave()\n',
     replace: '',
     test: { file: 'test/nodes/handed-over.test.ts', name: 'leave nothing if nobody waits' },
@@ -572,14 +572,14 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'nothing stays of what was handed over',
-    file: 'src/pins/upload-staging.ts',
+    file: 'src/pins/upload/upload-staging.ts',
     find: '      await staged.abandon()\n      return outcome\n',
     replace: '      return outcome\n',
     test: { file: 'test/nodes/handed-over.test.ts', name: 'are stored there as if' },
   },
   {
     promise: 'whoever stops waiting for what was handed over whole is told that its end is unknown',
-    file: 'src/pins/upload-staging.ts',
+    file: 'src/pins/upload/upload-staging.ts',
     find: '      if (!isSent || !signal.aborted) throw error\n',
     replace: '      throw error\n',
     test: { file: 'test/nodes/handed-over.test.ts', name: 'leave nothing if nobody waits' },

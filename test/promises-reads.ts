@@ -28,7 +28,7 @@ export const readPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a list that is asked for again reads no record',
-    file: 'src/contract/uploads.ts',
+    file: 'src/contract/uploads/uploads.ts',
     find: '  isRemembered: true,\n',
     replace: '',
     test: { file: remembered, name: 'reads no record, and follows each change at once' },

@@ -6,10 +6,10 @@ const webhooks = 'test/webhooks/webhooks.test.ts'
 export const webhookPromises: readonly KeptPromise[] = [
   {
     promise: 'a webhook is told nothing at a private address, whatever name leads there',
-    file: 'src/network/public-lookup.ts',
+    file: 'src/outgoing/public-lookup.ts',
     find: 'addresses.some(({ address }) => isPrivateAddress(address))',
     replace: 'addresses.length === 0',
-    test: { file: 'test/network/webhook-sender.test.ts', name: 'a name that leads to 127.0.0.1' },
+    test: { file: 'test/outgoing/webhook-sender.test.ts', name: 'a name that leads to 127.0.0.1' },
   },
   {
     promise: 'a webhook that hangs holds up no other account',

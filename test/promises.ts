@@ -42,14 +42,14 @@ const removal = 'test/access/removal.test.ts'
 export const promises: readonly KeptPromise[] = [
   {
     promise: 'no account is removed once the engine has stopped',
-    file: 'src/pins/account-removal.ts',
+    file: 'src/pins/removal/account-removal.ts',
     find: 'while (this.#isWanted && !this.#isStopped) {',
     replace: 'while (this.#isWanted) {',
     test: { file: removal, name: 'does nothing once it has stopped' },
   },
   {
     promise: 'the removal of accounts leaves no timer once it has stopped',
-    file: 'src/pins/account-removal.ts',
+    file: 'src/pins/removal/account-removal.ts',
     find: '    if (!this.#isStopped) this.#cancelTimer = clock',
     replace: '    this.#cancelTimer = clock',
     test: { file: removal, name: 'does nothing once it has stopped' },
@@ -269,14 +269,14 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload that fails gives back the quota it had reserved',
-    file: 'src/pins/upload-staging.ts',
+    file: 'src/pins/upload/upload-staging.ts',
     find: '      budget.release()\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'uploads that fail give back what they had reserved' },
   },
   {
     promise: 'uploads under way share what is left of the quota',
-    file: 'src/pins/upload-budget.ts',
+    file: 'src/pins/upload/upload-budget.ts',
     find: '    this.#reservations.add(this.#accountId, step)\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'uploads under way share what is left of the quota' },
@@ -380,7 +380,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'secrets of second factors are stored sealed',
-    file: 'src/access/second-factor.ts',
+    file: 'src/access/sign-in/second-factor.ts',
     find: 'this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))',
     replace: 'this.#store.begin(account.id, secret)',
     test: { file: 'test/access/sealing.test.ts', name: 'a secret is stored sealed' },
@@ -394,7 +394,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a deleted account is refused at once',
-    file: 'src/access/account-service.ts',
+    file: 'src/access/accounts/account-service.ts',
     find: 'markDeleted(id, this.#clock.now())\n    this.#cache.clear()\n',
     replace: 'markDeleted(id, this.#clock.now())\n',
     test: { file: removal, name: 'can do nothing any more' },

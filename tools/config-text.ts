@@ -1,5 +1,5 @@
 // The configuration's schema as TypeScript and as tables.
-import { configSchema } from '../src/domain/config-schema.ts'
+import { configSchema } from '../src/config/config-schema.ts'
 
 /** JSON Schema as far as the configuration uses it, and what its fields say of themselves. */
 export interface FieldSchema {
@@ -20,12 +20,12 @@ export interface FieldSchema {
 
 const WIDTH = 120
 
-/** `src/domain/options.ts`: what a configuration may say, for those who write one in code. */
+/** `src/config/options.ts`: what a configuration may say, for those who write one in code. */
 export function configTypes(): string {
   const interfaces = [...titled(configSchema), configSchema]
   return `// Made by \`npm run docs\` from config-schema.ts, which is the place to change it.
-import type { ClusterDefinition } from './cluster.ts'
-import type { PlanOptions } from './plan.ts'
+import type { ClusterDefinition } from '../domain/cluster.ts'
+import type { PlanOptions } from '../domain/plan.ts'
 
 ${interfaces.map(interfaceText).join('\n')}`
 }

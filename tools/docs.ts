@@ -2,12 +2,12 @@
 // `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { backendSchemas, clusterSchema } from '../src/config/cluster-schema.ts'
+import { configSchema } from '../src/config/config-schema.ts'
+import { planSchema } from '../src/config/plan-schema.ts'
 import { parametersOf } from '../src/contract/openapi/document.ts'
 import type { ContractRoute } from '../src/contract/route.ts'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
-import { backendSchemas, clusterSchema } from '../src/domain/cluster-schema.ts'
-import { configSchema } from '../src/domain/config-schema.ts'
-import { planSchema } from '../src/domain/plan-schema.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
 import type { Access } from '../src/http/route.ts'
 import { configRows, configTypes } from './config-text.ts'
@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dirname, '..')
 const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
 
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
-const CONFIG_TYPES = 'src/domain/options.ts'
+const CONFIG_TYPES = 'src/config/options.ts'
 
 /** By the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {

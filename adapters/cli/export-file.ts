@@ -2,8 +2,8 @@ import * as dagCbor from '@ipld/dag-cbor'
 import { varint } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
-import { parseCid } from '../../src/domain/cid.ts'
 import type { CarBlock } from '../../src/index.ts'
+import { parseCid } from '../../src/ipld/cid.ts'
 
 /** A record as an export keeps it. Times are ISO 8601, null for what there is none of. */
 export interface ExportedRecord {

@@ -1,4 +1,4 @@
-import { nextTurn, turnSpent } from '../../src/domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 
 /** The two faces of an engine that this adapter serves. */

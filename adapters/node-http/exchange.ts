@@ -1,6 +1,6 @@
 // What a thread of the gateway needs as well: nothing here, nor what it imports, loads the engine.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { underName } from '../../src/domain/work.ts'
+import { underName } from '../../src/concurrency/work.ts'
 import type { ApiHandler } from '../../src/index.ts'
 import { refusesHost } from './refusal.ts'
 import { splitTarget, toApiRequest } from './request.ts'

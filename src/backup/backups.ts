@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
+import type { Activity } from '../concurrency/activity.ts'
 import { isInside } from '../content/server-directory.ts'
 import { realPathOf } from '../disk/real-path.ts'
-import type { Activity } from '../domain/activity.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
 

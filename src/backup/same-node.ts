@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import type { AnyManifest } from './manifest.ts'

@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusReason } from '../domain/pin-status.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 

@@ -1,8 +1,8 @@
 /** What a catalogue is, for those who write one: who wants what, as a port of commands with data in and data out. */
 
-export type { DagIdentity } from '../domain/cid.ts'
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'
+export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
 export type { Account, AccountChanges, AccountStore } from './accounts.ts'

@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../domain/cid.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { StatusChange } from './fetches.ts'
 
 /**

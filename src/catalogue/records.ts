@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../domain/cid.ts'
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Page, PageRequest } from './page.ts'

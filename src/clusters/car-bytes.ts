@@ -2,8 +2,8 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import { carBlockHead, carHeader } from '../content/car/writer.ts'
 import { hasLinks, newLinks } from '../content/dag/links.ts'
-import { dagKey, HASH } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { dagKey, HASH } from '../ipld/cid.ts'
 
 /** Blocks that are being read ahead of the one that is sent. */
 const AHEAD = 8

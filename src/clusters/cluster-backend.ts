@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
-import type { DagIdentity } from '../domain/cid.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 
 /** By what a node says that a request comes from it: what one node keeps for another goes no further. */
 export const NODE_HEADER = 'holdfast-node'

@@ -1,9 +1,9 @@
 import type { Placements } from '../catalogue/placements.ts'
-import { cidOf, type DagIdentity, dagKey } from '../domain/cid.ts'
+import { within } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
-import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
+import { cidOf, type DagIdentity, dagKey } from '../ipld/cid.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
 /** A place that keeps clusters elsewhere, as it was when it was last looked at, and what it has still to be told. */

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { SizedSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { GatewayClient } from '../network/providers/gateway-client.ts'
+import type { GatewayClient } from '../outgoing/gateway-client.ts'
 
 /** A block is waited for this long in all, and of one gateway this long while there are others to ask. */
 const READ_MS = 20_000

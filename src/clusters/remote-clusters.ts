@@ -11,7 +11,7 @@ import {
 } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import type { HttpClient } from '../network/http-client.ts'
+import type { HttpClient } from '../outgoing/http-client.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 import { authorizationOf, type Environment, secretOf } from './secrets.ts'
 
@@ -57,8 +57,8 @@ export async function openRemotes(
   const clusters = new Map(given)
   const byPlace = new Map<string, RemoteCluster>()
   // Without such a cluster nothing of this is loaded.
-  const { openHttpClient } = await import('../network/http-client.ts')
-  const { GatewayClient } = await import('../network/providers/gateway-client.ts')
+  const { openHttpClient } = await import('../outgoing/http-client.ts')
+  const { GatewayClient } = await import('../outgoing/gateway-client.ts')
   const { GatewaysReader } = await import('./gateways-reader.ts')
   const http = openHttpClient()
   // The owner has named these places: they may be anywhere.

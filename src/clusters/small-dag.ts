@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import { carBlockHead, carHeader } from '../content/car/writer.ts'
 import { hasLinks, newLinks } from '../content/dag/links.ts'
-import { dagKey, HASH } from '../domain/cid.ts'
+import { dagKey, HASH } from '../ipld/cid.ts'
 
 /** DAGs of no more bytes are handed over together with others. */
 export const SMALL_DAG_BYTES = 64 * 1024

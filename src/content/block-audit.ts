@@ -1,7 +1,7 @@
-import { matches } from '../domain/block-hash.ts'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
+import { matches } from '../ipld/block-hash.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { matches } from '../domain/block-hash.ts'
-import { HASH } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { matches } from '../ipld/block-hash.ts'
+import { HASH } from '../ipld/cid.ts'
 
 /** Somewhere to read blocks from. */
 export interface BlockSource {

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { CODEC, cidOf } from '../domain/cid.ts'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { FileSystem } from '../domain/file-system.ts'
+import { CODEC, cidOf } from '../ipld/cid.ts'
 import { BlockFiles } from './block-files.ts'
 
 /** Who else has the blocks of a directory, so that not all of them have to stay in it. */

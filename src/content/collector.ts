@@ -1,6 +1,6 @@
+import { underName } from '../concurrency/work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import { underName } from '../domain/work.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore } from './block-store.ts'

@@ -1,10 +1,10 @@
 import { randomFillSync } from 'node:crypto'
 import { join } from 'node:path'
+import { underName } from '../concurrency/work.ts'
 import { BALLAST } from '../disk/file-names.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type DiskSpace, type FileSystem, fileErrorCode } from '../domain/file-system.ts'
-import { underName } from '../domain/work.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 const LARGEST_RESERVE = 64 * 1024 ** 2

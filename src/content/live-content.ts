@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { isInline } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { isInline } from '../ipld/cid.ts'
 import type { HeldPlaces, RefusalStatus } from '../ledger/held-places.ts'
 import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'

@@ -1,5 +1,5 @@
-import { digestOf } from '../domain/block-hash.ts'
-import { HASH } from '../domain/cid.ts'
+import { digestOf } from '../ipld/block-hash.ts'
+import { HASH } from '../ipld/cid.ts'
 import { BlockMemory } from './block-memory.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 

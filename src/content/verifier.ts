@@ -1,8 +1,8 @@
 import type { CID } from 'multiformats/cid'
-import type { Activity } from '../domain/activity.ts'
-import { CODEC, cidOf } from '../domain/cid.ts'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import type { Activity } from '../concurrency/activity.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { isHoldfastError } from '../domain/errors.ts'
+import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
+import { checkTexts } from '../config/given-texts.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { checkTexts } from '../domain/given-texts.ts'
 import { readJsonBody } from '../http/json-body.ts'
 import type { ApiRequest } from '../http/types.ts'
 

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
+import { checkTexts } from '../config/given-texts.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { checkTexts } from '../domain/given-texts.ts'
 import { quoted } from '../http/form-headers.ts'
 import { parseJson } from '../http/json-body.ts'
 import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts'
-import { checkTexts } from '../domain/given-texts.ts'
+import { checkTexts } from '../config/given-texts.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadToken } from '../pins/types.ts'
 import type { Pins } from './services.ts'

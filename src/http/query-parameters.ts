@@ -1,5 +1,5 @@
+import { checkTexts } from '../config/given-texts.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { checkTexts } from '../domain/given-texts.ts'
 
 /** The query of a request. What nobody asks for is ignored; what is asked for may be there once. */
 export class QueryParameters extends URLSearchParams {

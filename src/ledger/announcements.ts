@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { cidOf, type DagIdentity } from '../domain/cid.ts'
+import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 

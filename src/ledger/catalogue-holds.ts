@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../domain/cid.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { Holds } from './holds.ts'

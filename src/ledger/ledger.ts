@@ -1,4 +1,4 @@
-import { turnSpent } from '../domain/concurrency/turns.ts'
+import { turnSpent } from '../concurrency/turns.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { StoredBlock } from './blocks.ts'

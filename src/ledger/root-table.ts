@@ -1,6 +1,6 @@
-import type { DagIdentity } from '../domain/cid.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { keptText } from '../domain/text.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 

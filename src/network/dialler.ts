@@ -1,7 +1,7 @@
 import type { Libp2p, PeerId } from '@libp2p/interface'
 import type { Multiaddr } from '@multiformats/multiaddr'
+import { within } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
-import { within } from '../domain/deadline.ts'
 import { orAborted } from '../domain/sources.ts'
 import type { PeerAddress } from './addresses.ts'
 import { type Names, publicAddresses } from './public-addresses.ts'

@@ -2,7 +2,7 @@ import type { Datastore } from 'interface-datastore'
 import { Key } from 'interface-datastore'
 import { base32 } from 'multiformats/bases/base32'
 import type { CID } from 'multiformats/cid'
-import { CODEC, cidOf } from '../domain/cid.ts'
+import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { HostBlocks } from './host-blocks.ts'
 
 const PREFIX = '/holdfast/own-blocks'

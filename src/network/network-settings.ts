@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { NetworkConfig } from '../config/options.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { NetworkConfig } from '../domain/options.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 

@@ -1,8 +1,8 @@
 import { lookup, resolveTxt } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Multiaddr } from '@multiformats/multiaddr'
+import { isPrivateAddress } from '../outgoing/private-address.ts'
 import { parseAddress } from './addresses.ts'
-import { isPrivateAddress } from './private-address.ts'
 
 /** Looks up host names. */
 export interface Names {

@@ -1,10 +1,10 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { LiveContent } from '../content/live-content.ts'
-import { parseCid } from '../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { errorResponse } from '../http/error-response.ts'
 import type { ApiHandler } from '../http/types.ts'
+import { parseCid } from '../ipld/cid.ts'
 
 /** Where nodes of a fleet read each other's blocks. Nobody else is answered there. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'

@@ -3,7 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
 import type { PassedOn } from '../http/types.ts'
-import type { NodeAnswer, NodeClient, NodeRequest } from '../network/node-client.ts'
+import type { NodeAnswer, NodeClient, NodeRequest } from '../outgoing/node-client.ts'
 
 /** A node of the fleet, as the catalogue has it. */
 interface KnownNode {

@@ -1,6 +1,6 @@
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import { inUploadSlot } from '../contract/upload-slot.ts'
-import type { Slots } from '../domain/concurrency/slots.ts'
+import type { Slots } from '../concurrency/slots.ts'
+import { inUploadSlot } from '../contract/uploads/upload-slot.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { targetOf } from '../http/passed-on.ts'
 import type { AuthenticatedContext, GoesTo, HandedOver } from '../http/route.ts'

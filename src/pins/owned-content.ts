@@ -1,8 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import type { Records } from '../catalogue/records.ts'
-import { type DagIdentity, identityOf } from '../domain/cid.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { Clock } from '../domain/clock.ts'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 
 /** Records of one content that are looked at: in more clusters than that nobody has it. */

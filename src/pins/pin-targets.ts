@@ -1,9 +1,9 @@
-import type { AccountService } from '../access/account-service.ts'
+import type { AccountService } from '../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { Timelock } from './timelock.ts'
+import type { Timelock } from './removal/timelock.ts'
 import type { DecidedTarget, PinTarget, Requester } from './types.ts'
 
 interface Parts {

@@ -1,5 +1,5 @@
+import { within } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
-import { within } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { RequestObservation } from '../domain/metrics.ts'
-import type { EngineStats } from '../pins/statistics.ts'
+import type { EngineStats } from '../pins/lists/statistics.ts'
 
 /** What happened in a span of time, and how much there was at its end. */
 export interface HistorySample {

@@ -1,6 +1,6 @@
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockFiles } from '../content/block-files.ts'
-import type { DagIdentity } from '../domain/cid.ts'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'

@@ -1,10 +1,10 @@
+import { Deadline } from '../concurrency/deadline.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { hasLinks } from '../content/dag/links.ts'
 import { walkDag } from '../content/dag/walk.ts'
-import { cidOf, type DagIdentity } from '../domain/cid.ts'
 import type { Clock } from '../domain/clock.ts'
-import { Deadline } from '../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 
 /** Blocks of a sample that are read at a time; how much of it is read, and for how long at most. */
 const READ_AT_ONCE = 4

@@ -1,6 +1,6 @@
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { Verifier } from '../content/verifier.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
-import { nextTurn, turnSpent } from '../domain/concurrency/turns.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Blocks } from '../ledger/blocks.ts'
 import type { VerificationProgress, VerificationState } from '../ledger/verification-progress.ts'

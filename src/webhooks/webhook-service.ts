@@ -4,7 +4,7 @@ import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhook
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
-import { namesPrivateHost } from '../network/public-lookup.ts'
+import { namesPrivateHost } from '../outgoing/public-lookup.ts'
 
 /** Of one account. */
 const MOST_WEBHOOKS = 10

@@ -1,5 +1,5 @@
-import { parseConfig, withDefaults } from '../domain/config.ts'
-import type { EngineConfig } from '../domain/options.ts'
+import { parseConfig, withDefaults } from '../config/config.ts'
+import type { EngineConfig } from '../config/options.ts'
 
 /**
  * Checks a configuration as a start would, without one: nothing is opened, made or connected to. Returns it with its

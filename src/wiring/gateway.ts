@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { identityOf } from '../domain/cid.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
+import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access.ts'
 import type { ClustersModule } from './clusters.ts'

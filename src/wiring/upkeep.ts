@@ -3,7 +3,7 @@ import { keysOf } from '../backup/keys.ts'
 import { CheckedSource } from '../content/block-source.ts'
 import { checkEveryMs } from '../domain/cluster-check.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { Statistics } from '../pins/statistics.ts'
+import { Statistics } from '../pins/lists/statistics.ts'
 import { type CheckedBackend, ClusterChecks } from '../upkeep/cluster-checks.ts'
 import {
   ClusterSurvey,

@@ -1,4 +1,4 @@
-import { openWebhookSender, type WebhookSender } from '../network/webhook-sender.ts'
+import { openWebhookSender, type WebhookSender } from '../outgoing/webhook-sender.ts'
 import { WebhookRunner } from '../webhooks/webhook-runner.ts'
 import { WebhookService } from '../webhooks/webhook-service.ts'
 import type { PinsModule } from './pins.ts'

@@ -1,7 +1,7 @@
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { type Block, blockOf, type Dag, fileOf, leaf } from '../pins/fetches/support/dags.ts'
 
 const SMALL = leaf(Buffer.from('what lies at the bottom'))

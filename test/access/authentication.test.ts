@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Authenticator } from '../../src/access/authenticator.ts'
-import { CredentialCache } from '../../src/access/credential-cache.ts'
+import { Authenticator } from '../../src/access/credentials/authenticator.ts'
+import { CredentialCache } from '../../src/access/credentials/credential-cache.ts'
 import { type Account, type Principal, SCOPES, type Scope } from '../../src/access/principal.ts'
 import { ScopePolicy } from '../../src/access/scope-policy.ts'
 import { type Access, failure, openAccess, StandingClock } from './support.ts'

@@ -2,7 +2,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
-import { identityOf } from '../../src/domain/cid.ts'
+import { identityOf } from '../../src/ipld/cid.ts'
 import { backendRules, describeBackend } from './backend.suite.ts'
 import { type Held, heldKey, isSame, type MemoryParts, memoryBackend } from './memory-backend.ts'
 

@@ -1,24 +1,23 @@
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { GatewaysReader } from '../../src/clusters/gateways-reader.ts'
-import type { ProviderAnswer } from '../../src/network/providers/block-provider.ts'
-import type { SizeAnswer } from '../../src/network/providers/gateway-client.ts'
+import type { BlockAnswer, SizeAnswer } from '../../src/outgoing/gateway-client.ts'
 import { leaf } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
 const { root, blocks } = leaf(pseudoRandom(900, 'block'))
-const BLOCK: ProviderAnswer = { kind: 'block', bytes: blocks[0]?.bytes ?? Buffer.of() }
-const LIE: ProviderAnswer = { kind: 'failed', reason: 'sent the bytes of another block', final: true }
+const BLOCK: BlockAnswer = { kind: 'block', bytes: blocks[0]?.bytes ?? Buffer.of() }
+const LIE: BlockAnswer = { kind: 'failed', reason: 'sent the bytes of another block', final: true }
 /** Says nothing until it is given up. */
 const SILENCE = 'silence'
 
 /** Gateways by their host, and in which order they are asked. */
-function gateways(answers: Record<string, ProviderAnswer | typeof SILENCE>) {
+function gateways(answers: Record<string, BlockAnswer | typeof SILENCE>) {
   const clock = new ManualClock()
   const asked: string[] = []
-  const get = async ({ hostname }: URL, _cid: CID, signal: AbortSignal): Promise<ProviderAnswer> => {
+  const get = async ({ hostname }: URL, _cid: CID, signal: AbortSignal): Promise<BlockAnswer> => {
     asked.push(hostname)
     const answer = answers[hostname] ?? SILENCE
     if (answer !== SILENCE) return answer
@@ -26,8 +25,7 @@ function gateways(answers: Record<string, ProviderAnswer | typeof SILENCE>) {
   }
   const size = async (base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> => {
     const answer = await get(base, cid, signal)
-    if (answer.kind === 'block') return { kind: 'size', bytes: answer.bytes.length }
-    return answer.kind === 'has' ? { kind: 'missing' } : answer
+    return answer.kind === 'block' ? { kind: 'size', bytes: answer.bytes.length } : answer
   }
   const bases = Object.keys(answers).map(host => new URL(`http://${host}`))
   return { reader: new GatewaysReader(bases, { get, size }, clock), clock, asked, answers }

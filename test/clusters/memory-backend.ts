@@ -1,8 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { walkDag } from '../../src/content/dag/walk.ts'
-import { cidOf, type DagIdentity, dagKey, identityOf } from '../../src/domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import { cidOf, type DagIdentity, dagKey, identityOf } from '../../src/ipld/cid.ts'
 import { type BackendUnderTest, Outside } from './backend.suite.ts'
 
 /** What is kept under a hold. */

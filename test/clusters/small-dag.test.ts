@@ -1,7 +1,7 @@
 import { CarReader } from '@ipld/car'
 import { expect, test } from 'vitest'
 import { carOf, SMALL_DAG_BYTES, smallDag } from '../../src/clusters/small-dag.ts'
-import { cidOf } from '../../src/domain/cid.ts'
+import { cidOf } from '../../src/ipld/cid.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { Outside } from './backend.suite.ts'
 

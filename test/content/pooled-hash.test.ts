@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { BlockThreads, CHUNK_BYTES, chunkPool } from '../../src/content/block-threads.ts'
 import { pooledHash } from '../../src/content/pooled-hash.ts'
-import { digestOf } from '../../src/domain/block-hash.ts'
-import { HASH } from '../../src/domain/cid.ts'
+import { digestOf } from '../../src/ipld/block-hash.ts'
+import { HASH } from '../../src/ipld/cid.ts'
 
 function threads(): BlockThreads {
   const started = new BlockThreads()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { carOf, headerOf, sectionOf, version2 } from '../content/car/support/cars.ts'
 import { blockOf, directoryOf, identityBlock, joined, leaf, leaves, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'

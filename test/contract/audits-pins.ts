@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { identityBlock } from '../pins/fetches/support/dags.ts'
 import {
   type Actor,

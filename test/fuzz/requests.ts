@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { carOf, sectionOf } from '../content/car/support/cars.ts'
 import { blockOf, directoryOf, fileOf, identityBlock, leaf, leaves } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import * as dagPb from '@ipld/dag-pb'
 import { vi } from 'vitest'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { assertSameHead, type GatewayAudit, get, getError } from './audit.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { withDefaults } from '../../src/domain/config.ts'
+import { withDefaults } from '../../src/config/config.ts'
 import { gatewaySlots } from '../../src/gateway/gateway.ts'
 import { threadReaders } from '../support/thread-readers.ts'
 import type { AuditContext } from './audit.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CODEC } from '../../src/domain/cid.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
 import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { directClient } from './client.ts'
 import { AUDIT_HOST, directoryBlock, GatewayWorld } from './world.ts'

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { FairGate } from '../../src/domain/concurrency/fair-gate.ts'
+import { FairGate } from '../../src/concurrency/fair-gate.ts'
 import { ProviderSession, type SessionParts } from '../../src/network/fetch-session.ts'
 import type { BlockProvider, ProviderAnswer } from '../../src/network/providers/block-provider.ts'
 import { ManualClock } from '../support/manual-clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseConfig } from '../../src/domain/config.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { peerAddress } from '../../src/network/addresses.ts'
 import { gatewayUrl, networkSettings } from '../../src/network/network-settings.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectoryEntry, EngineConfig, PinOutcome } from '../../src/index.ts'
-import { StorageReservations, UploadBudget } from '../../src/pins/upload-budget.ts'
+import { StorageReservations, UploadBudget } from '../../src/pins/upload/upload-budget.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
 import { planOf } from '../support/plans.ts'

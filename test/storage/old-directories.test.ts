@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import { describe, expect, test } from 'vitest'
-import { totpCode, totpStep } from '../../src/access/totp.ts'
+import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { compactDatabase, createEngine, type Engine } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { viaGateway } from '../support/read-back.ts'

@@ -1,4 +1,4 @@
-import { totpCode, totpStep } from '../../src/access/totp.ts'
+import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { carOf } from '../content/car/support/cars.ts'
 import { randomFile } from '../pins/fetches/support/dags.ts'

@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { totpCode, totpStep } from '../../src/access/totp.ts'
+import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { createEngine, type EngineOptions, replaceDataKey } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { callApi } from '../support/api-call.ts'

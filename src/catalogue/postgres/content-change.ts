@@ -1,6 +1,6 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../records.ts'
 import { LockedAccounts } from './locked-accounts.ts'

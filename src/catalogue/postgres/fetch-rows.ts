@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { checkTransition, type PinStatus, type StatusReason } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { FetchRow, StatusChange } from '../fetches.ts'
 import type { RecordRow } from '../records.ts'
 import { BACKEND_ID } from './backends.ts'

@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { checkTransition, type StatusReason } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from '../fetches.ts'
 import type { PinLimits } from '../records.ts'

@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../../domain/cid.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Postgres } from './postgres.ts'
 import type { SharedHolds } from './shared-holds.ts'
 

@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../../domain/cid.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { NewRecord } from '../records.ts'
 import type { Sql } from './sql.ts'
 

@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
 import {

@@ -1,5 +1,5 @@
-import { cidOf } from '../../domain/cid.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import { cidOf } from '../../ipld/cid.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordFinding, RecordProblem } from '../reconciliation.ts'
 import type { AccountUsage } from '../records.ts'

@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { RecordRow } from '../records.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { outcomeUnknown } from './failures.ts'

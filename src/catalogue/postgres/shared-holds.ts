@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../ledger/catalogue-holds.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { SharedBackend } from './backends.ts'

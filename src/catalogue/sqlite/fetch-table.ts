@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { FetchRow } from '../fetches.ts'
 import type { Brought, RecordRow } from '../records.ts'

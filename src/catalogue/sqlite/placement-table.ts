@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../../domain/cid.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import { MOST_WAITING, NOBODY, type PlacementLag, type PlacementRow } from '../placements.ts'
 import type { RecordRow } from '../records.ts'

@@ -1,6 +1,6 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { NewBlock } from '../../ledger/blocks.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'

@@ -1,4 +1,4 @@
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { AccountUsage, ListedRecord, RecordFilter, RecordRow } from '../records.ts'

@@ -1,4 +1,4 @@
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import { LIST_RECORDS } from '../../storage/search-words.ts'
 import type { Page, PageRequest } from '../page.ts'

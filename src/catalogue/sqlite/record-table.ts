@@ -1,6 +1,6 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { AccountUsage, NewRecord, RecordRow, RenameRequest } from '../records.ts'
 import { AccountRecount } from './account-recount.ts'

@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../../domain/cid.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 
 /** Which records of an account are to go. */

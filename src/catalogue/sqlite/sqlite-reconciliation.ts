@@ -1,6 +1,6 @@
-import { cidOf } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
+import { cidOf } from '../../ipld/cid.ts'
 import type { BlockTable } from '../../ledger/block-table.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
 import type { RootRow, RootTable } from '../../ledger/root-table.ts'

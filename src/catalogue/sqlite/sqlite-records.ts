@@ -1,5 +1,5 @@
-import type { DagIdentity } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Page, PageRequest } from '../page.ts'

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 import Type, { type Static, type TSchema } from 'typebox'
 import type { BlockSource } from '../../content/block-source.ts'
-import { cidOf, type DagIdentity, identityOf, parseCid } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import type { SendHttp } from '../../network/http-client.ts'
+import { cidOf, type DagIdentity, identityOf, parseCid } from '../../ipld/cid.ts'
+import type { SendHttp } from '../../outgoing/http-client.ts'
 import { answerAs, jsonAs, told } from '../answers.ts'
 import { carBytes } from '../car-bytes.ts'
 import {

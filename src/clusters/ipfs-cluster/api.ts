@@ -1,9 +1,9 @@
 import type { Static, TSchema } from 'typebox'
+import { Deadline, within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { linesOf } from '../../domain/lines.ts'
-import type { HttpAnswer, HttpClient, HttpRequest } from '../../network/http-client.ts'
+import type { HttpAnswer, HttpClient, HttpRequest } from '../../outgoing/http-client.ts'
 import { told } from '../answers.ts'
 import {
   addedSchema,

@@ -1,8 +1,8 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../ipld/cid.ts'
 import type { ClusterPin, PinWish, Replication } from './api.ts'
 
 /** Of the metadata of a pin: whose it is, of which root, and what each hold begins with. */

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
-import { CODEC } from '../../domain/cid.ts'
+import { CODEC } from '../../ipld/cid.ts'
 
 /** What it can make blocks of again. */
 const CODECS = new Set<number>([CODEC.dagPb, CODEC.raw, CODEC.dagCbor])

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { HttpAnswer } from '../../network/http-client.ts'
+import type { HttpAnswer } from '../../outgoing/http-client.ts'
 import { answerAs, jsonAs, told } from '../answers.ts'
 
 /** What the RPC of a Kubo answers, as far as it is looked at. */

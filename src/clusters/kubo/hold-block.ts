@@ -3,7 +3,7 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { cborTokens } from '../../content/dag/cbor-tokens.ts'
 import { cidOfLink } from '../../content/dag/document-token.ts'
-import { CODEC, cidOf, type DagIdentity, parseCid } from '../../domain/cid.ts'
+import { CODEC, cidOf, type DagIdentity, parseCid } from '../../ipld/cid.ts'
 
 /** Names of pins have 255 bytes at most, so a longer CID, which has its content in itself, is not among them. */
 const LONGEST_CID = 128

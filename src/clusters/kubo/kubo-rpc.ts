@@ -1,12 +1,12 @@
 import type { CID } from 'multiformats/cid'
-import { parseCid } from '../../domain/cid.ts'
+import { Deadline, within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { Deadline, within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formBody } from '../../domain/form-body.ts'
 import { linesOf } from '../../domain/lines.ts'
 import { wholeUpTo } from '../../domain/sources.ts'
-import type { HttpClient, HttpRequest, HttpStream } from '../../network/http-client.ts'
+import { parseCid } from '../../ipld/cid.ts'
+import type { HttpClient, HttpRequest, HttpStream } from '../../outgoing/http-client.ts'
 import { told } from '../answers.ts'
 import {
   blockStatSchema,

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
-import { CODEC, HASH } from '../../domain/cid.ts'
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { CODEC, HASH } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { carBlockHead, carHeader } from './writer.ts'
 

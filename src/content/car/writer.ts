@@ -1,6 +1,6 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import type { CID } from 'multiformats/cid'
-import { varintBytes } from '../../domain/varint.ts'
+import { varintBytes } from '../../ipld/varint.ts'
 
 /** How a CAR, version 1, begins. */
 export function carHeader(roots: readonly CID[]): Uint8Array {

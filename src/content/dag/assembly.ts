@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { checkNew, dagKey, HASH } from '../../domain/cid.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import { checkNew, dagKey, HASH } from '../../ipld/cid.ts'
 import type { BlockSource } from '../block-source.ts'
 import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'

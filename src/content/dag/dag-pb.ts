@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { cidOfBytes } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { ProtobufReader, WIRE } from '../../domain/protobuf.ts'
+import { cidOfBytes } from '../../ipld/cid.ts'
+import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
 const TEXT = new TextDecoder()
 

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { cidOfBytes, cidOfText } from '../../domain/cid.ts'
+import { cidOfBytes, cidOfText } from '../../ipld/cid.ts'
 
 /** A step through a document of the IPLD data model, in the order in which it is written. */
 export type DocumentToken =

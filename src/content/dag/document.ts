@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { CODEC } from '../../ipld/cid.ts'
 import { cborTokens } from './cbor-tokens.ts'
 import { malformed } from './dag-pb.ts'
 import { cidOfLink, type DocumentToken, type LinkToken } from './document-token.ts'

@@ -1,8 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { checkNew, HASH } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-
 import { orAborted } from '../../domain/sources.ts'
+import { checkNew, HASH } from '../../ipld/cid.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import { forgetLone, freeLone } from '../../network/lone-blocks.ts'
 import { BlockMemory } from '../block-memory.ts'

@@ -1,4 +1,4 @@
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
 /** How many blocks a fast reader gets read ahead, if there is room; one that is slow gets none or one. */

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { dagKey } from '../../domain/cid.ts'
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { dagKey } from '../../ipld/cid.ts'
 import { newLinks } from './links.ts'
 
 export interface WalkOptions {

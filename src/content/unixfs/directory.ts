@@ -3,9 +3,9 @@ import { murmur364 } from '@multiformats/murmur3'
 import { UnixFS } from 'ipfs-unixfs'
 import { linkSerializedSize } from 'ipfs-unixfs-importer/utils'
 import { CID } from 'multiformats/cid'
-import { CODEC, cidOfBytes } from '../../domain/cid.ts'
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
 /** A file or directory as its parent directory links to it, kept small: a directory may have very many. */

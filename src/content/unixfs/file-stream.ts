@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../../domain/cid.ts'
 import type { HoldfastError } from '../../domain/errors.ts'
+import { CODEC } from '../../ipld/cid.ts'
 import { malformed } from '../dag/dag-pb.ts'
 import { giveAway, type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import type { BlockReader } from './block-reader.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
-import { CODEC, dagKey } from '../../domain/cid.ts'
+import { CODEC, dagKey } from '../../ipld/cid.ts'
 import { decodeNode, type UnixfsNode } from './node.ts'
 
 /** A block whose hash has been checked, and what it is. */

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { CODEC } from '../../domain/cid.ts'
-import { ProtobufReader } from '../../domain/protobuf.ts'
+import { CODEC } from '../../ipld/cid.ts'
+import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { malformed, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 
 export interface FileNode {

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { cidOf } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { cidOf } from '../../ipld/cid.ts'
 import { free, SpareReads, WalkBudget } from '../dag/ordered-walk.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import type { BlockReader } from './block-reader.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { PinProgress } from '../../pins/pin-progress.ts'
+import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
 import type { PinRecord } from '../../pins/types.ts'
 import { cid, instant, iso, text } from '../answer-fields.ts'
 import { meta, state } from '../record-view.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import { NAME_MATCHES } from '../../pins/list-search.ts'
+import { NAME_MATCHES } from '../../pins/lists/list-search.ts'
 import { cid, count, instant, text } from '../answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../body-reader.ts'
 import { state } from '../record-view.ts'

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { parseCid } from '../../domain/cid.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { parseCid } from '../../ipld/cid.ts'
 
 /** What a request asks for, as a root and names below it. */
 export interface ContentPath {

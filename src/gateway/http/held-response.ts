@@ -1,5 +1,5 @@
+import type { Slot } from '../../concurrency/paced-slot.ts'
 import type { Clock } from '../../domain/clock.ts'
-import type { Slot } from '../../domain/concurrency/paced-slot.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { StreamBody } from '../../http/stream-body.ts'

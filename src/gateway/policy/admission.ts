@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import { HASH, parseCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { HASH, parseCid } from '../../ipld/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'

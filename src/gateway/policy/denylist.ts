@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
-import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../ipld/cid.ts'
 
 /** How a blocked request is answered. */
 export type BlockedStatus = 410 | 451

@@ -6,11 +6,11 @@ import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { TakedownRows } from '../../catalogue/takedowns.ts'
 import type { Withholding } from '../../content/withholding.ts'
 import { replaceFile } from '../../disk/replace-file.ts'
-import { parseCid } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
+import { parseCid } from '../../ipld/cid.ts'
 import { type BlockedStatus, Denylist } from './denylist.ts'
 
 /** Content that the owner has taken down: the gateway refuses it. */

@@ -1,4 +1,4 @@
-import type { Activity } from '../../domain/activity.ts'
+import type { Activity } from '../../concurrency/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'

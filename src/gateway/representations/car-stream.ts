@@ -7,7 +7,7 @@ import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
 import { prefixLength } from '../../content/unixfs/shard.ts'
-import { CODEC, HASH } from '../../domain/cid.ts'
+import { CODEC, HASH } from '../../ipld/cid.ts'
 
 /** How much of what is below the end of a path goes into a CAR. */
 export type DagScope = 'block' | 'entity' | 'all'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
-import { isLongIdentity } from '../../domain/cid.ts'
+import { isLongIdentity } from '../../ipld/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { Lookup } from './lookup.ts'
 

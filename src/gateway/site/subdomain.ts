@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { LONGEST_LABEL, labelOfCid } from '../../domain/cid.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiHandler } from '../../http/types.ts'
+import { LONGEST_LABEL, labelOfCid } from '../../ipld/cid.ts'
 
 /** A host name as requests carry it, with the port if there is one. */
 export interface GatewayHost {

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { cidOfText, HASH } from '../../domain/cid.ts'
-import type { Answers, PortCalls } from '../../domain/concurrency/port-calls.ts'
+import type { Answers, PortCalls } from '../../concurrency/port-calls.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { cidOfText, HASH } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
 /** The network, or other nodes of the fleet. */

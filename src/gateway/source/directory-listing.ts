@@ -3,7 +3,7 @@ import type { DirectoryLink, NodeLinks } from '../../content/dag/dag-pb.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
-import { CODEC, dagKey } from '../../domain/cid.ts'
+import { CODEC, dagKey } from '../../ipld/cid.ts'
 import type { RequestBlocks } from './request-blocks.ts'
 
 export type DirectoryNode = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
+import { within } from '../../concurrency/deadline.ts'
 import { hasLinks } from '../../content/dag/links.ts'
-import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { within } from '../../domain/deadline.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { HASH } from '../../ipld/cid.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
+import { Semaphore } from '../../concurrency/semaphore.ts'
 import type { BlockSource } from '../../content/block-source.ts'
-import { isInline } from '../../domain/cid.ts'
-import { Semaphore } from '../../domain/concurrency/semaphore.ts'
+import { isInline } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
 /** Content that another node has, read through it. */

@@ -1,12 +1,12 @@
 import type { CID } from 'multiformats/cid'
+import { Semaphore } from '../../concurrency/semaphore.ts'
 import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/ordered-walk.ts'
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
-import { HASH } from '../../domain/cid.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { Semaphore } from '../../domain/concurrency/semaphore.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 
 /** Blocks that may be served until they are released. */

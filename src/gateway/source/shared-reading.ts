@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { SlotTable } from '../../domain/concurrency/slot-rows.ts'
-import type { CompleteConfig } from '../../domain/config.ts'
+import type { SlotTable } from '../../concurrency/slot-rows.ts'
+import type { CompleteConfig } from '../../config/config.ts'
 
 /** What another thread needs to read by the gateway's rules. All of it can be cloned; memory stays shared. */
 export interface ReadingData {

@@ -1,5 +1,5 @@
-import { WIRE } from '../../domain/protobuf.ts'
-import { varintBytes } from '../../domain/varint.ts'
+import { WIRE } from '../../ipld/protobuf.ts'
+import { varintBytes } from '../../ipld/varint.ts'
 
 /** Pieces up to this size are copied together, since each piece sent costs a frame. */
 const COPIED_BYTES = 32 * 1024

@@ -1,4 +1,4 @@
-import { LONGEST_VARINT, readVarint } from '../../domain/varint.ts'
+import { LONGEST_VARINT, readVarint } from '../../ipld/varint.ts'
 
 /** Messages of no bytes say nothing, and cost as much as others. */
 const MOST_EMPTY = 1_024

@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface'
-import type { FairGate, Pass } from '../../domain/concurrency/fair-gate.ts'
-import { nextTurn, turnSpent } from '../../domain/concurrency/turns.ts'
+import type { FairGate, Pass } from '../../concurrency/fair-gate.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 

@@ -1,4 +1,4 @@
-import { ProtobufReader } from '../../domain/protobuf.ts'
+import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { FieldWriter } from './field-writer.ts'
 
 /** One line of a want list: what a peer asks for, or no longer asks for. */

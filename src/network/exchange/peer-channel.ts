@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface'
+import { within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { within } from '../../domain/deadline.ts'
 import { type ExchangeMessage, encodeMessage } from './message.ts'
 
 /** A peer that takes nothing for this long is given up. */

@@ -1,14 +1,8 @@
 import type { CID } from 'multiformats/cid'
+import type { BlockAnswer } from '../../outgoing/gateway-client.ts'
 
-/**
- * What a provider answered. `has` answers a probe only. `failed` says that it could not be asked or answered badly;
- * with `final`, that it is not to be asked again.
- */
-export type ProviderAnswer =
-  | { kind: 'block'; bytes: Uint8Array }
-  | { kind: 'has' }
-  | { kind: 'missing' }
-  | { kind: 'failed'; reason: string; final: boolean }
+/** The answer of a provider. `has` answers a probe only. */
+export type ProviderAnswer = BlockAnswer | { kind: 'has' }
 
 /** A question under way. */
 export interface ProviderQuestion {

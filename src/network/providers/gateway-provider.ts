@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
+import type { GatewayClient } from '../../outgoing/gateway-client.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
-import type { GatewayClient } from './gateway-client.ts'
 
 /** A trustless HTTP gateway. */
 export class GatewayProvider implements BlockProvider {

@@ -1,4 +1,4 @@
-import { CODEC } from '../../../src/domain/cid.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
 import { blockOf } from '../../pins/fetches/support/dags.ts'
 import { doublingDirectory, nestedDirectories } from '../dags.ts'
 import type { AbuseRow } from '../row.ts'

@@ -1,5 +1,5 @@
-import { CODEC } from '../../../src/domain/cid.ts'
 import { createEngine } from '../../../src/index.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
 import { blockOf } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { libp2pOf } from '../../support/helia.ts'

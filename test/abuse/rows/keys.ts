@@ -1,5 +1,5 @@
 import * as dagCbor from '@ipld/dag-cbor'
-import { CODEC } from '../../../src/domain/cid.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
 import { carOf } from '../../content/car/support/cars.ts'
 import { blockOf } from '../../pins/fetches/support/dags.ts'
 import type { AbuseRow } from '../row.ts'

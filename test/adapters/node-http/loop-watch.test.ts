@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { currentWork, renameWork, underName } from '../../../src/domain/work.ts'
+import { currentWork, renameWork, underName } from '../../../src/concurrency/work.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
 const CHILD = join(import.meta.dirname, '../../support/stalling-child.ts')

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, test } from 'vitest'
-import type { HttpAnswer, HttpRequest } from '../../../src/network/http-client.ts'
+import type { HttpAnswer, HttpRequest } from '../../../src/outgoing/http-client.ts'
 import { backendRules } from '../backend.suite.ts'
 import { onReal, onRealCluster, onRecorded, onReplay, type Reached, realCluster } from './reached.ts'
 import { RushedClock } from './scripted-api.ts'

@@ -5,7 +5,7 @@ import * as dagCbor from '@ipld/dag-cbor'
 import { IpfsClusterApi } from '../../../src/clusters/ipfs-cluster/api.ts'
 import { IpfsClusterBackend } from '../../../src/clusters/ipfs-cluster/ipfs-cluster-backend.ts'
 import type { Clock } from '../../../src/domain/clock.ts'
-import { openHttpClient } from '../../../src/network/http-client.ts'
+import { openHttpClient } from '../../../src/outgoing/http-client.ts'
 import { collect } from '../../support/bytes.ts'
 
 const SECRET = 'Bearer never-to-be-told'

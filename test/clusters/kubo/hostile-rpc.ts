@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { KuboBackend } from '../../../src/clusters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../src/clusters/kubo/kubo-rpc.ts'
 import type { Clock } from '../../../src/domain/clock.ts'
-import { openHttpClient } from '../../../src/network/http-client.ts'
+import { openHttpClient } from '../../../src/outgoing/http-client.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { MARK } from './kubo-under-test.ts'
 

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, test } from 'vitest'
-import type { HttpClient, HttpStream } from '../../../src/network/http-client.ts'
+import type { HttpClient, HttpStream } from '../../../src/outgoing/http-client.ts'
 import { collect } from '../../support/bytes.ts'
 import { backendRules } from '../backend.suite.ts'
 import {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { linksOf, newLinks } from '../../../src/content/dag/links.ts'
-import { CODEC } from '../../../src/domain/cid.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
 import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
 import { turnsDuring } from '../../support/turns-during.ts'
 

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { SharedBlocks } from '../../../src/content/dag/fetch.ts'
-import { sha256 } from '../../../src/domain/block-hash.ts'
+import { sha256 } from '../../../src/ipld/block-hash.ts'
 import type { FetchSession } from '../../../src/network/block-fetcher.ts'
 import { freeLone, noteLone } from '../../../src/network/lone-blocks.ts'
 

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { CID } from 'multiformats/cid'
 import { expect, test, vi } from 'vitest'
-import { answerCalls, PortCalls } from '../../../src/domain/concurrency/port-calls.ts'
+import { answerCalls, PortCalls } from '../../../src/concurrency/port-calls.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import { AskedContent, answersFrom } from '../../../src/gateway/source/asked-content.ts'
 import type { ContentOrigin } from '../../../src/gateway/source/request-blocks.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FrameReader } from '../../../src/network/exchange/frame-reader.ts'
 import { decodeMessage, type ExchangeMessage, encodeMessage } from '../../../src/network/exchange/message.ts'
-import { isPrivateAddress } from '../../../src/network/private-address.ts'
+import { isPrivateAddress } from '../../../src/outgoing/private-address.ts'
 import { pieces } from '../../support/bytes.ts'
 
 const bytes = fc.uint8Array({ maxLength: 300 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
-import { CODEC, HASH } from '../../../src/domain/cid.ts'
+import { CODEC, HASH } from '../../../src/ipld/cid.ts'
 import type { ServedBlocks } from '../../../src/network/served-blocks.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 

@@ -1,7 +1,7 @@
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { describe, expect, test } from 'vitest'
-import { CODEC } from '../../../src/domain/cid.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
 import { planOf } from '../../support/plans.ts'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import {

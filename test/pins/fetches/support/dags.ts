@@ -3,7 +3,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
-import { CODEC, HASH } from '../../../../src/domain/cid.ts'
+import { CODEC, HASH } from '../../../../src/ipld/cid.ts'
 import { pseudoRandom } from '../../../support/bytes.ts'
 
 export interface Block {

@@ -1,0 +1,197 @@
+import type { AccountChanges, AccountStore } from '../../catalogue/accounts.ts'
+import type { Page } from '../../catalogue/page.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { CredentialCache } from '../credentials/credential-cache.ts'
+import { type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
+import type { PlanCatalogue } from '../plan-catalogue.ts'
+import type { Account } from '../principal.ts'
+import type { Accounts, NewAccount } from './accounts.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+import { checkNewPassword } from './password-rules.ts'
+
+export interface AccountServiceOptions {
+  store: AccountStore
+  hasher: PasswordHasher
+  plans: PlanCatalogue
+  cache: CredentialCache
+  clock: Clock
+  random?: RandomBytes
+  /** Called when an account has been marked deleted, to have what it had removed. */
+  onDeleted?: (() => void) | undefined
+}
+
+/** The address of the first owner, kept free for it. */
+const OWNER_EMAIL = 'owner@localhost'
+const MAX_EMAIL = 254
+const MAX_NAME = 255
+const ROWS_AT_ONCE = 1_000
+
+/** The accounts of a catalogue. */
+export class AccountService implements Accounts {
+  readonly #store: AccountStore
+  readonly #hasher: PasswordHasher
+  readonly #plans: PlanCatalogue
+  readonly #cache: CredentialCache
+  readonly #clock: Clock
+  readonly #random: RandomBytes
+  readonly #onDeleted: () => void
+
+  constructor(options: AccountServiceOptions) {
+    this.#store = options.store
+    this.#hasher = options.hasher
+    this.#plans = options.plans
+    this.#cache = options.cache
+    this.#clock = options.clock
+    this.#random = options.random ?? systemRandom
+    this.#onDeleted = options.onDeleted ?? (() => undefined)
+  }
+
+  async create(input: NewAccount): Promise<Account> {
+    const account: Account = {
+      id: randomId(this.#random),
+      email: parseEmail(input.email),
+      name: parseDisplayName(input.name),
+      plan: input.plan,
+      role: input.role ?? 'user',
+      defaultCluster: null,
+      disabled: false,
+      createdAt: this.#clock.now(),
+    }
+    this.#plans.check(account.plan)
+    checkUnreserved(account.email, account.role)
+    const passwordHash = input.password === undefined ? null : await this.#hash(input.password, 'password')
+    const outcome = await this.#store.insert(account, passwordHash)
+    if (outcome === 'email_taken') throw emailTaken(account.email)
+    return account
+  }
+
+  async ensureOwner(): Promise<{ account: Account; created: boolean }> {
+    const owner = await this.#store.findOwner()
+    if (owner !== null) return { account: owner, created: false }
+    return { account: await this.create({ email: OWNER_EMAIL, plan: 'unlimited', role: 'owner' }), created: true }
+  }
+
+  async get(id: string): Promise<Account> {
+    const account = await this.#store.get(id)
+    if (account === null) throw notFound(id)
+    return account
+  }
+
+  async find(idOrEmail: string): Promise<Account | undefined> {
+    const account = (await this.#store.get(idOrEmail)) ?? (await this.#store.findByEmail(idOrEmail.trim()))
+    return account ?? undefined
+  }
+
+  async list(): Promise<Account[]> {
+    const accounts: Account[] = []
+    for await (const page of this.pages()) accounts.push(...page)
+    return accounts
+  }
+
+  async *pages(): AsyncGenerator<Account[]> {
+    let after: string | null = null
+    do {
+      const page: Page<Account> = await this.#store.list({ after, limit: ROWS_AT_ONCE })
+      if (page.rows.length > 0) yield page.rows
+      after = page.next
+    } while (after !== null)
+  }
+
+  async page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }> {
+    const { rows, total } = await this.#store.slice(offset, limit)
+    return { accounts: rows, total }
+  }
+
+  async setPlan(id: string, plan: string): Promise<Account> {
+    this.#plans.check(plan)
+    return this.#change(id, { plan })
+  }
+
+  async setDefaultCluster(id: string, cluster: string | null): Promise<Account> {
+    const { clusters } = this.#plans.get((await this.get(id)).plan)
+    if (cluster !== null && clusters !== '*' && !clusters.includes(cluster)) {
+      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cluster ${cluster} is not available to this account`)
+    }
+    return this.#change(id, { defaultCluster: cluster })
+  }
+
+  async setDisabled(id: string, disabled: boolean): Promise<Account> {
+    return this.#change(id, { disabled })
+  }
+
+  async delete(id: string): Promise<void> {
+    const outcome = await this.#store.markDeleted(id, this.#clock.now())
+    this.#cache.clear()
+    if (outcome === 'no_account') throw notFound(id)
+    if (outcome === 'last_owner') throw lastOwner()
+    this.#onDeleted()
+  }
+
+  async setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account> {
+    const email = changes.email === undefined ? undefined : parseEmail(changes.email)
+    const name = changes.name === undefined ? undefined : parseDisplayName(changes.name)
+    if (email !== undefined) checkUnreserved(email, (await this.get(id)).role)
+    return this.#change(id, { ...(email === undefined ? {} : { email }), ...(name === undefined ? {} : { name }) })
+  }
+
+  async setPassword(
+    id: string,
+    password: string,
+    { keep = null, field = 'password' }: { keep?: string | null; field?: string } = {},
+  ): Promise<void> {
+    const hash = await this.#hash(password, field)
+    const isThere = await this.#store.setPassword(id, hash, keep)
+    this.#cache.clear()
+    if (!isThere) throw notFound(id)
+  }
+
+  async #hash(password: string, field: string): Promise<string> {
+    checkNewPassword(password, field)
+    return this.#hasher.hash(password)
+  }
+
+  async #change(id: string, changes: AccountChanges): Promise<Account> {
+    const outcome = await this.#store.change(id, changes)
+    this.#cache.clear()
+    if (outcome === 'no_account') throw notFound(id)
+    if (outcome === 'email_taken') throw emailTaken(changes.email ?? '')
+    if (outcome === 'last_owner') throw lastOwner()
+    return outcome
+  }
+}
+
+/** @throws HoldfastError `CONFLICT` for the address that is kept for the first owner. */
+function checkUnreserved(email: string, role: Account['role']): void {
+  if (role !== 'owner' && email.toLowerCase() === OWNER_EMAIL) throw emailTaken(email)
+}
+
+function emailTaken(email: string): HoldfastError {
+  return new HoldfastError('CONFLICT', `email: there is already an account for ${email}`)
+}
+
+function lastOwner(): HoldfastError {
+  return new HoldfastError('CONFLICT', 'this is the last owner of the node: make another account an owner first')
+}
+
+function parseEmail(value: string): string {
+  const email = typeof value === 'string' ? value.trim() : ''
+  const wellFormed = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) && email.length <= MAX_EMAIL
+  if (!wellFormed) throw new HoldfastError('VALIDATION', 'email must be an address such as someone@example.org')
+  return email
+}
+
+function parseDisplayName(value: string | null | undefined): string | null {
+  const name = value?.trim() ?? ''
+  if (name.length > MAX_NAME || /\p{Cc}/u.test(name)) {
+    throw new HoldfastError(
+      'VALIDATION',
+      `name must be at most ${MAX_NAME} characters, none of them a control character`,
+    )
+  }
+  return name === '' ? null : name
+}
+
+function notFound(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `there is no account ${id}`)
+}

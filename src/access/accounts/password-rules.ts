@@ -1,0 +1,15 @@
+import { HoldfastError } from '../../domain/errors.ts'
+
+const MIN_LENGTH = 8
+const MAX_LENGTH = 1_024
+
+/**
+ * A password as a client may choose it: long enough, and otherwise whatever one likes.
+ *
+ * @throws HoldfastError `VALIDATION` naming `field`.
+ */
+export function checkNewPassword(password: string, field = 'password'): void {
+  const length = [...password].length
+  if (length >= MIN_LENGTH && length <= MAX_LENGTH) return
+  throw new HoldfastError('VALIDATION', `${field} must have ${MIN_LENGTH} to ${MAX_LENGTH} characters`)
+}

@@ -1,0 +1,56 @@
+import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { AttemptStore } from '../../catalogue/sign-in.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { RateLimit } from '../../domain/plan.ts'
+import { AttemptLimits } from '../limits/attempt-limits.ts'
+import type { Principal } from '../principal.ts'
+import type { AccountService } from './account-service.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+
+export interface PasswordServiceOptions {
+  store: AccountStore
+  accounts: AccountService
+  hasher: PasswordHasher
+  /** Wrong passwords, by account. */
+  attempts: AttemptStore
+  clock: Clock
+}
+
+/** Whoever has got hold of a session must not find out the password by it. */
+const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
+
+/** The passwords of those who are signed in. */
+export class PasswordService {
+  readonly #store: AccountStore
+  readonly #accounts: AccountService
+  readonly #hasher: PasswordHasher
+  readonly #attempts: AttemptLimits
+
+  constructor(options: PasswordServiceOptions) {
+    this.#store = options.store
+    this.#accounts = options.accounts
+    this.#hasher = options.hasher
+    this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_PASSWORDS })
+  }
+
+  /**
+   * Gives the account of a session another password, and ends its other sessions.
+   *
+   * @throws HoldfastError `VALIDATION` naming the field that is wrong, `RATE_LIMIT`.
+   */
+  async change(principal: Principal, input: { currentPassword: string; newPassword: string }): Promise<void> {
+    const { account, credential } = principal
+    await this.confirm(account.id, input.currentPassword, 'currentPassword')
+    await this.#accounts.setPassword(account.id, input.newPassword, { field: 'newPassword', keep: credential.id })
+  }
+
+  /** @throws HoldfastError `VALIDATION` naming `field` unless it is the account's password, `RATE_LIMIT`. */
+  async confirm(accountId: string, password: string, field: string): Promise<void> {
+    const refusal = await this.#attempts.take(accountId)
+    if (refusal !== null) throw refusal
+    const right = await this.#hasher.verify(password, await this.#store.passwordHash(accountId))
+    if (!right) throw new HoldfastError('VALIDATION', `${field} is not the password of this account`)
+    await this.#attempts.clear(accountId)
+  }
+}

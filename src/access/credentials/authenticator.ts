@@ -1,0 +1,104 @@
+import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { isLive } from '../keys/api-key.ts'
+import { hashSecret } from '../keys/api-key-secret.ts'
+import type { PlanCatalogue } from '../plan-catalogue.ts'
+import type { Principal } from '../principal.ts'
+import type { CredentialCache, KnownCredential } from './credential-cache.ts'
+import type { CredentialVerifier } from './credential-verifier.ts'
+
+/** Keys have 1,024 characters at most, and session tokens fewer; what is longer is neither. */
+const LONGEST_HEADER = 2_048
+
+/** The part of a request that says who is asking. */
+export interface AuthenticationRequest {
+  /** A header by lower-case name. */
+  header(name: string): string | undefined
+  readonly remoteAddress: string | undefined
+}
+
+export interface AuthenticatorOptions {
+  accounts: Pick<AccountStore, 'get'>
+  plans: PlanCatalogue
+  cache: CredentialCache
+  clock: Clock
+  /** Tried in turn on each secret. */
+  verifiers: readonly CredentialVerifier[]
+}
+
+/** Finds out who is asking, by the `Authorization` or the `X-API-Key` header; either may carry any credential. */
+export class Authenticator {
+  readonly #accounts: Pick<AccountStore, 'get'>
+  readonly #plans: PlanCatalogue
+  readonly #cache: CredentialCache
+  readonly #clock: Clock
+  readonly #verifiers: readonly CredentialVerifier[]
+
+  constructor(options: AuthenticatorOptions) {
+    this.#accounts = options.accounts
+    this.#plans = options.plans
+    this.#cache = options.cache
+    this.#clock = options.clock
+    this.#verifiers = options.verifiers
+  }
+
+  /**
+   * The first header with a valid credential decides.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` if there is none, `account_disabled`, or `IP_NOT_ALLOWED`.
+   */
+  async authenticate(request: AuthenticationRequest): Promise<Principal> {
+    const secrets = [bearerToken(textOf(request, 'authorization')), textOf(request, 'x-api-key')]
+    const now = this.#clock.now()
+    for (const secret of secrets) {
+      const known = secret ? await this.#find(secret, now) : null
+      if (known !== null) return this.#admit(known, request.remoteAddress, now)
+    }
+    const given = secrets.some(secret => secret !== undefined && secret !== '')
+    throw new HoldfastError(
+      'INVALID_API_KEY',
+      given
+        ? 'the API key or token is not valid'
+        : 'a credential is needed: send Authorization: Bearer <key>, or X-API-Key: <key>',
+    )
+  }
+
+  async #find(secret: string, now: number): Promise<KnownCredential | null> {
+    const hash = Buffer.from(hashSecret(secret)).toString('base64')
+    const cached = this.#cache.get(hash)
+    if (cached !== undefined) return isLive(cached.credential, now) ? cached : null
+    const { epoch } = this.#cache
+    for (const verifier of this.#verifiers) {
+      const verified = await verifier.verify(secret)
+      if (verified === null) continue
+      const account = await this.#accounts.get(verified.accountId)
+      if (account === null) return null
+      const known = { ...verified, account }
+      this.#cache.set(hash, known, epoch)
+      return known
+    }
+    return null
+  }
+
+  #admit(known: KnownCredential, remoteAddress: string | undefined, now: number): Principal {
+    const { account, credential, allowedFrom } = known
+    if (account.disabled) throw new HoldfastError('account_disabled', 'this account is disabled')
+    if (allowedFrom !== null && (remoteAddress === undefined || !allowedFrom.has(remoteAddress))) {
+      throw new HoldfastError('IP_NOT_ALLOWED', 'this API key may not be used from your address')
+    }
+    known.used(now)
+    return { account, plan: this.#plans.get(account.plan), credential }
+  }
+}
+
+/** What a header says; of one that is too long its beginning as it is, which is no credential. */
+function textOf(request: AuthenticationRequest, name: string): string | undefined {
+  const header = request.header(name)
+  if (header === undefined) return undefined
+  return header.length > LONGEST_HEADER ? header.slice(0, LONGEST_HEADER) : header.trim()
+}
+
+function bearerToken(text: string | undefined): string | undefined {
+  return text !== undefined && /^Bearer\s/i.test(text) ? text.slice('Bearer '.length).trimStart() : undefined
+}

@@ -1,0 +1,215 @@
+import { instantOf } from '../../domain/date-time.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { AddressList } from '../limits/network-address.ts'
+import { isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
+import { randomId } from './api-key-secret.ts'
+
+/** What a new API key is to be, as clients ask for it. Absent and null mean the default. */
+export interface KeyInput {
+  /**
+   * 1 to 64 printable characters, none of `/ \ ? # %`, since it is also a segment of a URL. Needed, but for upload tokens,
+   * which get a random one.
+   */
+  name?: string | undefined
+  /** Default `files:read`, `files:write` and `cluster:read`. */
+  scopes?: readonly string[] | null | undefined
+  /** The older way to say it: `read`, `write`, `admin`. Ignored beside `scopes`. */
+  permissions?: readonly string[] | null | undefined
+  /** Whole days. 0 and the default: never. */
+  expiresInDays?: number | null | undefined
+  /** IP addresses and networks in CIDR notation. Empty and the default: anywhere. */
+  ipAllowlist?: readonly string[] | null | undefined
+  /** A note of the holder's own, at most 255 characters. */
+  label?: string | null | undefined
+  /** Makes it an upload token: how many uploads it is for, 1 to 10,000. Its only scope is `files:write`. */
+  maxUses?: number | null | undefined
+  /** Of an upload token: content bytes of one upload. Default: what the plan allows. */
+  maxBytes?: number | null | undefined
+  /** Of an upload token: the cluster that its uploads go to. Default: that of the account. */
+  cluster?: string | null | undefined
+  /** Of an upload token: when its uploads expire, an RFC 3339 date-time. Default: never. */
+  timelock?: string | null | undefined
+  /** Of an upload token, instead of `expiresInDays`: 1 to 604,800, seven days. Default 3,600. */
+  expiresInSeconds?: number | null | undefined
+}
+
+/** A {@link KeyInput} whose every field has been checked. */
+export interface KeyWish {
+  name: string
+  scopes: Scope[]
+  expiresAt: number | null
+  ipAllowlist: string[]
+  label: string | null
+  upload: UploadGrant | null
+}
+
+const MAX_NAME = 64
+const MAX_LABEL = 255
+const MAX_DAYS = 36_500
+/** Entries of an allowlist. */
+export const MAX_ALLOWLIST = 100
+/** Scopes or permissions, repeated ones included. */
+const MAX_WORDS = 32
+const MAX_USES = 10_000
+const TOKEN_SECONDS = 3_600
+/** Seven days: whoever is given a token is a stranger. */
+const MAX_TOKEN_SECONDS = 604_800
+const UPLOAD_SCOPES: readonly Scope[] = ['files:write']
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+const DEFAULT_SCOPES: readonly Scope[] = ['files:read', 'files:write', 'cluster:read']
+const PERMISSIONS = new Map<string, readonly Scope[]>([
+  ['read', ['files:read', 'cluster:read']],
+  ['write', ['files:write']],
+  ['admin', SCOPES],
+])
+
+/**
+ * Checks what a client sent, types included: the fields come from JSON.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field.
+ */
+export function parseKeyInput(input: KeyInput, now: number): KeyWish {
+  if (isGiven(input.maxUses)) return parseTokenInput(input, now)
+  const stray = TOKEN_FIELDS.find(field => isGiven(input[field]))
+  if (stray !== undefined) throw invalid(`${stray} is for upload tokens, which have maxUses`)
+  return {
+    name: parseName(input.name),
+    scopes: parseScopes(input),
+    expiresAt: parseExpiry(input.expiresInDays, now),
+    ipAllowlist: parseAllowlist(input.ipAllowlist),
+    label: parseLabel(input.label),
+    upload: null,
+  }
+}
+
+/** Fields that make no sense without `maxUses`. */
+const TOKEN_FIELDS = ['maxBytes', 'cluster', 'timelock', 'expiresInSeconds'] as const
+
+/** Those of an upload token. Whether the account may have cluster and timelock is decided on each upload. */
+function parseTokenInput(input: KeyInput, now: number): KeyWish {
+  const { name, scopes, permissions } = input
+  const wanted = isGiven(scopes) || isGiven(permissions) ? parseScopes(input) : UPLOAD_SCOPES
+  if (wanted.some(scope => !UPLOAD_SCOPES.includes(scope))) {
+    throw invalid('scopes of an upload token can be files:write only')
+  }
+  if (isGiven(input.expiresInDays)) throw invalid('expiresInDays is not for upload tokens: send expiresInSeconds')
+  const expiresAt =
+    now + (whole('expiresInSeconds', input.expiresInSeconds, MAX_TOKEN_SECONDS) ?? TOKEN_SECONDS) * 1_000
+  return {
+    name: isGiven(name) ? parseName(name) : `upload-${randomId()}`,
+    scopes: [...UPLOAD_SCOPES],
+    expiresAt,
+    ipAllowlist: parseAllowlist(input.ipAllowlist),
+    label: parseLabel(input.label),
+    upload: {
+      maxUses: whole('maxUses', input.maxUses, MAX_USES) ?? 1,
+      maxBytes: whole('maxBytes', input.maxBytes, Number.MAX_SAFE_INTEGER),
+      cluster: parseCluster(input.cluster),
+      timelock: parseTimelock(input.timelock, expiresAt),
+    },
+  }
+}
+
+/** From 1 to `most`; null for what is not given. */
+function whole(field: string, value: unknown, most: number): number | null {
+  if (!isGiven(value)) return null
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
+  throw invalid(`${field} must be a whole number from 1 to ${most}`)
+}
+
+function parseCluster(value: unknown): string | null {
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string') throw invalid('cluster must be a string')
+  return value.trim() === '' ? null : value.trim()
+}
+
+function parseTimelock(value: unknown, expiresAt: number): number | null {
+  if (!isGiven(value) || value === '') return null
+  const instant = instantOf(typeof value === 'string' ? value.trim() : value)
+  if (instant !== null && instant > expiresAt) return instant
+  const problem = instant === null ? 'must be an RFC 3339 date-time' : 'must be later than the upload token expires'
+  throw new HoldfastError('INVALID_TIMELOCK', `timelock ${problem}`)
+}
+
+function parseName(value: unknown): string {
+  if (!isGiven(value)) throw invalid('name must be given')
+  if (typeof value !== 'string') throw invalid('name must be a string')
+  const name = value.trim()
+  const length = [...name].length
+  if (length < 1 || length > MAX_NAME) throw invalid(`name must have 1 to ${MAX_NAME} characters`)
+  if (!isPrintable(name)) throw invalid('name must be printable characters only')
+  if (/[/\\?#%]/.test(name)) throw invalid('name must not contain any of / \\ ? # %')
+  // As segments of a URL these two mean a directory, so such a key could not be revoked by its name.
+  if (name === '.' || name === '..') throw invalid(`name must not be ${name}`)
+  return name
+}
+
+function parseScopes(input: KeyInput): Scope[] {
+  const wanted = new Set<Scope>()
+  if (isGiven(input.scopes)) {
+    for (const scope of parseStrings('scopes', input.scopes, MAX_WORDS)) {
+      if (!isScope(scope)) throw invalid(`scopes must be some of ${SCOPES.join(', ')}`)
+      wanted.add(scope)
+    }
+    if (wanted.size === 0) throw invalid('scopes must name at least one scope')
+  } else if (isGiven(input.permissions)) {
+    for (const permission of parseStrings('permissions', input.permissions, MAX_WORDS)) {
+      const scopes = PERMISSIONS.get(permission)
+      if (scopes === undefined) throw invalid(`permissions must be some of ${[...PERMISSIONS.keys()].join(', ')}`)
+      for (const scope of scopes) wanted.add(scope)
+    }
+    if (wanted.size === 0) throw invalid('permissions must name at least one permission')
+  } else {
+    return [...DEFAULT_SCOPES]
+  }
+  return SCOPES.filter(scope => wanted.has(scope))
+}
+
+function parseExpiry(value: unknown, now: number): number | null {
+  if (!isGiven(value) || value === 0) return null
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_DAYS) {
+    throw invalid(`expiresInDays must be a whole number from 0 (never) to ${MAX_DAYS}`)
+  }
+  return now + value * DAY_MS
+}
+
+function parseAllowlist(value: unknown): string[] {
+  if (!isGiven(value)) return []
+  const entries = parseStrings('ipAllowlist', value, MAX_ALLOWLIST).map(entry => entry.trim())
+  try {
+    new AddressList(entries)
+  } catch (cause) {
+    throw invalid(`ipAllowlist: ${cause instanceof RangeError ? cause.message : 'invalid entry'}`)
+  }
+  return [...new Set(entries)]
+}
+
+function parseLabel(value: unknown): string | null {
+  if (!isGiven(value)) return null
+  if (typeof value !== 'string') throw invalid('label must be a string')
+  const label = value.trim()
+  if ([...label].length > MAX_LABEL) throw invalid(`label must have at most ${MAX_LABEL} characters`)
+  if (label !== '' && !isPrintable(label)) throw invalid('label must be printable characters only')
+  return label === '' ? null : label
+}
+
+function parseStrings(field: string, value: unknown, most: number): string[] {
+  if (Array.isArray(value) && value.length > most) throw invalid(`${field} must have at most ${most} entries`)
+  if (!Array.isArray(value) || !value.every(item => typeof item === 'string')) {
+    throw invalid(`${field} must be an array of strings`)
+  }
+  return value
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null
+}
+
+function isPrintable(text: string): boolean {
+  return /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text)
+}
+
+function invalid(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}

@@ -1,0 +1,203 @@
+import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { KeyRefusal, KeyRow, KeyStore, NewKeyRow } from '../../catalogue/keys.ts'
+import type { Page } from '../../catalogue/page.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { CredentialCache } from '../credentials/credential-cache.ts'
+import { AddressList } from '../limits/network-address.ts'
+import type { PlanCatalogue } from '../plan-catalogue.ts'
+import { type Principal, SCOPES } from '../principal.ts'
+import type { ScopePolicy } from '../scope-policy.ts'
+import type { SecondFactor } from '../sign-in/second-factor.ts'
+import { type ApiKey, isLive, toApiKey } from './api-key.ts'
+import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
+import { type KeyInput, type KeyWish, parseKeyInput } from './key-input.ts'
+import type { Keys, NewKey } from './keys.ts'
+
+export interface KeyServiceOptions {
+  store: KeyStore
+  accounts: Pick<AccountStore, 'get'>
+  plans: PlanCatalogue
+  scopes: ScopePolicy
+  secondFactor: SecondFactor
+  cache: CredentialCache
+  clock: Clock
+  random?: RandomBytes
+}
+
+/** Live ones of an account, whatever its plan. */
+const MOST_UPLOAD_TOKENS = 1_000
+const MIN_CHOSEN_SECRET = 32
+const MAX_CHOSEN_SECRET = 1_024
+/** Keys of one page of a list. */
+const PAGE_ROWS = 1_000
+
+/** The API keys of a catalogue. */
+export class KeyService implements Keys {
+  readonly #store: KeyStore
+  readonly #accounts: Pick<AccountStore, 'get'>
+  readonly #plans: PlanCatalogue
+  readonly #scopes: ScopePolicy
+  readonly #secondFactor: SecondFactor
+  readonly #cache: CredentialCache
+  readonly #clock: Clock
+  readonly #random: RandomBytes
+
+  constructor(options: KeyServiceOptions) {
+    this.#store = options.store
+    this.#accounts = options.accounts
+    this.#plans = options.plans
+    this.#scopes = options.scopes
+    this.#secondFactor = options.secondFactor
+    this.#cache = options.cache
+    this.#clock = options.clock
+    this.#random = options.random ?? systemRandom
+  }
+
+  async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
+    const { account, credential } = principal
+    this.#scopes.checkNoUploadToken(principal)
+    const wish = parseKeyInput(input, this.#clock.now())
+    this.#scopes.check(principal, ...wish.scopes)
+    const confined = await this.#confine(wish, principal)
+    // Now and once more on writing: a code is used up by being looked at, so it comes last.
+    await this.#checkFree(account.id, wish.name)
+    await this.#secondFactor.check(account.id, code)
+    return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
+  }
+
+  async create(accountId: string, input: KeyInput): Promise<NewKey> {
+    const wish = parseKeyInput(input, this.#clock.now())
+    const account = await this.#accounts.get(accountId)
+    if (account === null) throw noAccount(accountId)
+    return this.#insert(account, wish, null)
+  }
+
+  async adopt(accountId: string, name: string, secret: string): Promise<ApiKey> {
+    const isLong = secret.length >= MIN_CHOSEN_SECRET && secret.length <= MAX_CHOSEN_SECRET
+    if (!isLong || secret.trim() !== secret || !/^[\x20-\x7e]+$/.test(secret)) {
+      const length = `${MIN_CHOSEN_SECRET} to ${MAX_CHOSEN_SECRET.toLocaleString('en')}`
+      throw new HoldfastError('VALIDATION', `the key must be ${length} printable ASCII characters`)
+    }
+    const now = this.#clock.now()
+    const wish = parseKeyInput({ name, scopes: SCOPES }, now)
+    const row: NewKeyRow = {
+      ...wish,
+      id: randomId(this.#random),
+      accountId,
+      parentId: null,
+      hash: hashSecret(secret),
+      // Its first characters may be all too telling.
+      prefix: '',
+      createdAt: now,
+      lastUsedAt: null,
+    }
+    const adopted = await this.#store.adopt(row)
+    this.#cache.clear()
+    if (adopted.accountId === accountId && isUnrestricted(adopted)) return toApiKey(adopted)
+    throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
+  }
+
+  async list(accountId: string, { isUpload = false } = {}): Promise<ApiKey[]> {
+    const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS, isUpload })
+    return rows.map(toApiKey)
+  }
+
+  async *pages(accountId: string): AsyncGenerator<ApiKey[]> {
+    let after: string | null = null
+    do {
+      const page: Page<KeyRow> = await this.#store.list(accountId, { after, limit: PAGE_ROWS })
+      if (page.rows.length > 0) yield page.rows.map(toApiKey)
+      after = page.next
+    } while (after !== null)
+  }
+
+  async revoke(principal: Principal, name: string, code?: string): Promise<void> {
+    const { account, credential } = principal
+    this.#scopes.checkNoUploadToken(principal)
+    const key = toApiKey(await this.#find(account.id, name))
+    if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)
+    await this.#secondFactor.check(account.id, code)
+    await this.#delete(key)
+  }
+
+  async revokeByName(accountId: string, name: string): Promise<void> {
+    await this.#delete(await this.#find(accountId, name))
+  }
+
+  async #confine(wish: KeyWish, principal: Principal): Promise<KeyWish> {
+    const { credential, account } = principal
+    if (credential.kind === 'session') return wish
+    const { expiresAt } = credential
+    if (expiresAt !== null && (wish.expiresAt === null || wish.expiresAt > expiresAt)) {
+      const limit = new Date(expiresAt).toISOString()
+      throw new HoldfastError(
+        'VALIDATION',
+        `${wish.upload === null ? 'expiresInDays' : 'expiresInSeconds'} must end by ${limit}, when the key in use expires`,
+      )
+    }
+    const own = (await this.#store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
+    if (own.length === 0) return wish
+    if (wish.ipAllowlist.length === 0) return { ...wish, ipAllowlist: own }
+    if (!new AddressList(own).covers(new AddressList(wish.ipAllowlist))) {
+      throw new HoldfastError('IP_NOT_ALLOWED', 'ipAllowlist must stay within the addresses of the key in use')
+    }
+    return wish
+  }
+
+  async #insert(account: { id: string; plan: string }, wish: KeyWish, parentId: string | null): Promise<NewKey> {
+    const { secret, id, prefix } = generateSecret(this.#random)
+    const now = this.#clock.now()
+    const maxKeys = wish.upload === null ? this.#plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
+    const made = { id, accountId: account.id, parentId, hash: hashSecret(secret), prefix }
+    const outcome = await this.#store.insert({ ...wish, ...made, createdAt: now, lastUsedAt: null }, { now, maxKeys })
+    this.#cache.clear()
+    if (outcome !== 'inserted') throw refusal(outcome, account.id, wish, maxKeys)
+    return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
+  }
+
+  /** @throws HoldfastError `CONFLICT` if a live key has the name. */
+  async #checkFree(accountId: string, name: string): Promise<void> {
+    const former = await this.#store.findByName(accountId, name)
+    if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)
+  }
+
+  async #find(accountId: string, name: string): Promise<KeyRow> {
+    const row = await this.#store.findByName(accountId, name)
+    if (row === null) throw noKey(name)
+    return row
+  }
+
+  async #delete({ id, name }: { id: string; name: string }): Promise<void> {
+    const revoked = await this.#store.revoke(id)
+    this.#cache.clear()
+    if (revoked === 0) throw noKey(name)
+  }
+}
+
+function refusal(why: KeyRefusal, accountId: string, { name, upload }: KeyWish, maxKeys: number | null): HoldfastError {
+  if (why === 'no_account') return noAccount(accountId)
+  if (why === 'name_taken') return nameTaken(name)
+  if (why === 'no_parent') return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
+  if (upload !== null) {
+    const message = `an account may have ${maxKeys} upload tokens that have not expired: revoke one`
+    return new HoldfastError('QUOTA_EXCEEDED', message)
+  }
+  return new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxKeys} API keys that have not expired: revoke one`)
+}
+
+function noAccount(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `there is no account ${id}`)
+}
+
+function noKey(name: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `there is no API key ${JSON.stringify(name)}`)
+}
+
+function nameTaken(name: string): HoldfastError {
+  return new HoldfastError('CONFLICT', `name: there is already a key ${name}`)
+}
+
+function isUnrestricted(key: KeyRow): boolean {
+  return key.expiresAt === null && key.ipAllowlist.length === 0 && SCOPES.every(scope => key.scopes.includes(scope))
+}

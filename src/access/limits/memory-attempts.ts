@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache'
+import type { AttemptDecision, AttemptStore } from '../../catalogue/sign-in.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { RateLimit } from '../../domain/plan.ts'
+import { RateLimiter, type RateWindow } from './rate-limiter.ts'
+
+/** Windows kept at a time; what has not been used for longest is forgotten first. */
+const MAX_WINDOWS = 50_000
+
+/** The attempts of a node that has its catalogue for itself: they end with the process. */
+export class MemoryAttempts implements AttemptStore {
+  readonly #limiter = new RateLimiter()
+  readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async take(key: string, limit: RateLimit): Promise<AttemptDecision> {
+    const now = this.#clock.now()
+    const { allowed, state, resetAt } = this.#limiter.decide(this.#windows.get(key) ?? null, limit, now)
+    if (allowed) this.#windows.set(key, state)
+    return { allowed, msLeft: resetAt - now }
+  }
+
+  async release(key: string): Promise<void> {
+    const window = this.#windows.get(key)
+    if (window !== undefined) this.#windows.set(key, { ...window, used: Math.max(0, window.used - 1) })
+  }
+
+  async clear(key: string): Promise<void> {
+    this.#windows.delete(key)
+  }
+}

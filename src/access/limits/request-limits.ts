@@ -1,0 +1,115 @@
+import { LRUCache } from 'lru-cache'
+import type { RequestWindows } from '../../catalogue/sign-in.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { RateLimit } from '../../domain/plan.ts'
+import type { Principal } from '../principal.ts'
+import { clientOf } from './network-address.ts'
+import { rateLimitError } from './rate-limit-error.ts'
+import { type RateDecision, RateLimiter, type RateWindow } from './rate-limiter.ts'
+import { type Bucket, RequestShares } from './request-shares.ts'
+
+/** What a client is told of the window that it is in. */
+export interface RateStatus {
+  limit: number
+  remaining: number
+  /** Milliseconds since the epoch. */
+  resetAt: number
+}
+
+export interface RequestLimitsOptions {
+  clock: Clock
+  /** Requests of one address that are malformed or have no good credential, at this node. Default 300 a minute. */
+  failures?: RateLimit
+  /** Windows that other nodes let requests through as well; without them this node's are all. */
+  shared?: RequestWindows | undefined
+}
+
+/** High enough for clients that share an address behind a proxy: keys of 256 bits are not guessed anyway. */
+const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
+
+/** Windows kept at a time; what has not been used for longest is forgotten first. */
+const MAX_WINDOWS = 50_000
+
+type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryAfter'>
+type Taken = Bucket & { decision: Decision }
+
+/** The running windows of all credentials, accounts and addresses, in memory. */
+export class RequestLimits {
+  readonly #limiter = new RateLimiter()
+  readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
+  readonly #clock: Clock
+  readonly #failures: RateLimit
+  readonly #shares: RequestShares | null
+
+  constructor({ clock, failures = DEFAULT_FAILURES, shared }: RequestLimitsOptions) {
+    this.#clock = clock
+    this.#failures = failures
+    this.#shares = shared === undefined ? null : new RequestShares(shared, clock)
+  }
+
+  /**
+   * Counts one request against the limits of the credential and of its account. Returns the tighter of the two, or
+   * null if the plan has neither.
+   *
+   * @throws HoldfastError `RATE_LIMIT` if either is used up; then neither has counted the request. `UNAVAILABLE` where
+   * that cannot be told
+   */
+  take(principal: Principal): RateStatus | null | Promise<RateStatus | null> {
+    const { plan, credential, account } = principal
+    const buckets: Bucket[] = []
+    if (plan.rateLimit) buckets.push({ key: `credential ${credential.id}`, limit: plan.rateLimit })
+    if (plan.accountRateLimit) buckets.push({ key: `account ${account.id}`, limit: plan.accountRateLimit })
+    return this.#shares === null || buckets.length === 0 ? this.#take(buckets) : this.#takeShared(this.#shares, buckets)
+  }
+
+  /**
+   * Counts a request that is malformed, or whose credential is missing or bad. An address that is not known is not limited: nothing
+   * would tell one client from another.
+   *
+   * @throws HoldfastError `RATE_LIMIT` once the address has had too many.
+   */
+  takeFailure(remoteAddress: string | undefined): void {
+    if (remoteAddress === undefined) return
+    this.#take([{ key: `address ${clientOf(remoteAddress)}`, limit: this.#failures }])
+  }
+
+  #take(buckets: readonly Bucket[]): RateStatus | null {
+    const now = this.#clock.now()
+    const decided = buckets.map(bucket => {
+      const state = this.#windows.get(bucket.key) ?? null
+      return { ...bucket, decision: this.#limiter.decide(state, bucket.limit, now) }
+    })
+    const status = statusOf(decided)
+    for (const { key, decision } of decided) this.#windows.set(key, decision.state)
+    return status
+  }
+
+  async #takeShared(shares: RequestShares, buckets: readonly Bucket[]): Promise<RateStatus | null> {
+    const taken = await shares.take(buckets)
+    const now = this.#clock.now()
+    return statusOf(
+      taken.map(({ share, allowed }, i) => {
+        const { granted, used, left, endsAt: resetAt } = share
+        const retryAfter = Math.max(1, Math.ceil((resetAt - now) / 1_000))
+        const bucket = buckets[i] as Bucket
+        return { ...bucket, decision: { allowed, remaining: left + granted - used, resetAt, retryAfter } }
+      }),
+    )
+  }
+}
+
+/** @throws HoldfastError `RATE_LIMIT` if one of them refuses */
+function statusOf(taken: readonly Taken[]): RateStatus | null {
+  const byTight = [...taken].sort(byTightness)
+  const refusing = byTight.find(({ decision }) => !decision.allowed)
+  if (refusing !== undefined) throw rateLimitError(refusing.limit, refusing.decision, 'requests')
+  const [tightest] = byTight
+  if (tightest === undefined) return null
+  const { limit, decision } = tightest
+  return { limit: limit.requests, remaining: decision.remaining, resetAt: decision.resetAt }
+}
+
+/** Fewest requests left first, then the longest wait. */
+function byTightness(a: Taken, b: Taken): number {
+  return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
+}

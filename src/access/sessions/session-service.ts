@@ -1,0 +1,62 @@
+import type { SessionStore } from '../../catalogue/sessions.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { CredentialCache } from '../credentials/credential-cache.ts'
+import { type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
+import type { Account } from '../principal.ts'
+import type { SessionTokens } from './session-token.ts'
+
+export const SESSION_MS = 24 * 60 * 60 * 1_000
+
+export interface SessionServiceOptions {
+  store: SessionStore
+  tokens: SessionTokens
+  cache: CredentialCache
+  clock: Clock
+  random?: RandomBytes
+}
+
+/** Sessions: begun by a login, ended by a logout or a new password, and by themselves after 24 hours. */
+export class SessionService {
+  readonly #store: SessionStore
+  readonly #tokens: SessionTokens
+  readonly #cache: CredentialCache
+  readonly #clock: Clock
+  readonly #random: RandomBytes
+
+  constructor(options: SessionServiceOptions) {
+    this.#store = options.store
+    this.#tokens = options.tokens
+    this.#cache = options.cache
+    this.#clock = options.clock
+    this.#random = options.random ?? systemRandom
+  }
+
+  /**
+   * Begins a session of an account whose stored password is still the one with `passwordHash`.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` if it is not, `account_disabled`.
+   */
+  async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
+    const now = this.#clock.now()
+    // Tokens tell time in whole seconds.
+    const createdAt = Math.floor(now / 1_000) * 1_000
+    const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + SESSION_MS }
+    const token = await this.#tokens.sign(session)
+    const account = await this.#store.begin(session, { now, passwordHash })
+    if (account === 'stale') throw staleLogin()
+    if (account === 'disabled') throw new HoldfastError('account_disabled', 'this account is disabled')
+    return { account, token }
+  }
+
+  /** Ends one session, if it has not ended already. */
+  async end(id: string): Promise<void> {
+    await this.#store.end(id)
+    this.#cache.clear()
+  }
+}
+
+/** What is wrong with a login that has taken too long, or whose password has changed meanwhile. */
+export function staleLogin(): HoldfastError {
+  return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid any more: sign in again')
+}

@@ -1,0 +1,120 @@
+import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { AttemptStore } from '../../catalogue/sign-in.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { RateLimit } from '../../domain/plan.ts'
+import type { PasswordHasher } from '../accounts/password-hasher.ts'
+import { hashSecret } from '../keys/api-key-secret.ts'
+import { AttemptLimits } from '../limits/attempt-limits.ts'
+import { clientOf } from '../limits/network-address.ts'
+import type { Account } from '../principal.ts'
+import { type SessionService, staleLogin } from '../sessions/session-service.ts'
+import type { LoginChallenges } from './login-challenges.ts'
+import type { SecondFactor } from './second-factor.ts'
+
+/** A session, or what is needed to get one with the code of the second factor. */
+export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }
+
+export interface LoginServiceOptions {
+  accounts: AccountStore
+  sessions: SessionService
+  secondFactor: SecondFactor
+  challenges: LoginChallenges
+  /** Failed logins, counted by what the kind says. */
+  attempts: (kind: 'login address' | 'login account') => AttemptStore
+  hasher: PasswordHasher
+  clock: Clock
+}
+
+/** Failed logins of one address: high enough for a household or an office behind one. */
+const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
+/** Failed logins of one account, from wherever. */
+const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
+
+/**
+ * Signing in. A wrong password, an email without an account and an account that is locked after too many failures
+ * get the same answer after the same work; the lock does not say that it is there.
+ */
+export class LoginService {
+  readonly #parts: LoginServiceOptions
+  readonly #byAddress: AttemptLimits
+  readonly #byAccount: AttemptLimits
+
+  constructor(options: LoginServiceOptions) {
+    this.#parts = options
+    const { attempts, clock } = options
+    this.#byAddress = new AttemptLimits({ store: attempts('login address'), clock, limit: ADDRESS_FAILURES })
+    this.#byAccount = new AttemptLimits({ store: attempts('login account'), clock, limit: ACCOUNT_FAILURES })
+  }
+
+  /**
+   * @throws HoldfastError `INVALID_API_KEY` unless email and password belong together, `account_disabled`,
+   * `RATE_LIMIT` for an address with too many failures.
+   */
+  async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
+    const release = await this.#takeAddress(remoteAddress)
+    const email = input.email.trim()
+    const account = await this.#parts.accounts.findByEmail(email)
+    const stored = account === null ? null : await this.#parts.accounts.passwordHash(account.id)
+    const bucket = bucketOf(email)
+    const locked = (await this.#byAccount.take(bucket)) !== null
+    const right = await this.#parts.hasher.verify(input.password, stored)
+    if (!right || locked || account === null || stored === null) throw wrongLogin()
+    await this.#byAccount.clear(bucket)
+    await release()
+    checkEnabled(account)
+    const passwordHash = await this.#renewed(account.id, input.password, stored)
+    if (await this.#parts.secondFactor.isEnabled(account.id)) {
+      return { temporaryToken: await this.#parts.challenges.open(account.id, passwordHash) }
+    }
+    return this.#parts.sessions.begin(account.id, passwordHash)
+  }
+
+  /**
+   * The second half of a login. A wrong code leaves the temporary token good for another try.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` for a temporary token that is not, or no longer, good; `2fa_required`,
+   * `2fa_invalid`, `account_disabled`, `RATE_LIMIT`.
+   */
+  async verifyLogin(
+    input: { temporaryToken: string; code?: string | undefined },
+    remoteAddress: string | undefined,
+  ): Promise<{ account: Account; token: string }> {
+    const release = await this.#takeAddress(remoteAddress)
+    const challenge = await this.#parts.challenges.find(input.temporaryToken)
+    if (challenge === null) throw staleLogin()
+    await this.#parts.secondFactor.check(challenge.accountId, input.code)
+    if (!(await this.#parts.challenges.close(input.temporaryToken))) throw staleLogin()
+    await release()
+    return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
+  }
+
+  /** The stored hash, made anew if new ones are made otherwise by now. */
+  async #renewed(accountId: string, password: string, stored: string): Promise<string> {
+    if (this.#parts.hasher.isCurrent(stored)) return stored
+    const fresh = await this.#parts.hasher.hash(password)
+    return (await this.#parts.accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
+  }
+
+  /** Counts an attempt of an address. Returns how to take it back. */
+  async #takeAddress(remoteAddress: string | undefined): Promise<() => Promise<void>> {
+    if (remoteAddress === undefined) return async () => {}
+    const client = clientOf(remoteAddress)
+    const refusal = await this.#byAddress.take(client)
+    if (refusal !== null) throw refusal
+    return () => this.#byAddress.release(client)
+  }
+}
+
+/** Emails come from outside and may be of any length. */
+function bucketOf(email: string): string {
+  return Buffer.from(hashSecret(email.toLowerCase())).toString('base64')
+}
+
+function checkEnabled(account: Account): void {
+  if (account.disabled) throw new HoldfastError('account_disabled', 'this account is disabled')
+}
+
+function wrongLogin(): HoldfastError {
+  return new HoldfastError('INVALID_API_KEY', 'email or password is wrong')
+}

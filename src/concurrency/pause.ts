@@ -1,0 +1,13 @@
+import type { Clock } from '../domain/clock.ts'
+import { orAborted } from '../domain/sources.ts'
+
+/** Waits for so many milliseconds. @throws what the signal is aborted with */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(ms, resolve)
+  try {
+    await orAborted(promise, signal)
+  } finally {
+    cancel()
+  }
+}

@@ -1,0 +1,36 @@
+import { HoldfastError } from '../domain/errors.ts'
+import { UNKEPT, unkeptIn } from '../domain/text.ts'
+
+/** Checks the texts of a value that a caller gives. @throws HoldfastError `VALIDATION` naming the field */
+export function checkTexts(given: unknown, field: string): void {
+  const refused = unkeptIn(given, field)
+  if (refused !== null) throw new HoldfastError('VALIDATION', `${refused} ${UNKEPT}`)
+}
+
+const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).constructor as new () => object
+
+/**
+ * Returns a service each of whose methods first checks the texts that it is given, so that programs are refused what
+ * requests are: a method then rejects with `VALIDATION`, and one that makes a list throws it. A method that is given an
+ * array checks what is in it by itself.
+ */
+export function checkingTexts<T extends object>(service: T): T {
+  return new Proxy(service, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name, target)
+      if (typeof method !== 'function') return method
+      return (...given: unknown[]): unknown => {
+        try {
+          for (const [i, one] of given.entries()) {
+            const field = typeof one === 'string' ? `argument ${i + 1} of ${String(name)}` : ''
+            if (!Array.isArray(one)) checkTexts(one, field)
+          }
+        } catch (error) {
+          if (method instanceof AsyncGeneratorFunction) throw error
+          return Promise.reject(error)
+        }
+        return Reflect.apply(method, target, given)
+      }
+    },
+  })
+}

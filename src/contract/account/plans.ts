@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+import type { Plan } from '../../domain/plan.ts'
+import { text } from '../answer-fields.ts'
+import { type ContractRoute, route, type Shown } from '../route.ts'
+import { planFields, usage } from './account-view.ts'
+
+const PlanView = Type.Object({ id: text, ...planFields })
+const Plans = Type.Array(PlanView, { title: 'Plans' })
+const OwnPlan = Type.Object({ ...PlanView.properties, usage }, { title: 'OwnPlan' })
+
+/** An array at the top level. */
+const list = route({
+  method: 'GET',
+  path: '/plans',
+  access: 'public',
+  tag: 'Node',
+  summary: 'The plans of the node',
+  answers: { 200: Plans },
+  handler: (_, { plans }) => ({ status: 200, body: plans.names().map(name => presentPlan(plans.get(name))) }),
+})
+
+const own = route({
+  method: 'GET',
+  path: '/plans/my-plan',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'The plan of the account and its usage',
+  answers: { 200: OwnPlan },
+  handler: async ({ principal }, { pins }) => {
+    return { status: 200, body: { ...presentPlan(principal.plan), usage: await pins.usage(principal.account.id) } }
+  },
+})
+
+const ofUser = route({
+  method: 'GET',
+  path: '/users/me/plans',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'The plan of the account, as a list',
+  answers: { 200: Plans },
+  handler: ({ principal }) => ({ status: 200, body: [presentPlan(principal.plan)] }),
+})
+
+/** The plans of the node, to be read. Its operator decides which account has which. */
+export const planRoutes: readonly ContractRoute[] = [list, own, ofUser]
+
+function presentPlan(plan: Plan): Shown<typeof PlanView> {
+  return { id: plan.name, ...plan }
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import { SCOPES } from '../../access/principal.ts'
+import { text } from '../answer-fields.ts'
+import { optional, required } from '../body-reader.ts'
+import { type ContractRoute, json, optionalJson, route } from '../route.ts'
+import { accountView, User, userFields } from './account-view.ts'
+
+const UpdatedUser = Type.Object({ message: text, ...userFields }, { title: 'UpdatedUser' })
+
+/** Any valid credential will do, so that clients can ask whether theirs is one. */
+const show = route({
+  method: 'GET',
+  path: '/users/me',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Who is asking: plan and usage',
+  answers: { 200: User },
+  handler: async ({ principal }, services) => ({ status: 200, body: await accountView(services, principal.account) }),
+})
+
+const update = route({
+  method: 'PUT',
+  path: '/users/me',
+  access: 'authenticated',
+  tag: 'Account',
+  summary: 'Change name or email',
+  details: 'A key needs every scope for it; the email can be changed by a session only. An empty name is none.',
+  body: optionalJson(Type.Object({ email: optional, name: optional })),
+  answers: { 200: UpdatedUser },
+  errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED'],
+  handler: async ({ body, principal }, services) => {
+    services.scopes.check(principal, ...SCOPES)
+    const { email, name } = await body()
+    // One signs in with it.
+    if (email !== undefined) services.scopes.checkSession(principal)
+    const account = await services.accounts.setProfile(principal.account.id, { email, name })
+    return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }
+  },
+})
+
+const changePassword = route({
+  method: 'PUT',
+  path: '/users/me/password',
+  access: 'session',
+  tag: 'Account',
+  summary: 'Change the password, and end all other sessions',
+  body: json(Type.Object({ currentPassword: required, newPassword: required })),
+  answers: { 200: Type.Object({ message: text }, { title: 'Message' }) },
+  handler: async ({ body, principal }, { passwords }) => {
+    await passwords.change(principal, await body())
+    return { status: 200, body: { message: 'password changed, other sessions have ended' } }
+  },
+})
+
+/** What the holder of an account may see and change of it. */
+export const profileRoutes: readonly ContractRoute[] = [show, update, changePassword]

@@ -1,0 +1,213 @@
+import { Type } from 'typebox'
+import type { ApiKey } from '../../access/keys/api-key.ts'
+import { MAX_ALLOWLIST } from '../../access/keys/key-input.ts'
+import { type Principal, SCOPES, type Scope } from '../../access/principal.ts'
+import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { optional, required } from '../body-reader.ts'
+import { type ContractRoute, json, optionalJson, route, type Shown } from '../route.ts'
+import type { Keys } from '../services.ts'
+import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
+
+/** Repetition is allowed, within reason; no scope and no network is longer. */
+const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
+const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
+
+const keyFields = {
+  name: text,
+  label: orNull(text),
+  scopes: Type.Array(Type.Enum([...SCOPES])),
+  createdAt: instant,
+  expiresAt: orNull(instant),
+}
+/** Of an upload token. */
+const Grant = orNull(
+  Type.Object(
+    {
+      maxUses: count,
+      maxBytes: orNull(Type.Integer({ description: 'content bytes of one upload; null for what the plan allows' })),
+      cl: orNull(Type.String({ description: 'where uploads go; null for the cluster of the account' })),
+      timelock: orNull(instant),
+    },
+    { description: 'of an upload token; null for every other key' },
+  ),
+)
+const NewKey = Type.Object(
+  {
+    token: Type.String({ description: 'the secret, shown this once' }),
+    ...keyFields,
+    upload: Type.Optional(Grant),
+  },
+  { title: 'NewKey' },
+)
+const Key = Type.Object({
+  ...keyFields,
+  prefix: Type.String({ description: 'how the secret begins' }),
+  parent: orNull(Type.String({ description: 'the name of the key that made it' })),
+  permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
+  ipAllowlist: Type.Array(text),
+  lastUsed: orNull(instant),
+  upload: Grant,
+  uses: Type.Integer({ minimum: 0, description: 'uploads that were made with it, of an upload token' }),
+})
+const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
+
+/** The only answer that ever holds the secret. What a key may be is for the key service to say: types only here. */
+const generate = route({
+  method: 'POST',
+  path: '/tokens/generate',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Make an API key',
+  details:
+    'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry; ' +
+    'when it is revoked, so is what it has made. An account with a second factor sends a code of it.\n\n' +
+    'With `maxUses` it is an **upload token**, to be given to a browser or another program that uploads straight to the ' +
+    'node: it can call `POST /files`, `/files/directory-dag` and `/files/car`, so many times, with so many bytes each, to ' +
+    'the cluster and with the expiry that are fixed here. A use counts when the upload is stored; one that is refused or ' +
+    'breaks off counts none.',
+  body: json(
+    Type.Object({
+      name: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Needed, but for an upload token, which gets a random one.' }),
+      ),
+      label: optional,
+      scopes: words,
+      permissions: words,
+      expiresInDays: Type.Optional(Type.Number()),
+      ipAllowlist: networks,
+      maxUses: Type.Optional(
+        Type.Number({ description: 'Makes it an upload token: how many uploads it is for, 1 to 10,000.' }),
+      ),
+      maxBytes: Type.Optional(
+        Type.Number({
+          description: 'Of an upload token: content bytes of one upload; by default what the plan allows.',
+        }),
+      ),
+      cl: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Of an upload token: the cluster that its uploads go to.' }),
+      ),
+      timelock: Type.Optional(
+        Type.String({ maxLength: 4_096, description: 'Of an upload token: when its uploads expire.' }),
+      ),
+      expiresInSeconds: Type.Optional(
+        Type.Number({ description: 'Of an upload token: 1 to 604,800, by default 3,600.' }),
+      ),
+      ...codeFields,
+    }),
+  ),
+  answers: { 201: NewKey },
+  errors: [
+    ...(['CONFLICT', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED', 'INVALID_TIMELOCK', 'TIMELOCK_NOT_ALLOWED'] as const),
+    ...CODE_ERRORS,
+  ],
+  handler: async ({ body, principal }, { keys, pins }) => {
+    const { totpCode, twoFactorCode, cl: cluster, ...rest } = await body()
+    const input = { ...rest, cluster }
+    if (input.maxUses !== undefined) {
+      await pins.checkTarget(principal.account.id, { cluster, timelock: input.timelock })
+    }
+    const { secret, key } = await keys.generate(principal, input, codeOf(totpCode ?? twoFactorCode))
+    return { status: 201, body: presentNewKey(secret, key) }
+  },
+})
+
+/** An array at the top level. */
+const list = route({
+  method: 'GET',
+  path: '/tokens/list',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'List API keys, without their secrets',
+  details: 'Oldest first, the expired included, 1,000 at most; upload tokens by themselves, with `upload=true`.',
+  query: { upload: { description: '`true`: upload tokens instead of all other keys.', schema: Type.Boolean() } },
+  answers: { 200: Type.Array(Key, { title: 'Keys' }) },
+  errors: ['VALIDATION'],
+  handler: async ({ principal, query }, { keys }) => {
+    const isUpload = query.get('upload') === 'true'
+    return { status: 200, body: (await keys.list(principal.account.id, { isUpload })).map(presentKey) }
+  },
+})
+
+/** A body is there only for the code of the second factor. */
+const revoke = route({
+  method: 'DELETE',
+  path: '/tokens/revoke/:name',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Revoke an API key',
+  params: { name: 'The name of the key, percent-encoded.' },
+  body: optionalJson(Type.Object(codeFields)),
+  answers: { 200: Revoked },
+  errors: ['NOT_FOUND', 'missing_scope', ...CODE_ERRORS],
+  handler: async ({ body, param, principal }, { keys }) => {
+    const { totpCode, twoFactorCode } = await body()
+    return revokeKey(keys, principal, param('name'), codeOf(totpCode ?? twoFactorCode))
+  },
+})
+
+const revokeByBody = route({
+  method: 'POST',
+  path: '/tokens/revoke',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Revoke an API key, named in the body',
+  body: json(Type.Object({ name: required, ...codeFields })),
+  answers: { 200: Revoked },
+  errors: ['NOT_FOUND', 'missing_scope', ...CODE_ERRORS],
+  handler: async ({ body, principal }, { keys }) => {
+    const { name, totpCode, twoFactorCode } = await body()
+    return revokeKey(keys, principal, name, codeOf(totpCode ?? twoFactorCode))
+  },
+})
+
+/** API keys. Who may mint or revoke what is decided by the key service. */
+export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
+
+async function revokeKey(
+  keys: Keys,
+  principal: Principal,
+  name: string,
+  code: string | undefined,
+): Promise<{ status: 200; body: Shown<typeof Revoked> }> {
+  await keys.revoke(principal, name, code)
+  return { status: 200, body: { name, revoked: true } }
+}
+
+function presentNewKey(secret: string, key: ApiKey): Shown<typeof NewKey> {
+  const { name, label, scopes } = key
+  const times = { expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
+  return { token: secret, name, label, scopes, ...times, ...(key.upload === null ? {} : { upload: presentGrant(key) }) }
+}
+
+function presentKey(key: ApiKey): Shown<typeof Key> {
+  return {
+    name: key.name,
+    label: key.label,
+    prefix: key.prefix,
+    parent: key.parent,
+    scopes: key.scopes,
+    permissions: permissionsOf(key.scopes),
+    ipAllowlist: key.ipAllowlist,
+    createdAt: iso(key.createdAt),
+    lastUsed: iso(key.lastUsedAt),
+    expiresAt: iso(key.expiresAt),
+    upload: presentGrant(key),
+    uses: key.uses,
+  }
+}
+
+function presentGrant({ upload }: ApiKey): Shown<typeof Grant> {
+  if (upload === null) return null
+  const { maxUses, maxBytes, cluster, timelock } = upload
+  return { maxUses, maxBytes, cl: cluster, timelock: iso(timelock) }
+}
+
+/** Scopes in the words of older clients. */
+function permissionsOf(scopes: readonly Scope[]): Shown<typeof Key>['permissions'] {
+  const has = (...wanted: Scope[]): boolean => wanted.every(scope => scopes.includes(scope))
+  const permissions: ('read' | 'write' | 'admin')[] = []
+  if (has('files:read', 'cluster:read')) permissions.push('read')
+  if (has('files:write')) permissions.push('write')
+  if (has('files:read', 'files:write', 'files:delete', 'cluster:read')) permissions.push('admin')
+  return permissions
+}

@@ -1,0 +1,214 @@
+import { Type } from 'typebox'
+import { type Account, SCOPES } from '../../access/principal.ts'
+import type { AuthenticatedContext } from '../../http/route.ts'
+import type { Usage } from '../../pins/types.ts'
+import { usage } from '../account/account-view.ts'
+import { presentSessions, Sessions, SessionsEnded } from '../account/sessions.ts'
+import { count, instant, iso, orNull, PAGE_QUERY, text } from '../answer-fields.ts'
+import { required } from '../body-reader.ts'
+import { pageRequest, positiveInteger } from '../page-query.ts'
+import { type ContractRoute, json, route, type Shown } from '../route.ts'
+import type { Services } from '../services.ts'
+
+const PAGE_ROWS = 100
+const MOST_PAGE_ROWS = 1_000
+
+const ManagedAccount = Type.Object(
+  {
+    id: text,
+    email: text,
+    name: orNull(text),
+    role: Type.Enum(['owner', 'user']),
+    plan: text,
+    disabled: Type.Boolean(),
+    createdAt: instant,
+    usage,
+  },
+  { title: 'ManagedAccount' },
+)
+const ManagedAccounts = Type.Object(
+  {
+    accounts: Type.Array(ManagedAccount),
+    total: count,
+    pagination: Type.Object({ page: count, limit: count, total: count, totalPages: count }),
+  },
+  { title: 'ManagedAccounts' },
+)
+
+const owner = { access: 'owner', tag: 'The owner' } as const
+const params = { id: 'The id of the account, as listed.' }
+
+const list = route({
+  ...owner,
+  method: 'GET',
+  path: '/accounts',
+  summary: 'List accounts, oldest first',
+  details: '`{accounts, total, pagination}`, with `usage: {pins, storedBytes}`; `page`, `limit` (100, at most 1,000).',
+  query: {
+    page: { description: 'From 1.', schema: Type.Integer({ minimum: 1 }) },
+    limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
+  },
+  answers: { 200: ManagedAccounts },
+  errors: ['VALIDATION'],
+  handler: async ({ query }, { accounts, pins }) => {
+    const page = positiveInteger(query, 'page') ?? 1
+    const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
+    // Far beyond the last page SQLite would be asked for an offset that it cannot count to.
+    const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
+    const { accounts: found, total } = await accounts.page(offset, limit)
+    const rows = await Promise.all(found.map(async account => presentAccount(account, await pins.usage(account.id))))
+    const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) }
+    return { status: 200, body: { accounts: rows, total, pagination } }
+  },
+})
+
+const NewAccount = Type.Object(
+  {
+    ...ManagedAccount.properties,
+    token: Type.String({ description: 'An API key of the account with every scope, shown this once.' }),
+  },
+  { title: 'NewAccount' },
+)
+
+const create = route({
+  ...owner,
+  method: 'POST',
+  path: '/accounts',
+  summary: 'Make an account',
+  details:
+    '201, the account and `token`, an API key of it with every scope. Body: `{"email", "plan", "name", "password"}`, of ' +
+    'which `name` and `password` may be left out; without a password there is no signing in, only keys.',
+  body: json(
+    Type.Object({
+      email: required,
+      plan: required,
+      name: Type.Optional(Type.String()),
+      password: Type.Optional(Type.String()),
+    }),
+  ),
+  answers: { 201: NewAccount },
+  errors: ['CONFLICT'],
+  handler: async ({ body }, { accounts, keys, pins }) => {
+    const { email, plan, name = null, password } = await body()
+    const account = await accounts.create({ email, plan, name, ...(password !== undefined && { password }) })
+    const { secret } = await keys.create(account.id, { name: 'default', scopes: SCOPES })
+    return { status: 201, body: { ...presentAccount(account, await pins.usage(account.id)), token: secret } }
+  },
+})
+
+const setPlan = route({
+  ...owner,
+  method: 'PUT',
+  path: '/accounts/:id/plan',
+  summary: 'Put an account on a plan',
+  details: 'The account. Body: `{"plan"}`. What it keeps beyond the new plan stays; nothing further comes in.',
+  params,
+  body: json(Type.Object({ plan: required })),
+  answers: { 200: ManagedAccount },
+  errors: ['NOT_FOUND'],
+  handler: async ({ body, param }, { accounts, pins }) => {
+    const { plan } = await body()
+    const account = await accounts.setPlan(param('id'), plan)
+    return { status: 200, body: presentAccount(account, await pins.usage(account.id)) }
+  },
+})
+
+const disable = route({
+  ...owner,
+  method: 'POST',
+  path: '/accounts/:id/disable',
+  summary: 'Disable an account',
+  details:
+    'The account. It keeps its content and is refused with 403 `account_disabled`. The last owner cannot be disabled or ' +
+    'deleted (409).',
+  params,
+  answers: { 200: ManagedAccount },
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  handler: (context, services) => setDisabled(context, services, true),
+})
+
+const enable = route({
+  ...owner,
+  method: 'POST',
+  path: '/accounts/:id/enable',
+  summary: 'Enable an account again',
+  params,
+  answers: { 200: ManagedAccount },
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  handler: (context, services) => setDisabled(context, services, false),
+})
+
+const remove = route({
+  ...owner,
+  method: 'DELETE',
+  path: '/accounts/:id',
+  summary: 'Delete an account',
+  details: '`{id, deleted: true}`. It is gone by then, and its email free; its pins are removed soon after.',
+  params,
+  answers: { 200: Type.Object({ id: text, deleted: Type.Literal(true) }) },
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  handler: async ({ param }, { accounts }) => {
+    const id = param('id')
+    await accounts.delete(id)
+    return { status: 200, body: { id, deleted: true } }
+  },
+})
+
+const sessions = route({
+  ...owner,
+  method: 'GET',
+  path: '/accounts/:id/sessions',
+  summary: 'Where an account is signed in, oldest first',
+  details:
+    '`{sessions: [{id, createdAt, expiresAt, current}], next}`; `limit` (100, at most 1,000), `after` (the `next` of the ' +
+    'page before).',
+  params,
+  query: PAGE_QUERY,
+  answers: { 200: Sessions },
+  errors: ['NOT_FOUND'],
+  handler: async ({ param, query, principal }, { accounts, sessionLists }) => {
+    const { id } = await accounts.get(param('id'))
+    const page = await sessionLists.list(id, pageRequest(query))
+    return { status: 200, body: presentSessions(page, principal.credential.id) }
+  },
+})
+
+const endSessions = route({
+  ...owner,
+  method: 'DELETE',
+  path: '/accounts/:id/sessions',
+  summary: 'End all sessions of an account',
+  details: '`{ended}`: how many.',
+  params,
+  answers: { 200: SessionsEnded },
+  errors: ['NOT_FOUND'],
+  handler: async ({ param }, { accounts, sessionLists }) => {
+    const { id } = await accounts.get(param('id'))
+    return { status: 200, body: { ended: await sessionLists.endAll(id) } }
+  },
+})
+
+/** Accounts as the owner of a node sees them, and what they may do to them. */
+export const adminAccountRoutes: readonly ContractRoute[] = [
+  list,
+  create,
+  setPlan,
+  remove,
+  disable,
+  enable,
+  sessions,
+  endSessions,
+]
+
+async function setDisabled(
+  { param }: AuthenticatedContext,
+  { accounts, pins }: Services,
+  disabled: boolean,
+): Promise<{ status: 200; body: Shown<typeof ManagedAccount> }> {
+  const account = await accounts.setDisabled(param('id'), disabled)
+  return { status: 200, body: presentAccount(account, await pins.usage(account.id)) }
+}
+
+function presentAccount(account: Account, used: Usage): Shown<typeof ManagedAccount> {
+  return { ...account, createdAt: iso(account.createdAt), usage: used }
+}

@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import { HISTORY_STEPS, type HistoryStep } from '../../upkeep/history.ts'
+import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { type ContractRoute, route } from '../route.ts'
+
+const MOST_PEERS = 1_000
+
+const owner = { access: 'owner', tag: 'The owner' } as const
+
+const Sample = Type.Object({
+  at: instant,
+  requests: count,
+  refused: count,
+  failed: count,
+  receivedBytes: count,
+  sentBytes: count,
+  storedBytes: orNull(count),
+  pins: orNull(count),
+  freeBytes: orNull(count),
+  peers: orNull(count),
+})
+
+const history = route({
+  ...owner,
+  method: 'GET',
+  path: '/history',
+  summary: 'What the node has done lately, and what it held',
+  details:
+    '`{stepSeconds, samples: [{at, requests, refused, failed, receivedBytes, sentBytes, storedBytes, pins, freeBytes, ' +
+    'peers}]}`, oldest first, the last one going on: three hours by the minute, or with `step=900` three days by the ' +
+    'quarter of an hour. Kept in memory, so it begins with the start.',
+  query: { step: { description: '60 unless given, or 900.', schema: Type.Integer({ enum: [...HISTORY_STEPS] }) } },
+  answers: { 200: Type.Object({ stepSeconds: count, samples: Type.Array(Sample) }, { title: 'History' }) },
+  errors: ['VALIDATION'],
+  handler: ({ query }, services) => {
+    const stepSeconds = stepOf(query.get('step'))
+    const samples = services.history.samples(stepSeconds).map(sample => ({ ...sample, at: iso(sample.at) }))
+    return { status: 200, body: { stepSeconds, samples } }
+  },
+})
+
+const FailureView = Type.Object({
+  at: instant,
+  level: Type.Enum(['warn', 'error']),
+  message: text,
+  about: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
+})
+
+const failures = route({
+  ...owner,
+  method: 'GET',
+  path: '/failures',
+  summary: 'What went wrong lately',
+  details:
+    '`{failures: [{at, level, message, about}]}`, newest first: the last 200 warnings and errors of the log since the ' +
+    'start, without paths, addresses and what clients have sent. The log has them whole, by `about.requestId`.',
+  answers: { 200: Type.Object({ failures: Type.Array(FailureView) }, { title: 'Failures' }) },
+  handler: (_, services) => ({
+    status: 200,
+    body: { failures: services.failures.all.map(failure => ({ ...failure, at: iso(failure.at) })) },
+  }),
+})
+
+const PeerView = Type.Object({
+  id: text,
+  address: text,
+  direction: Type.Enum(['inbound', 'outbound']),
+  since: instant,
+})
+
+const peers = route({
+  ...owner,
+  method: 'GET',
+  path: '/peers',
+  summary: 'Which peers are connected, and how this node is reached',
+  details:
+    '`{peerId, addresses, peers: [{id, address, direction, since}], count}`: the first 1,000 connections. `peerId` is ' +
+    'null while networking is off.',
+  answers: {
+    200: Type.Object(
+      { peerId: orNull(text), addresses: Type.Array(text), peers: Type.Array(PeerView), count },
+      { title: 'ConnectedPeers' },
+    ),
+  },
+  handler: (_, { peers }) => {
+    const connected = peers.connections().slice(0, MOST_PEERS)
+    return {
+      status: 200,
+      body: {
+        peerId: peers.peerId(),
+        addresses: peers.addresses(),
+        peers: connected.map(({ since, ...peer }) => ({ ...peer, since: iso(since) })),
+        count: peers.peerCount(),
+      },
+    }
+  },
+})
+
+/** What the owner of a node sees of its work. */
+export const adminWatchRoutes: readonly ContractRoute[] = [history, failures, peers]
+
+function stepOf(given: string | null): HistoryStep {
+  const step = HISTORY_STEPS.find(seconds => String(seconds) === (given ?? '60'))
+  if (step === undefined) throw new HoldfastError('VALIDATION', `step must be one of ${HISTORY_STEPS.join(', ')}`)
+  return step
+}

@@ -1,0 +1,158 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { AuthenticatedContext } from '../../http/route.ts'
+import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
+import { bytes, CLUSTER, cid, clusterId, count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { nameOf, pinFields, presentPin, shownName, state } from '../record-view.ts'
+import { RequestTarget } from '../request-target.ts'
+import { type ContractRoute, route, type Shown } from '../route.ts'
+import type { Services } from '../services.ts'
+
+const Allocation = Type.Object({
+  peer: Type.String({ description: 'the cluster that holds it, or a peer of one that is kept elsewhere' }),
+  status: state,
+  timestamp: instant,
+  error: orNull(text),
+})
+
+const Status = Type.Object(
+  {
+    ...pinFields,
+    statusAt: instant,
+    reason: orNull(text),
+    blocks: count,
+    bytes,
+    attempts: count,
+    nextAttemptAt: orNull(instant),
+    lastError: orNull(text),
+    lastAnnounced: orNull(instant),
+    peers: Type.Array(text),
+    allocations: Type.Array(Allocation),
+  },
+  { title: 'Status' },
+)
+
+const Allocations = Type.Object(
+  {
+    cid,
+    clusterId,
+    name: shownName,
+    timestamp: instant,
+    replication_factor: count,
+    nodes: Type.Array(Allocation),
+    allocations: Type.Array(Allocation),
+  },
+  { title: 'Allocations' },
+)
+
+const shared = {
+  method: 'GET',
+  access: 'files:read',
+  tag: 'Pin status',
+  params: { cid: 'A CID, version 0 or 1, in any multibase.' },
+  ...CLUSTER,
+  errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
+} as const
+
+const allocations = {
+  ...shared,
+  answers: { 200: Allocations },
+  handler: async (
+    context: AuthenticatedContext,
+    services: Services,
+  ): Promise<{ status: 200; body: Shown<typeof Allocations> }> => {
+    return { status: 200, body: presentAllocations(await progressOf(context, services)) }
+  },
+}
+
+/** How far pins are, and which clusters hold them. */
+export const statusRoutes: readonly ContractRoute[] = [
+  route({
+    ...allocations,
+    path: '/status/allocations/:cid',
+    summary: 'Which clusters hold a content (other path)',
+    isAlias: true,
+  }),
+  route({
+    ...shared,
+    path: '/status/:cid',
+    summary: 'How far a pin is',
+    answers: { 200: Status },
+    handler: async (context, services) => {
+      return { status: 200, body: presentStatus(await progressOf(context, services)) }
+    },
+  }),
+  route({ ...allocations, path: '/allocations/:cid', summary: 'Which clusters hold a content' }),
+]
+
+/** Newest first. */
+type Progress = readonly [PinProgress, ...PinProgress[]]
+
+async function progressOf(context: AuthenticatedContext, { pins }: Services): Promise<Progress> {
+  const cluster = new RequestTarget(context).cluster()
+  const cid = context.param('cid').trim()
+  const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster, peers: true })
+  if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+  return [newest, ...others]
+}
+
+/** How far a content is: its newest record in full, and every record as an allocation. */
+function presentStatus(progress: Progress): Shown<typeof Status> {
+  const [newest] = progress
+  const allocations = allocationsOf(progress)
+  return {
+    ...presentPin(newest.record),
+    statusAt: iso(newest.statusAt),
+    reason: newest.reason,
+    blocks: newest.blocks,
+    bytes: newest.bytes,
+    attempts: newest.attempts,
+    nextAttemptAt: iso(newest.nextAttemptAt),
+    lastError: newest.lastError,
+    lastAnnounced: iso(newest.announcedAt),
+    peers: [...new Set(allocations.map(({ peer }) => peer))],
+    allocations,
+  }
+}
+
+function presentAllocations(progress: Progress): Shown<typeof Allocations> {
+  const [{ record, statusAt }] = progress
+  const allocations = allocationsOf(progress)
+  return {
+    cid: record.cid,
+    clusterId: record.clusterId,
+    name: nameOf(record),
+    timestamp: iso(statusAt),
+    replication_factor: replicasOf(progress),
+    nodes: allocations,
+    allocations,
+  }
+}
+
+/** One for each record, and behind them one for each peer of a cluster that is kept elsewhere. */
+function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
+  const peers = [...newestOf(progress).values()].flatMap(({ peers, statusAt }) =>
+    (peers ?? []).map(({ peer, state, error }) => {
+      return { peer, status: state === 'unpinned' ? ('queued' as const) : state, timestamp: iso(statusAt), error }
+    }),
+  )
+  return [...progress.map(presentAllocation), ...peers]
+}
+
+/** Of each cluster the newest record, all of them having the same peers. */
+function newestOf(progress: readonly PinProgress[]): Map<string, PinProgress> {
+  return new Map(progress.toReversed().map(one => [one.record.clusterId, one]))
+}
+
+/** How many peers have it, each cluster that tells of none being one. */
+function replicasOf(progress: Progress): number {
+  const pinned = newestOf(progress.filter(({ record: { status } }) => status === 'pinned'))
+  const counts = [...pinned.values()].map(({ peers }) => {
+    return Math.max(1, peers?.filter(({ state }) => state === 'pinned').length ?? 0)
+  })
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+function presentAllocation({ record, statusAt, lastError }: PinProgress): Shown<typeof Allocation> {
+  return { peer: record.clusterId, status: record.status, timestamp: iso(statusAt), error: lastError }
+}

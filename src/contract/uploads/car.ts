@@ -1,0 +1,139 @@
+import { Type } from 'typebox'
+import { NODE_HEADER } from '../../clusters/cluster-backend.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { AuthenticatedContext } from '../../http/route.ts'
+import type { ApiResponse } from '../../http/types.ts'
+import type { CarImportOptions, CarOutcome } from '../../pins/types.ts'
+import { CLUSTER, cid, count, orNull, STORING, text } from '../answer-fields.ts'
+import { binary, form, metaOf, targetFields } from '../form-fields.ts'
+import { presentUpload, type Stored, uploadFields } from '../record-view.ts'
+import { present, RequestTarget, tokenOf } from '../request-target.ts'
+import { type ContractRoute, route, type Shown } from '../route.ts'
+import type { Pins } from '../services.ts'
+import { FileForm } from './file-form.ts'
+import { answerTo, asFile, handingOver } from './hand-over.ts'
+import { checkAnnounced, formOverhead } from './size-limits.ts'
+import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
+
+/** Media type of a CAR, whatever its parameters say. */
+const CAR_TYPE = 'application/vnd.ipld.car'
+
+const Car = Type.Object(
+  {
+    ...uploadFields,
+    roots: Type.Array(
+      Type.Object({
+        ...uploadFields,
+        missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
+      }),
+      { description: 'all roots of the CAR, the one above first' },
+    ),
+  },
+  { title: 'Car' },
+)
+
+/** Taking whole DAGs in, beside what the contract has. 201 if any root has a new record, else 200. */
+const importCar = route({
+  method: 'POST',
+  path: '/files/car',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  takesUploadTokens: true,
+  summary: 'Import a CAR and pin its roots',
+  details:
+    'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
+    'whole, together with what live records of this node have. Blocks that no root needs are not kept. With ' +
+    '`allowPartial`, on plans without a storage limit, a root that is not whole is kept as `failed`, for the network to ' +
+    'complete.',
+  query: {
+    ...CLUSTER.query,
+    timelock: { description: 'When the pins end, unless a form field says so.', schema: text },
+    name: { description: 'What the upload is called.', schema: text },
+    originalName: { description: 'What it was called before.', schema: text },
+    customName: { description: 'What to call it in lists.', schema: text },
+    meta: { description: 'A JSON object of texts, kept with the records.', schema: text },
+    allowPartial: { description: '`true`: keep what is not whole.', schema: text },
+  },
+  headers: CLUSTER.headers,
+  forms: [
+    { type: CAR_TYPE, schema: Type.String({ contentMediaType: CAR_TYPE }), required: true },
+    form(Type.Object({ file: binary, ...targetFields })),
+  ],
+  answers: { 200: Car, 201: Car },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
+  handler: async (context, { pins, uploadSlots }) => {
+    const target = new RequestTarget(context)
+    const fromNode = context.request.header(NODE_HEADER) !== undefined
+    await target.check(pins, context.principal.account.id, fromNode)
+    const type = mediaType(context)
+    if (type !== CAR_TYPE && type !== 'multipart/form-data') {
+      throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
+    }
+    const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), fromNode }
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const given = { ...options, signal: slot.signal }
+      return type === CAR_TYPE
+        ? answerTo(await pins.importCar(slot.body, given), presentCar)
+        : importForm(pins, context, { target, slot, options: given })
+    })
+  },
+})
+
+export const carRoutes: readonly ContractRoute[] = [importCar]
+
+async function importForm(
+  pins: Pins,
+  context: AuthenticatedContext,
+  { target, slot, options }: { target: RequestTarget; slot: SlottedUpload; options: CarImportOptions },
+): Promise<Stored<Shown<typeof Car>> | ApiResponse> {
+  const parts = new FileForm({ header: name => context.request.header(name), body: slot.body })
+  const fields = () => ({
+    cluster: target.cluster(parts.fields.get('cl')),
+    timelock: present(parts.fields.get('timelock')) ?? options.timelock,
+    meta: metaOf(parts.fields.get('meta')) ?? options.meta,
+  })
+  try {
+    const file = await parts.file()
+    const late = async () => {
+      await parts.rest()
+      return fields()
+    }
+    const name = present(file.filename?.replace(/\.car$/i, ''))
+    const given = { ...options, ...fields(), name: options.name ?? name, late }
+    const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+    return answerTo(await pins.importCar(file.content, given, handOver), presentCar)
+  } finally {
+    await parts.close()
+  }
+}
+
+/** The answer for a CAR: that of its first root, and all roots. */
+function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
+  return {
+    ...presentUpload(record),
+    roots: roots.map(({ record: one, missing }) => ({ ...presentUpload(one), missing })),
+  }
+}
+
+function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhead: number): CarImportOptions {
+  const { request, principal, query } = context
+  const limit = { bytes: principal.plan.maxDirectoryBytes, overhead, code: 'DIRECTORY_TOO_LARGE', what: 'CAR' } as const
+  return {
+    account: principal.account.id,
+    token: tokenOf(principal),
+    signal: request.signal,
+    expectedBytes: checkAnnounced(request, limit),
+    cluster: target.cluster(),
+    timelock: present(query.get('timelock')),
+    name: present(query.get('name')),
+    originalName: present(query.get('originalName')),
+    customName: present(query.get('customName')),
+    meta: metaOf(query.get('meta')),
+    allowPartial: query.get('allowPartial') === 'true',
+  }
+}
+
+function mediaType({ request }: AuthenticatedContext): string | undefined {
+  return request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+}

@@ -1,0 +1,87 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import { quoted } from '../../http/form-headers.ts'
+import { type FormPart, type FormRequest, readForm, readPartText } from '../../http/multipart.ts'
+import type { DirectoryEntry } from '../../pins/types.ts'
+import { FormFields } from '../form-fields.ts'
+
+const MAX_PATH_BYTES = 4 * 1024
+/** Paths are kept until their content has come, so together they are limited too. */
+const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
+const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
+
+/**
+ * The form of a directory upload, in any of the shapes that clients send:
+ *
+ * - `files` or `files[]`, repeated: a file part whose file name is its path;
+ * - `files[i][path]` with `files[i][content]`: paired by index, in either order. Each may come as a text field or as
+ *   a file part, whatever file name that has.
+ */
+export class DirectoryForm {
+  readonly fields = new FormFields(['cl', 'timelock', 'meta', 'dirName'])
+  readonly #parts: AsyncGenerator<FormPart, void, undefined>
+  readonly #paths = new Map<number, string>()
+  readonly #contents = new Set<number>()
+  #pathBytes = 0
+
+  constructor(request: FormRequest) {
+    this.#parts = readForm(request)
+  }
+
+  /** The files in the order of the form. The text fields are complete once it has ended. */
+  async *entries(): AsyncGenerator<DirectoryEntry, void, undefined> {
+    for await (const part of this.#parts) {
+      const entry = await this.#entry(part)
+      if (entry !== undefined) yield entry
+    }
+    for (const index of this.#paths.keys()) {
+      if (!this.#contents.has(index)) throw missing(index, 'content')
+    }
+  }
+
+  async #entry(part: FormPart): Promise<DirectoryEntry | undefined> {
+    if (part.name === 'files' || part.name === 'files[]') {
+      if (part.filename === undefined) {
+        throw new HoldfastError('VALIDATION', `${part.name} must be a file part whose file name is the file's path`)
+      }
+      return { kind: 'file', path: part.filename, content: part.content }
+    }
+    const [, digits, half] = INDEXED.exec(part.name) ?? []
+    if (digits === undefined) {
+      await this.fields.take(part)
+      return undefined
+    }
+    const index = Number(digits)
+    if (half === 'content') return this.#content(index, part)
+    await this.#path(index, part)
+    return undefined
+  }
+
+  async #path(index: number, part: FormPart): Promise<void> {
+    if (this.#paths.has(index)) throw twice(part)
+    const path = await readPartText(part, MAX_PATH_BYTES)
+    this.#pathBytes += path.length
+    if (this.#pathBytes > MAX_ALL_PATHS_BYTES) {
+      throw new HoldfastError('VALIDATION', `the paths of the form exceed ${MAX_ALL_PATHS_BYTES} bytes`)
+    }
+    this.#paths.set(index, path)
+  }
+
+  #content(index: number, part: FormPart): DirectoryEntry {
+    if (this.#contents.has(index)) throw twice(part)
+    this.#contents.add(index)
+    const path = (): string => {
+      const known = this.#paths.get(index)
+      if (known === undefined) throw missing(index, 'path')
+      return known
+    }
+    return { kind: 'file', path: this.#paths.get(index) ?? path, content: part.content }
+  }
+}
+
+function twice(part: FormPart): HoldfastError {
+  return new HoldfastError('VALIDATION', `${quoted(part.name)} is sent twice`)
+}
+
+function missing(index: number, half: 'path' | 'content'): HoldfastError {
+  return new HoldfastError('VALIDATION', `files[${index}][${half}] is missing`)
+}

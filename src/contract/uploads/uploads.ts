@@ -1,0 +1,143 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
+import type { ListItem, ListPage } from '../../pins/types.ts'
+import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { optional, optionalMeta } from '../body-reader.ts'
+import { searchOf } from '../list-query.ts'
+import { positiveInteger } from '../page-query.ts'
+import { Dag, meta, nameFields, nameOf, presentDag, presentUpload, state, uploadFields } from '../record-view.ts'
+import { present } from '../request-target.ts'
+import { type ContractRoute, json, route, type Shown } from '../route.ts'
+
+const Item = Type.Object({
+  ...uploadFields,
+  ...nameFields,
+  uploadedAt: instant,
+  dagSize: Type.Integer({ minimum: 0, description: 'bytes of all its distinct blocks' }),
+  meta,
+  parentCid: orNull(text),
+  path: orNull(text),
+})
+
+const UploadList = Type.Object(
+  {
+    uploads: Type.Array(Item),
+    total: Type.Integer({ minimum: 0, description: 'what all pages together deliver' }),
+    pagination: Type.Object({
+      page: count,
+      limit: Type.Integer({ minimum: 1, description: 'the one in effect' }),
+      total: count,
+      totalPages: count,
+    }),
+  },
+  { title: 'UploadList' },
+)
+
+const Renamed = Type.Object(
+  { updated: Type.Literal(true), newName: text, meta: Type.Optional(meta) },
+  { title: 'Renamed' },
+)
+
+const positive = Type.Integer({ minimum: 1 })
+
+const list = route({
+  method: 'GET',
+  path: '/users/me/uploads',
+  access: 'files:read',
+  tag: 'Lists',
+  summary: 'List uploads',
+  details:
+    'Newest first; all of what is given has to be so. With `parentCid` the files below a directory of the account are listed instead of records, and only `cid` and `hasExpiration` go with it.',
+  query: {
+    page: { description: 'From 1.', schema: positive },
+    limit: { description: 'By default, and at most, what the plan says.', schema: positive },
+    cid: { description: 'Only records of this content.', schema: text },
+    parentCid: { description: 'The files below this directory, recursively.', schema: text },
+    hasExpiration: { description: '`true`: only records that will expire.', schema: Type.Boolean() },
+    q: { description: 'Part of the name, in upper or lower case.', schema: text },
+    name: { description: 'The name, compared as `match` says.', schema: text },
+    match: { description: 'How; `exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
+    meta: { description: 'A JSON object of texts that records have, each of them.', schema: text },
+    type: { description: 'One or more, with commas between.', schema: Type.Enum([...PIN_TYPES]) },
+    status: { description: 'One or more, with commas between.', schema: state },
+    before: { description: 'Only records created before that instant.', schema: instant },
+    after: { description: 'Only records created after that instant.', schema: instant },
+    sort: { description: '`newest` by default.', schema: Type.Enum(['newest', 'oldest']) },
+  },
+  answers: { 200: UploadList },
+  isRemembered: true,
+  errors: ['VALIDATION'],
+  handler: async ({ query, principal }, { pins }) => {
+    const page = await pins.list({
+      account: principal.account.id,
+      page: positiveInteger(query, 'page'),
+      limit: positiveInteger(query, 'limit'),
+      cid: present(query.get('cid')),
+      parentCid: present(query.get('parentCid')),
+      hasExpiration: query.get('hasExpiration') === 'true',
+      ...searchOf(query),
+    })
+    return { status: 200, body: presentList(page) }
+  },
+})
+
+const dag = route({
+  method: 'GET',
+  path: '/users/me/uploads/dag/:cid',
+  access: 'files:read',
+  tag: 'Lists',
+  summary: 'The files of an uploaded directory',
+  params: { cid: 'Its root CID.' },
+  answers: { 200: Dag },
+  errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
+  handler: async ({ param, principal }, { pins }) => {
+    const outcome = await pins.dag({ account: principal.account.id, cid: param('cid').trim() })
+    return { status: 200, body: presentDag(outcome) }
+  },
+})
+
+const rename = route({
+  method: 'PUT',
+  path: '/files/rename/:uploadId',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Rename a record, or change its meta',
+  params: { uploadId: 'The `uploadId` of the record.' },
+  body: json(Type.Object({ newName: optional, meta: optionalMeta })),
+  answers: { 200: Renamed },
+  errors: ['NOT_FOUND', 'PIN_NOT_FOUND'],
+  handler: async ({ body, param, principal }, { pins }) => {
+    const { newName, meta } = await body()
+    if (newName === undefined && meta === undefined) throw new HoldfastError('VALIDATION', 'newName is missing')
+    const record = await pins.rename({
+      account: principal.account.id,
+      uploadId: param('uploadId'),
+      name: newName,
+      meta,
+    })
+    return { status: 200, body: { updated: true, newName: nameOf(record), ...(meta && { meta: record.meta }) } }
+  },
+})
+
+/** The records of an account: the list of them, what is in them, and their names. */
+export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
+
+function presentList(page: ListPage): Shown<typeof UploadList> {
+  const { total, page: number, limit, totalPages } = page
+  return { uploads: page.items.map(presentItem), total, pagination: { page: number, limit, total, totalPages } }
+}
+
+function presentItem(item: ListItem): Shown<typeof Item> {
+  return {
+    ...presentUpload(item),
+    name: nameOf(item, item.path),
+    uploadedAt: iso(item.createdAt),
+    originalName: item.originalName,
+    customName: item.customName,
+    dagSize: item.dagSize,
+    meta: item.meta,
+    parentCid: item.parentCid,
+    path: item.path,
+  }
+}

@@ -1,0 +1,164 @@
+import type { CID } from 'multiformats/cid'
+import type { Dispatcher } from 'undici'
+import { isHoldfastError } from '../domain/errors.ts'
+import { wholeUpTo } from '../domain/sources.ts'
+import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
+import { matches } from '../ipld/block-hash.ts'
+import { type HttpAgent, httpAgent } from './http-agent.ts'
+import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
+
+export interface GatewayClientOptions {
+  /** Gateways that were configured: they may be anywhere. Origins of URLs. */
+  trusted: ReadonlySet<string>
+  /** Others may be at private addresses as well. */
+  allowPrivate: boolean
+  /** How long a gateway may take for its first byte, and between two. */
+  timeoutMs?: number
+}
+
+const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
+/** A gateway that could not be asked or answered badly; `final` if it is not to be asked again. */
+type Failed = { kind: 'failed'; reason: string; final: boolean }
+/** The answer to a question for a block. */
+export type BlockAnswer = { kind: 'block'; bytes: Uint8Array } | { kind: 'missing' } | Failed
+/** How large a block is, in the words of who has it. */
+export type SizeAnswer = { kind: 'size'; bytes: number } | { kind: 'missing' } | Failed
+
+const LONGEST_BLOCK = 4 * 1024 * 1024
+const MOST_REDIRECTS = 3
+const REQUESTS_PER_HOST = 16
+const TIMEOUT_MS = 10_000
+const UNREACHED = 'could not be reached'
+/** Statuses by which gateways say that they cannot find it. */
+const NOT_THERE = new Set([404, 410, 412])
+const NOT_NOW = new Set([408, 425, 429])
+
+/** Gets single blocks from trustless HTTP gateways, and checks them. The caller closes it. */
+export class GatewayClient {
+  readonly #trusted: ReadonlySet<string>
+  readonly #allowPrivate: boolean
+  readonly #anywhere: HttpAgent
+  readonly #publicOnly: HttpAgent
+
+  constructor({ trusted, allowPrivate, timeoutMs = TIMEOUT_MS }: GatewayClientOptions) {
+    this.#trusted = trusted
+    this.#allowPrivate = allowPrivate
+    this.#anywhere = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs })
+    this.#publicOnly = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs, lookup: lookupPublic })
+  }
+
+  /** Whether a URL may be asked, as far as can be told without looking up its name. */
+  isAllowed(url: URL): boolean {
+    if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
+    if (this.#isAnywhere(url)) return true
+    return !namesPrivateHost(url)
+  }
+
+  /**
+   * Asks the gateway at `base` for a block. Rejects only if `signal` aborts.
+   */
+  get(base: URL, cid: CID, signal: AbortSignal): Promise<BlockAnswer> {
+    return this.#ask(base, cid, { method: 'GET', signal }, response => readBlock(response, cid))
+  }
+
+  /**
+   * Asks the gateway at `base` how large a block is; one that does not tell has to send it. Rejects only if `signal` aborts.
+   */
+  async size(base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> {
+    const told = await this.#ask<SizeAnswer>(base, cid, { method: 'HEAD', signal }, async response =>
+      readSize(response),
+    )
+    if (told.kind !== 'size' || told.bytes >= 0) return told
+    const answer = await this.get(base, cid, signal)
+    return answer.kind === 'block' ? { kind: 'size', bytes: answer.bytes.length } : answer
+  }
+
+  async #ask<T>(
+    base: URL,
+    cid: CID,
+    how: { method: 'GET' | 'HEAD'; signal: AbortSignal },
+    read: (response: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T | Failed> {
+    try {
+      const url = new URL(`${withoutTrailingSlashes(base.href)}/ipfs/${cid}?format=raw`)
+      return await this.#follow(url, how, read)
+    } catch (error) {
+      how.signal.throwIfAborted()
+      return { kind: 'failed', ...reasonOf(error) }
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#anywhere.close(), this.#publicOnly.close()])
+  }
+
+  async #follow<T>(
+    start: URL,
+    { method, signal }: { method: 'GET' | 'HEAD'; signal: AbortSignal },
+    read: (response: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T | Failed> {
+    let url = start
+    for (let redirects = 0; ; redirects++) {
+      if (!this.isAllowed(url)) throw new PrivateAddressError()
+      const agent = this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly
+      const response = await agent.request(url, { method, headers: ACCEPTED, signal })
+      const { location } = response.headers
+      if (response.statusCode < 300 || response.statusCode >= 400) return read(response)
+      discard(response)
+      if (redirects === MOST_REDIRECTS) return { kind: 'failed', reason: 'redirects too often', final: true }
+      if (typeof location !== 'string' || !URL.canParse(location, url.href)) return failed('redirects nowhere')
+      url = new URL(location, url)
+    }
+  }
+
+  #isAnywhere(url: URL): boolean {
+    return this.#allowPrivate || this.#trusted.has(url.origin)
+  }
+}
+
+async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<BlockAnswer> {
+  const { statusCode: status, body } = response
+  if (status !== 200) return refused(response)
+  const bytes = await wholeUpTo(body, LONGEST_BLOCK)
+  if (bytes === null) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
+  if (await matches(cid.multihash.bytes, bytes)) return { kind: 'block', bytes }
+  return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
+}
+
+/** -1 bytes where that is not told. */
+function readSize(response: Dispatcher.ResponseData): SizeAnswer {
+  if (response.statusCode !== 200) return refused(response)
+  discard(response)
+  const length = Number(response.headers['content-length'] ?? -1)
+  if (!Number.isSafeInteger(length)) return { kind: 'size', bytes: -1 }
+  if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'has more than a block may have', final: true }
+  return { kind: 'size', bytes: length }
+}
+
+function refused(response: Dispatcher.ResponseData): { kind: 'missing' } | Failed {
+  const { statusCode: status } = response
+  discard(response)
+  if (NOT_THERE.has(status)) return { kind: 'missing' }
+  return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
+}
+
+function discard({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => undefined)
+  body.destroy()
+}
+
+function failed(reason: string): Failed {
+  return { kind: 'failed', reason, final: false }
+}
+
+function reasonOf(error: unknown): { reason: string; final: boolean } {
+  const causes = [error, error instanceof Error ? error.cause : undefined]
+  if (causes.some(cause => cause instanceof PrivateAddressError)) {
+    // The reason reaches the account, which is not to learn which names the network has inside.
+    return { reason: UNREACHED, final: true }
+  }
+  if (isHoldfastError(error)) return { reason: error.message, final: true }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
+  return { reason: UNREACHED, final: false }
+}

@@ -1,0 +1,209 @@
+import type { CID } from 'multiformats/cid'
+import type { Fetches } from '../../catalogue/fetches.ts'
+import type { Records } from '../../catalogue/records.ts'
+import { Deadline } from '../../concurrency/deadline.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { HASH, identityOf } from '../../ipld/cid.ts'
+import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
+import type { PinChanges } from '../pin-changes.ts'
+import { storedNames } from '../pin-names.ts'
+import { newUploadId, presentRecord } from '../record-view.ts'
+import type { DecidedPin, PinOutcome, PinRecord } from '../types.ts'
+import type { FetchScheduler } from './fetch-scheduler.ts'
+
+export interface NetworkPinTimes {
+  /** How long the network is asked for the root. */
+  findMs: number
+  /** How long a request waits for the rest of the DAG. */
+  waitMs: number
+}
+
+export interface NetworkPinnerParts {
+  scheduler: FetchScheduler
+  fetches: Fetches
+  records: Records
+  clock: Clock
+  changes: PinChanges
+  times: NetworkPinTimes
+  /** Null while networking is off. */
+  fetcher: BlockFetcher | null
+}
+
+/** Pins content that others hold: looks for its root, writes the record, and leaves the rest to the scheduler. */
+export class NetworkPinner {
+  readonly #parts: NetworkPinnerParts
+  /** Requests that wait for a record. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(parts: NetworkPinnerParts) {
+    this.#parts = parts
+    parts.changes.observe({
+      changed: record => this.#settled(record),
+      removed: record => this.#settled({ ...record, status: 'failed' }),
+    })
+  }
+
+  /**
+   * @throws HoldfastError `CID_NOT_FOUND`, with nothing recorded, if nobody has the root; `QUOTA_EXCEEDED`;
+   * `VALIDATION` for origins and names.
+   */
+  async pin(pin: DecidedPin): Promise<PinOutcome> {
+    const { request, cid, home } = pin
+    const origins = request.origins ?? []
+    if (request.isAnew === true) return this.#queue(pin)
+    if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) throw notFound(cid)
+    const running = await this.#parts.fetches.find(home.id, identityOf(cid))
+    const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
+    if (request.respondAsync === true || isUnderWay) {
+      const { outcome, fetchId } = await this.#record(pin)
+      this.#parts.scheduler.wake()
+      return request.respondAsync === true ? outcome : this.#outcome(pin, outcome, fetchId)
+    }
+    const session = await this.#find(this.#parts.fetcher, pin)
+    try {
+      const { outcome, fetchId } = await this.#record(pin)
+      if (fetchId !== null) await this.#parts.scheduler.begin(fetchId, session)
+      else session.close()
+      return await this.#outcome(pin, outcome, fetchId)
+    } catch (error) {
+      session.close()
+      throw error
+    }
+  }
+
+  /** Records it without a look at who has it; of its origins those that may be asked. */
+  async #queue(pin: DecidedPin): Promise<PinOutcome> {
+    const { origins = [] } = pin.request
+    const usable = this.#parts.fetcher === null ? origins : this.#parts.fetcher.usable(origins)
+    const { outcome } = await this.#record({ ...pin, request: { ...pin.request, origins: usable } })
+    this.#parts.scheduler.wake()
+    return outcome
+  }
+
+  /** A session that has the root. */
+  async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
+    const { clock, times } = this.#parts
+    const deadline = new Deadline({ clock, ms: times.findMs, late: () => notFound(cid), signal: request.signal })
+    const { signal } = deadline
+    let session: FetchSession | null = null
+    try {
+      const owner = requester.account.id
+      session = await fetcher.open(cid, { origins: request.origins ?? [], owner, signal })
+      if (cid.multihash.code === HASH.identity) return session
+      return primed(session, cid, await session.get(cid, { signal }))
+    } catch (error) {
+      session?.close()
+      if (deadline.isOver) throw notFound(cid)
+      throw error
+    } finally {
+      deadline.rest()
+    }
+  }
+
+  async #record({ request, requester, cid, target, home }: DecidedPin) {
+    const now = this.#parts.clock.now()
+    const record = {
+      id: newUploadId(now),
+      accountId: requester.account.id,
+      clusterId: target.clusterId,
+      cid: request.cid.trim(),
+      ...identityOf(cid),
+      type: 'pin' as const,
+      ...storedNames(request),
+      status: 'queued' as const,
+      statusAt: now,
+      statusCode: null,
+      statusReason: null,
+      size: 0,
+      expiresAt: target.expiresAt,
+      createdAt: now,
+    }
+    const { origins = [], isAnew = false } = request
+    const made = await this.#parts.fetches.request({
+      record,
+      backendId: home.id,
+      origins,
+      limits: requester.plan,
+      now,
+      isAnew,
+    })
+    const outcome = { record: presentRecord(made.record), created: made.created }
+    if (made.created) this.#parts.changes.created(made.record)
+    for (const { record: row, from } of made.changes) this.#parts.changes.changed(row, from)
+    if (made.fetchId !== null) await this.#parts.scheduler.attempt(made.fetchId)?.subscribersChanged()
+    return { outcome, fetchId: made.fetchId }
+  }
+
+  /** The record as it is once it is settled, or when the wait is over. */
+  async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
+    if (fetchId !== null) {
+      const { signal, onProgress = () => undefined } = request
+      const unlisten = this.#parts.scheduler
+        .attempt(fetchId)
+        ?.onProgress(({ blocks, bytes }) => onProgress({ blocks, bytes }))
+      await this.#wait(outcome.record.uploadId, signal)
+      unlisten?.()
+    }
+    // It is recorded, whatever can be looked up now.
+    const row = await this.#parts.records.get(outcome.record.uploadId).catch(unlessUnavailable)
+    if (row === undefined) return outcome
+    if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
+      await this.#parts.records.discard(row.id)
+      if (fetchId !== null) await this.#parts.scheduler.left(fetchId)
+      throw new HoldfastError('QUOTA_EXCEEDED', 'the content does not fit into the storage of the plan')
+    }
+    return { record: presentRecord(row), created: outcome.created }
+  }
+
+  /** Until the record has what it waits for, or cannot have it; or for as long as a request may take. */
+  #wait(uploadId: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise(resolve => {
+      const done = (): void => {
+        cancel()
+        signal?.removeEventListener('abort', done)
+        this.#waiting.get(uploadId)?.delete(done)
+        if (this.#waiting.get(uploadId)?.size === 0) this.#waiting.delete(uploadId)
+        resolve()
+      }
+      const cancel = this.#parts.clock.after(this.#parts.times.waitMs, done)
+      signal?.addEventListener('abort', done, { once: true })
+      this.#waiting.set(uploadId, (this.#waiting.get(uploadId) ?? new Set()).add(done))
+      if (signal?.aborted === true) done()
+      else void this.#isSettled(uploadId).then(isSettled => isSettled && done(), done)
+    })
+  }
+
+  async #isSettled(uploadId: string): Promise<boolean> {
+    const status = (await this.#parts.records.get(uploadId))?.status
+    return status !== 'queued' && status !== 'pinning'
+  }
+
+  #settled({ uploadId, status }: PinRecord): void {
+    if (status === 'queued' || status === 'pinning') return
+    for (const done of [...(this.#waiting.get(uploadId) ?? [])]) done()
+  }
+}
+
+function unlessUnavailable(error: unknown): undefined {
+  if (!isHoldfastError(error, 'UNAVAILABLE')) throw error
+}
+
+function notFound(cid: CID): HoldfastError {
+  return new HoldfastError('CID_NOT_FOUND', `nobody who was asked has ${cid}`)
+}
+
+/** The same session, which need not be asked for the root again. */
+function primed(session: FetchSession, root: CID, bytes: Uint8Array): FetchSession {
+  let first: Uint8Array | null = bytes
+  return {
+    get: async (cid, options) => {
+      if (first === null || !cid.equals(root)) return session.get(cid, options)
+      const found = first
+      first = null
+      return found
+    },
+    providers: () => session.providers(),
+    close: () => session.close(),
+  }
+}

@@ -1,0 +1,135 @@
+import type { Files } from '../../catalogue/files.ts'
+import type { Page } from '../../catalogue/page.ts'
+import type { ListedRecord, RecordFilter, RecordRow, Records } from '../../catalogue/records.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
+import type { PinTargets } from '../pin-targets.ts'
+import { presentRecord } from '../record-view.ts'
+import type { ListItem, ListPage, ListQuery } from '../types.ts'
+import { searchOf } from './list-search.ts'
+
+/** Records that one step of a whole list reads. */
+const AT_ONCE = 500
+
+interface Slice {
+  items: ListItem[]
+  total: number
+}
+
+export interface PinListParts {
+  targets: PinTargets
+  catalogue: { records: Records; files: Files }
+  now: () => number
+}
+
+/** Pages through an account's records, or through the files below one of its directories. */
+export class PinList {
+  readonly #parts: PinListParts
+
+  constructor(parts: PinListParts) {
+    this.#parts = parts
+  }
+
+  /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
+  async list(query: ListQuery): Promise<ListPage> {
+    const { account, plan } = await this.#parts.targets.requester(query.account)
+    const page = positive('page', query.page ?? 1)
+    const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
+    const offset = (page - 1) * limit
+    const { items, total } =
+      query.parentCid === undefined
+        ? await this.#recordSlice(account.id, query, offset, limit)
+        : await this.#fileSlice(account.id, query, query.parentCid, offset, limit)
+    return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
+  }
+
+  /** The whole of a list, page by page. Throws what {@link PinList.list} throws. */
+  async *all(query: ListQuery): AsyncGenerator<ListItem, void, undefined> {
+    if (query.parentCid !== undefined) {
+      for (let page = 1, last = 1; page <= last; page++) {
+        const { items, totalPages } = await this.list({ ...query, page, limit: undefined })
+        yield* items
+        last = totalPages
+      }
+      return
+    }
+    const { account } = await this.#parts.targets.requester(query.account)
+    let after: string | null = null
+    do {
+      const page: Page<ListedRecord> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
+        after,
+        limit: AT_ONCE,
+      })
+      for (const row of page.rows) yield itemOf(row)
+      after = page.next
+    } while (after !== null)
+  }
+
+  #filterOf(accountId: string, query: ListQuery): RecordFilter {
+    const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
+    const search = searchOf(query)
+    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#parts.now(), search }
+  }
+
+  async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
+    const { rows, total } = await this.#parts.catalogue.records.page(this.#filterOf(accountId, query), offset, limit)
+    return { items: rows.map(itemOf), total }
+  }
+
+  async #fileSlice(
+    accountId: string,
+    query: ListQuery,
+    parentCid: string,
+    offset: number,
+    limit: number,
+  ): Promise<Slice> {
+    const dag = identityOf(parseCid(parentCid, 'parentCid'))
+    if (searchOf(query) !== undefined) {
+      throw new HoldfastError('VALIDATION', 'parentCid goes with cid and hasExpiration only')
+    }
+    const parent = await this.#parts.catalogue.records.newestOf({
+      accountId,
+      dag,
+      hasExpiration: query.hasExpiration === true,
+      now: this.#parts.now(),
+    })
+    if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
+    const { rootId } = parent
+    if (query.cid === undefined) {
+      const total = (await this.#parts.catalogue.files.content(rootId))?.fileCount ?? 0
+      const files = offset < total ? await this.#parts.catalogue.files.page(rootId, offset, limit) : []
+      return { items: files.map(file => fileItem(parent, parentCid, file)), total }
+    }
+    const multihash = parseCid(query.cid).multihash.bytes
+    const { files, total } = await this.#parts.catalogue.files.pageOf(rootId, multihash, offset, limit)
+    return { items: files.map(file => fileItem(parent, parentCid, file)), total }
+  }
+}
+
+function itemOf(row: ListedRecord): ListItem {
+  return { ...presentRecord(row), parentCid: null, path: null }
+}
+
+/** A file has no record of its own: it lives and dies with the directory that it is in. */
+function fileItem(
+  parent: RecordRow,
+  parentCid: string,
+  file: { path: string; codec: number; multihash: Uint8Array; size: number },
+): ListItem {
+  return {
+    ...presentRecord(parent),
+    cid: cidOf(file).toString(),
+    type: 'file',
+    name: file.path.slice(file.path.lastIndexOf('/') + 1),
+    originalName: null,
+    customName: null,
+    size: file.size,
+    parentCid,
+    path: file.path,
+  }
+}
+
+function positive(field: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new HoldfastError('VALIDATION', `${field} must be a positive integer`)
+}

@@ -1,0 +1,67 @@
+import type { PlacementRow } from '../../catalogue/placements.ts'
+import { FairGate } from '../../concurrency/fair-gate.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
+import type { Logger } from '../../domain/logger.ts'
+import { cidOf } from '../../ipld/cid.ts'
+import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
+import { PlacementAttempt, type PlacementParts } from './placement-attempt.ts'
+
+/** Jobs of one backend at a time, of one account, and of those that send much. */
+const JOBS_AT_ONCE = 32
+const JOBS_OF_ACCOUNT = 24
+const LARGE_AT_ONCE = 4
+/** Accounts that one look passes, and jobs of each. */
+const ACCOUNTS_AT_ONCE = 16
+const JOBS_EACH = 1
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 300_000
+/** Only an attempt that has ended makes room. */
+const FULL_MS = 60_000
+
+/**
+ * Tells backends elsewhere what to keep and what not: by rows that follow what is needed here, each backend for itself,
+ * repeated for as long as it takes.
+ */
+export class PlacementRunner {
+  readonly #runners: Array<JobRunner<PlacementRow, PlacementAttempt>>
+
+  constructor(parts: PlacementParts, logger: Logger) {
+    const { clock, backends } = parts
+    this.#runners = [...backends.keys()].map(id => new JobRunner(jobsOf(id, parts, logger), { clock, logger }))
+  }
+
+  /** Looks for what is due: soon, and once for all who ask before that. */
+  wake(): void {
+    for (const runner of this.#runners) runner.wake()
+  }
+
+  /** Ends all jobs; they go on at the next start. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#runners.map(runner => runner.stop()))
+  }
+}
+
+function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKind<PlacementRow, PlacementAttempt> {
+  const { placements } = parts
+  const large = new FairGate(LARGE_AT_ONCE)
+  return {
+    name: 'clusters elsewhere',
+    pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
+    look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
+    perAccount: JOBS_OF_ACCOUNT,
+    fullMs: FULL_MS,
+    due: async query => {
+      const { placements: jobs, last } = await placements.due({ backendId, ...query })
+      return { jobs, last }
+    },
+    nextDue: () => placements.nextDue(backendId),
+    isFull: running => [...running].length >= JOBS_AT_ONCE,
+    attempt: row => new PlacementAttempt(row, parts, large),
+    begin: ({ job }) => placements.begin(job),
+    failed: async (_, row, { error, retryAt: at }) => {
+      const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the job failed'
+      logger.warn({ cid: cidOf(row).toString(), reason, retryAt: at }, 'a cluster could not be told')
+      await placements.retry(row, { at, reason })
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import type { Records } from '../../catalogue/records.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { underName } from '../../concurrency/work.ts'
+import { type Clock, waitFor } from '../../domain/clock.ts'
+import type { Logger } from '../../domain/logger.ts'
+import type { PinChanges } from '../pin-changes.ts'
+
+/** Records that one transaction removes. */
+const BATCH = 100
+/** After a look that failed. */
+const RETRY_MS = 10_000
+
+export interface ExpirySweeperParts {
+  records: Records
+  clock: Clock
+  changes: PinChanges
+  /** Called when a record no longer waits for a fetch. */
+  leaveFetch: (fetchId: number) => void
+  logger: Logger
+}
+
+/**
+ * Removes records at the instant they expire, sleeping until the next one. Nothing depends on its being on time:
+ * every query hides what has expired. It gives back quota and blocks, and tells about it.
+ */
+export class ExpirySweeper {
+  readonly #parts: ExpirySweeperParts
+  #cancelTimer: (() => void) | null = null
+  #running: Promise<number> | null = null
+  #stopped = false
+  #wakes = 0
+
+  constructor(parts: ExpirySweeperParts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer?.()
+    await this.#running?.catch(() => undefined)
+  }
+
+  /** Looks again when the next record expires; to be called when one may expire earlier than known. */
+  wake(): void {
+    const wake = ++this.#wakes
+    this.#parts.records.nextExpiry().then(
+      next => {
+        // A later wake has newer news.
+        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()))
+      },
+      (error: unknown) => {
+        this.#parts.logger.error({ err: error }, 'looking for the next expiry failed')
+        if (wake === this.#wakes) this.#sleep(RETRY_MS)
+      },
+    )
+  }
+
+  /** Removes what has expired by now. Returns how many records. */
+  sweep(): Promise<number> {
+    this.#running ??= this.#sweep().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  #sleep(ms: number): void {
+    this.#cancelTimer?.()
+    if (this.#stopped) return
+    this.#cancelTimer = this.#parts.clock.after(ms, () => {
+      underName('expiry', () => this.sweep())
+        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'removing expired records failed'))
+        .finally(() => this.wake())
+    })
+  }
+
+  async #sweep(): Promise<number> {
+    let removed = 0
+    for (;;) {
+      const rows = await this.#parts.records.expire(this.#parts.clock.now(), BATCH)
+      if (rows.length === 0) return removed
+      removed += rows.length
+      for (const row of rows) this.#parts.changes.removed(row, 'expired')
+      for (const fetchId of new Set(rows.map(row => row.fetchId))) {
+        if (fetchId !== null) this.#parts.leaveFetch(fetchId)
+      }
+      if (turnSpent()) await nextTurn()
+    }
+  }
+}

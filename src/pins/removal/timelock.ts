@@ -1,0 +1,41 @@
+import { instantOf } from '../../domain/date-time.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Plan } from '../../domain/plan.ts'
+
+const LONGEST_YEARS = 100
+
+/** Decides about expiries; knows no clock. */
+export class Timelock {
+  /**
+   * The instant that a request's `timelock` means, in milliseconds; null for none (absent or empty).
+   *
+   * @throws HoldfastError `INVALID_TIMELOCK` unless it is a date-time to come within 100 years,
+   * `TIMELOCK_NOT_ALLOWED` if the plan has no timelocks.
+   */
+  decide(timelock: string | Date | undefined, plan: Plan, now: number): number | null {
+    const given = typeof timelock === 'string' ? timelock.trim() : timelock
+    if (given === undefined || given === '') return null
+    const instant = instantOf(given)
+    if (instant === null) throw invalid('must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z')
+    if (instant <= now) throw invalid('is in the past')
+    if (instant > yearsAfter(now, LONGEST_YEARS)) throw invalid(`is over ${LONGEST_YEARS} years away`)
+    if (!plan.timelock) {
+      throw new HoldfastError('TIMELOCK_NOT_ALLOWED', `timelock is not part of the plan ${plan.name}`)
+    }
+    return instant
+  }
+
+  /** Whether something that expires at `expiresAt` is over. */
+  hasPassed(expiresAt: number | null, now: number): boolean {
+    return expiresAt !== null && expiresAt <= now
+  }
+}
+
+function invalid(reason: string): HoldfastError {
+  return new HoldfastError('INVALID_TIMELOCK', `timelock ${reason}`)
+}
+
+function yearsAfter(now: number, years: number): number {
+  const date = new Date(now)
+  return date.setUTCFullYear(date.getUTCFullYear() + years)
+}

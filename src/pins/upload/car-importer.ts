@@ -1,0 +1,279 @@
+import type { CID } from 'multiformats/cid'
+import type { CommitIntent } from '../../catalogue/records.ts'
+import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
+import { type StagingBackend, stagingOf } from '../../clusters/staging-backend.ts'
+import { stageCar } from '../../content/car/import.ts'
+import { stagedCar } from '../../content/car/staged-car.ts'
+import { assembleDag, type BlockHolder } from '../../content/dag/assembly.ts'
+import type { StagedDag } from '../../content/dag/staged-dag.ts'
+import { listContent } from '../../content/unixfs/content-listing.ts'
+import { type FileTotals, kindOf, type UnixfsKind } from '../../content/unixfs/files.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Plan } from '../../domain/plan.ts'
+import type { ByteSource } from '../../domain/sources.ts'
+import { checkNew, dagKey, identityOf } from '../../ipld/cid.ts'
+import type { HeldRoots } from '../../ledger/held-roots.ts'
+import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
+import type { PinCommit } from '../pin-commit.ts'
+import { storedNames } from '../pin-names.ts'
+import { newUploadId } from '../record-view.ts'
+import type {
+  CarImportOptions,
+  CarOutcome,
+  CarRoot,
+  DecidedTarget,
+  HandOver,
+  PinNames,
+  PinType,
+  Requester,
+} from '../types.ts'
+import type { UploadStaging } from './upload-staging.ts'
+
+/** Roots of one CAR; each is walked, and becomes a record. */
+const MOST_ROOTS = 100
+
+interface Parts {
+  clusters: ClusterRegistry
+  staging: UploadStaging
+  commit: PinCommit
+  held: HeldRoots
+  scheduler: FetchScheduler
+  clock: Clock
+  /** Levels that a DAG may have. */
+  maxDepth: number
+}
+
+/** What a root came to. */
+interface Assembled {
+  root: CID
+  /** On the backend of the cluster: what the root needs, as far as it is here. */
+  staged: StagedDag
+  missing: CarRoot['missing']
+  kind: UnixfsKind
+  contentSize: number
+}
+
+/** What one import is to come to. */
+interface Job {
+  requester: Requester
+  target: DecidedTarget
+  names: PinNames
+  /** The backend of the target's cluster. */
+  home: StagingBackend
+  allowPartial: boolean
+  signal: AbortSignal | undefined
+  /** The id of an upload token. */
+  token: string | undefined
+}
+
+/**
+ * Takes CARs in. All blocks are staged as they come, in whatever order; then each root claims those that it needs
+ * for a staged DAG of its own, and what no root has claimed goes with the first one.
+ */
+export class CarImporter {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  import<T = never>(
+    source: ByteSource,
+    options: CarImportOptions,
+    handOver?: HandOver<Uint8Array, T>,
+  ): Promise<CarOutcome | T> {
+    const { staging, clusters } = this.#parts
+    return staging.run(options, 'car', async upload => {
+      const { staged: scratch, budget, requester, giveBack } = upload
+      const { signal, onProgress, allowPartial = false } = options
+      if (allowPartial) checkPartial(requester.plan)
+      const onBytes = budget.counting(scratch, onProgress)
+      const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
+      const decided = await staging.decide(requester, options)
+      if (decided.node !== null) return staging.handOver(upload, decided, s => stagedCar(scratch, roots, s), handOver)
+      const { settings, target } = decided
+      await scratch.settle()
+      const job = {
+        requester,
+        target,
+        names: settings,
+        home: stagingOf(clusters.backendOf(target.clusterId)),
+        allowPartial,
+        signal,
+        token: options.token?.id,
+      }
+      const assembled: Assembled[] = []
+      try {
+        for (const root of roots) assembled.push(await this.#assemble(root, scratch, job))
+        signal?.throwIfAborted()
+        giveBack()
+        const outcome = await this.#commit(assembled, job)
+        await scratch.abandon()
+        return outcome
+      } catch (error) {
+        for (const { staged } of assembled) await staged.abandon()
+        throw error
+      }
+    })
+  }
+
+  /** Stages what a root needs. @throws HoldfastError `VALIDATION` if that is not here whole, unless the job allows it. */
+  async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
+    const { home, requester, allowPartial, signal } = job
+    const { maxDepth } = this.#parts
+    const staged = await home.staging.stage()
+    try {
+      let missing: Assembled['missing'] = null
+      const onMissing = (cid: CID): void => {
+        if (!allowPartial) throw incomplete(root, cid)
+        missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
+      }
+      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, maxDepth, signal })
+      const result = { root, staged, missing: missing as Assembled['missing'] }
+      if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
+      const { kind } = kindOf(root, await staged.store.get(root))
+      const limits = new SizeLimits(requester.plan)
+      const contentSize = await listContent(staged, root, staged.blockCount, signal, limits)
+      if (kind === 'file') limits.file(contentSize)
+      await staged.settle()
+      return { ...result, kind, contentSize }
+    } catch (error) {
+      await staged.abandon()
+      throw error
+    }
+  }
+
+  /** A block may come from the CAR, or from what a live record needs. */
+  #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
+    const { held, clusters, clock } = this.#parts
+    const { backendId } = scratch.store
+    return ({ multihash: { bytes } }) => {
+      const isSent = held.isNeededBy(scratch.rootId, backendId, bytes)
+      const place = isSent ? { backendId, isLocal: true } : held.locate(bytes, clock.now())
+      const source = place === null ? null : clusters.readerOf(place.backendId)
+      return place === null || source === null ? null : { ...place, source }
+    }
+  }
+
+  /** One transaction for all roots. */
+  async #commit(assembled: readonly Assembled[], job: Job): Promise<CarOutcome> {
+    const { commit, scheduler } = this.#parts
+    const whole = assembled.filter(({ missing }) => missing === null)
+    const partial = assembled.filter(({ missing }) => missing !== null)
+    const outcomes = await commit.commitAll(
+      whole.map(({ root, staged, kind, contentSize }) => ({
+        requester: job.requester,
+        target: job.target,
+        names: job.names,
+        type: typeOf(kind),
+        cid: root,
+        cidText: root.toString(),
+        staged,
+        backend: job.home,
+        sizes: staged.sizes(contentSize),
+        signal: job.signal,
+      })),
+      partial.map(one => this.#partialPin(one, job)),
+      job.token,
+    )
+    if (partial.length > 0) scheduler.wake()
+    const made = [...whole, ...partial]
+    const roots = assembled.map((one): CarRoot => {
+      const outcome = outcomes[made.indexOf(one)]
+      if (outcome === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a root of a CAR has no record')
+      return { ...outcome, missing: one.missing }
+    })
+    const [first] = roots
+    if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a CAR without roots was taken in')
+    return { record: first.record, created: roots.some(({ created }) => created), roots }
+  }
+
+  #partialPin({ root, staged, missing }: Assembled, { requester, target, names, home }: Job): CommitIntent {
+    const now = this.#parts.clock.now()
+    const others = missing === null || missing.blocks === 1 ? '' : ` and ${missing.blocks - 1} others`
+    return {
+      kind: 'partial',
+      brought: { blocks: staged.blockCount, bytes: staged.dagSize, charge: staged.charge },
+      record: {
+        id: newUploadId(now),
+        accountId: requester.account.id,
+        clusterId: target.clusterId,
+        cid: root.toString(),
+        ...identityOf(root),
+        type: 'pin' as const,
+        ...storedNames(names),
+        status: 'failed' as const,
+        statusAt: now,
+        statusCode: 'INCOMPLETE',
+        statusReason: `INCOMPLETE: the CAR lacked ${missing?.first}${others}`,
+        size: 0,
+        expiresAt: target.expiresAt,
+        createdAt: now,
+      },
+      backendId: home.id,
+      stagedRootId: staged.rootId,
+      limits: requester.plan,
+      now,
+    }
+  }
+}
+
+/** What a plan says of the content of a CAR, as of that of a directory or file that is sent as it is. */
+class SizeLimits {
+  readonly #plan: Plan
+  #files = 0
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+  }
+
+  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  file(size: number): void {
+    const { maxFileBytes, maxDirectoryFiles } = this.#plan
+    if (maxFileBytes !== null && size > maxFileBytes) {
+      throw new HoldfastError('FILE_TOO_LARGE', `the plan allows files of ${maxFileBytes} bytes`)
+    }
+    this.#files++
+    if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
+  }
+
+  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  directory({ bytes, files }: FileTotals): void {
+    const { maxDirectoryBytes, maxDirectoryFiles } = this.#plan
+    if (maxDirectoryFiles !== null && files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
+    if (maxDirectoryBytes !== null && bytes > maxDirectoryBytes) {
+      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows directories of ${maxDirectoryBytes} bytes`)
+    }
+  }
+}
+
+function tooManyFiles(most: number): HoldfastError {
+  return new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${most} files in a directory`)
+}
+
+function checkRoots(roots: readonly CID[]): void {
+  if (roots.length === 0)
+    throw new HoldfastError('VALIDATION', 'the CAR names no roots, so nothing of it can be pinned')
+  if (roots.length > MOST_ROOTS) throw new HoldfastError('VALIDATION', `the CAR names more than ${MOST_ROOTS} roots`)
+  for (const root of roots) checkNew(root)
+}
+
+function checkPartial({ name, maxStorageBytes }: Plan): void {
+  if (maxStorageBytes === null) return
+  const reason = 'what is not whole is not counted in its storage'
+  throw new HoldfastError('NOT_OFFERED', `the plan ${name} does not allow incomplete content: ${reason}`)
+}
+
+function distinct(roots: readonly CID[]): CID[] {
+  return [...new Map(roots.map(root => [dagKey(root), root])).values()]
+}
+
+function incomplete(root: CID, missing: CID): HoldfastError {
+  const what = dagKey(root) === dagKey(missing) ? `root ${root}` : `block ${missing}, which root ${root} needs,`
+  return new HoldfastError('VALIDATION', `the CAR is incomplete: ${what} is not in it`)
+}
+
+function typeOf(kind: UnixfsKind): PinType {
+  return kind === 'other' ? 'pin' : kind
+}

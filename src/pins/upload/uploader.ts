@@ -1,0 +1,197 @@
+import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
+import { inTurns } from '../../concurrency/turns.ts'
+import type { StagedDag } from '../../content/dag/staged-dag.ts'
+import { nameOf, resolveServerDirectory, walkServerDirectory } from '../../content/server-directory.ts'
+import { DirectoryBuilder } from '../../content/unixfs/directory-builder.ts'
+import { splitEntryPath } from '../../content/unixfs/entry-path.ts'
+import { type ImportedNode, importFile } from '../../content/unixfs/import.ts'
+import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/staged-files.ts'
+import { importSymlink } from '../../content/unixfs/symlink.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { interruptible } from '../../domain/sources.ts'
+import type { PinCommit } from '../pin-commit.ts'
+import {
+  type ByteSource,
+  type DagFile,
+  type DirectoryEntries,
+  type DirectoryEntry,
+  type DirectoryOutcome,
+  type HandOver,
+  LISTED_FILES,
+  type PinOutcome,
+  type UploadOptions,
+} from '../types.ts'
+import type { UploadBudget } from './upload-budget.ts'
+import type { Decided, Upload, UploadStaging } from './upload-staging.ts'
+
+/** A directory entry whose path is checked, or is known only at the end. */
+type StoredEntry =
+  | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
+  | { kind: 'directory'; names: string[] }
+  | { kind: 'symlink'; names: string[]; target: string }
+
+export interface UploaderParts {
+  clusters: ClusterRegistry
+  commit: PinCommit
+  staging: UploadStaging
+  /** Directories that uploads by server path may read. */
+  importRoots: readonly string[]
+}
+
+/** Takes content in: stages it while it streams, and has it committed when it is whole and everything is decided. */
+export class Uploader {
+  readonly #parts: UploaderParts
+
+  constructor(parts: UploaderParts) {
+    this.#parts = parts
+  }
+
+  upload<T = never>(
+    content: ByteSource,
+    options: UploadOptions,
+    handOver?: HandOver<Uint8Array, T>,
+  ): Promise<PinOutcome | T> {
+    const { staging } = this.#parts
+    return staging.run(options, 'file', async upload => {
+      const { staged, budget } = upload
+      budget.startFile()
+      const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
+      const decided = await staging.decide(upload.requester, options)
+      if (decided.node === null) return this.#commit(upload, decided, { type: 'file', node: file })
+      return staging.handOver(upload, decided, signal => stagedFile(staged, file.cid, signal), handOver)
+    })
+  }
+
+  async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
+    const directory = await resolveServerDirectory(this.#parts.importRoots, dirPath)
+    const named = { ...options, name: options.name ?? nameOf(directory) }
+    return this.#storeDirectory(walkServerDirectory(directory), named)
+  }
+
+  async uploadDirectory<T = never>(
+    entries: DirectoryEntries,
+    options: UploadOptions,
+    handOver?: HandOver<StagedFile, T>,
+  ): Promise<DirectoryOutcome | T> {
+    return this.#storeDirectory(checkedEntries(entries), options, handOver)
+  }
+
+  #storeDirectory<T = never>(
+    entries: AsyncIterable<StoredEntry>,
+    options: UploadOptions,
+    handOver?: HandOver<StagedFile, T>,
+  ): Promise<DirectoryOutcome | T> {
+    const { staging } = this.#parts
+    return staging.run(options, 'directory', async upload => {
+      const { staged, budget } = upload
+      const listing = new DirectoryListing(staged)
+      const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
+      for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
+        if (entry.kind === 'directory') {
+          listing.builder.addDirectory(entry.names)
+        } else if (entry.kind === 'symlink') {
+          listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
+        } else {
+          budget.startFile()
+          const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
+          const node = await importFile(staged, entry.content, {
+            ...this.#importOptions(options, budget, staged),
+            name,
+          })
+          if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
+          else await listing.addFile(entry.names, node)
+        }
+      }
+      for (const { names, node } of unnamed) await listing.addFile(names(), node)
+      const root = await listing.builder.finish(options.signal)
+      const decided = await staging.decide(upload.requester, options)
+      if (decided.node !== null) {
+        return staging.handOver(upload, decided, signal => stagedFiles(staged, signal), handOver)
+      }
+      const outcome = await this.#commit(upload, decided, { type: 'directory', node: root })
+      return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
+    })
+  }
+
+  async #commit(
+    { staged, requester, giveBack }: Upload,
+    { settings, target }: Decided,
+    { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
+  ): Promise<PinOutcome> {
+    const { signal, token } = settings
+    signal?.throwIfAborted()
+    await staged.settle()
+    const input = {
+      requester,
+      target,
+      type,
+      staged,
+      cid: node.cid,
+      cidText: node.cid.toString(),
+      names: settings,
+      backend: this.#parts.clusters.defaultBackend,
+      signal,
+      sizes: staged.sizes(node.size),
+    }
+    giveBack()
+    return this.#parts.commit.commit(input, token?.id)
+  }
+
+  #importOptions(options: UploadOptions, budget: UploadBudget, staged: StagedDag) {
+    const { signal, onProgress } = options
+    return {
+      signal,
+      onBytes: budget.counting(staged, onProgress),
+    }
+  }
+}
+
+/** The directory being built and what the answer tells of it. */
+class DirectoryListing {
+  readonly builder: DirectoryBuilder
+  readonly files: DagFile[] = []
+  totalFiles = 0
+  readonly #staged: StagedDag
+
+  constructor(staged: StagedDag) {
+    this.#staged = staged
+    this.builder = new DirectoryBuilder(staged)
+  }
+
+  async addFile(names: string[], node: ImportedNode): Promise<void> {
+    this.builder.addNode(names, node)
+    const path = names.join('/')
+    this.totalFiles++
+    if (this.files.length < LISTED_FILES) this.files.push({ path, cid: node.cid.toString(), size: node.size })
+    await this.#staged.addFile(path, node.cid, node.size)
+  }
+}
+
+async function* checkedEntries(entries: DirectoryEntries): AsyncGenerator<StoredEntry> {
+  if (!isIterable(entries)) throw new HoldfastError('VALIDATION', 'entries must be an iterable of entries')
+  let isEmpty = true
+  for await (const entry of entries) {
+    isEmpty = false
+    yield checkedEntry(entry)
+  }
+  if (isEmpty) throw new HoldfastError('VALIDATION', 'files: at least one file is needed')
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value)
+}
+
+function checkedEntry(entry: DirectoryEntry): StoredEntry {
+  const path: unknown = entry?.path
+  if (entry?.kind === 'file' && typeof path === 'function') {
+    return { kind: 'file', names: () => splitEntryPath(path()), content: entry.content }
+  }
+  if (typeof path !== 'string') throw new HoldfastError('VALIDATION', 'entries: each needs a path, a string')
+  const names = splitEntryPath(path)
+  if (entry.kind === 'file') return { kind: 'file', names, content: entry.content }
+  if (entry.kind === 'directory') return { kind: 'directory', names }
+  if (entry.kind === 'symlink' && typeof entry.target === 'string') {
+    return { kind: 'symlink', names, target: entry.target }
+  }
+  throw new HoldfastError('VALIDATION', `entries: ${path} must be a file, a directory, or a symlink with a target`)
+}

@@ -1,0 +1,280 @@
+import fc from 'fast-check'
+import { describe, expect, test, vi } from 'vitest'
+import type { Slot } from '../../src/concurrency/paced-slot.ts'
+import { SharedSlots } from '../../src/concurrency/shared-slots.ts'
+import { SlotRows } from '../../src/concurrency/slot-rows.ts'
+import { type SlotLimits, Slots } from '../../src/concurrency/slots.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+
+type Places = Pick<Slots, 'enter' | 'state'>
+
+const KINDS: ReadonlyArray<[kind: string, of: (limits: SlotLimits, clock: ManualClock) => Places]> = [
+  ['of one thread', (limits, clock) => new Slots(limits, clock)],
+  ['shared by threads', (limits, clock) => new SharedSlots(limits, clock)],
+]
+
+function limitsOf(limits: Partial<SlotLimits>): SlotLimits {
+  return { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }
+}
+
+/** What becomes of asking for a slot. */
+function asked(slots: Places, owner: string, signal?: AbortSignal) {
+  const outcome: { slot: Slot | null; refused: unknown } = { slot: null, refused: null }
+  slots.enter(owner, signal).then(
+    slot => {
+      outcome.slot = slot
+    },
+    (error: unknown) => {
+      outcome.refused = error
+    },
+  )
+  return outcome
+}
+
+const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+async function take(slots: Places, owner: string, count: number): Promise<Slot[]> {
+  return Promise.all(Array.from({ length: count }, () => slots.enter(owner)))
+}
+
+describe.each(KINDS)('slots %s', (_, placesOf) => {
+  const slotsOf = (limits: Partial<SlotLimits> = {}) => {
+    const clock = new ManualClock()
+    return { clock, slots: placesOf(limitsOf(limits), clock) }
+  }
+
+  test('one owner has all of them while nobody else comes', async () => {
+    const { slots } = slotsOf()
+    const taken = await take(slots, 'a', 4)
+    for (const slot of taken) slot.leave()
+    for (const slot of taken) slot.leave()
+    expect(slots.state).toEqual({ running: 0, waiting: 0 })
+  })
+
+  test('what becomes free goes to who has fewest, then to who has waited longest', async () => {
+    const { slots } = slotsOf()
+    const [first, second] = await take(slots, 'a', 4)
+    const more = asked(slots, 'a')
+    const other = asked(slots, 'b')
+    const third = asked(slots, 'c')
+    first?.leave()
+    await settled()
+    expect([more.slot, other.slot === null, third.slot]).toEqual([null, false, null])
+    second?.leave()
+    await settled()
+    expect([more.slot, third.slot === null]).toEqual([null, false])
+  })
+
+  test('who waits too long, or behind too many, is told to come back', async () => {
+    const { slots, clock } = slotsOf({ waiting: 1 })
+    await take(slots, 'a', 4)
+    const waiting = asked(slots, 'a')
+    const toomany = asked(slots, 'a')
+    await settled()
+    expect(toomany.refused).toMatchObject({ code: 'UNAVAILABLE', details: { retryAfter: 1 } })
+    expect(waiting.refused).toBe(null)
+    clock.advance(1_000)
+    await settled()
+    expect(waiting.refused).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(slots.state).toEqual({ running: 4, waiting: 0 })
+  })
+
+  test('a full queue gives way to an owner who has less in it', async () => {
+    const { slots } = slotsOf({ waiting: 3 })
+    await take(slots, 'a', 4)
+    const many = [asked(slots, 'a'), asked(slots, 'a'), asked(slots, 'a')]
+    const other = asked(slots, 'b')
+    await settled()
+    expect(many.map(({ refused }) => refused === null)).toEqual([true, true, false])
+    expect(other.refused).toBe(null)
+  })
+
+  test('a signal ends the wait, and the place in the queue is free', async () => {
+    const { slots } = slotsOf()
+    await take(slots, 'a', 4)
+    const gone = new AbortController()
+    const waiting = asked(slots, 'b', gone.signal)
+    gone.abort(new Error('the client has gone'))
+    await settled()
+    expect(waiting.refused).toMatchObject({ message: 'the client has gone' })
+    expect(slots.state.waiting).toBe(0)
+    await expect(slots.enter('b', gone.signal)).rejects.toThrow('the client has gone')
+  })
+
+  test('a slow one of an owner who has many is ended for another owner, and a fast one is not', async () => {
+    const { slots, clock } = slotsOf()
+    const taken = await take(slots, 'a', 4)
+    const ended: number[] = []
+    for (const [index, slot] of taken.entries()) slot.watch(() => ended.push(index))
+    for (let second = 0; second < 11; second++) {
+      for (const [index, slot] of taken.entries()) slot.progress(index === 2 ? 5_000 : 100_000)
+      clock.advance(1_000)
+    }
+    const same = asked(slots, 'a')
+    await settled()
+    expect(same.slot).toBe(null)
+    const other = asked(slots, 'b')
+    await settled()
+    expect([ended, other.slot === null]).toEqual([[2], false])
+    expect(slots.state.running).toBe(4)
+    taken[2]?.leave()
+    expect(slots.state.running).toBe(4)
+  })
+
+  test('readers that stall after they were let in are ended while another waits', async () => {
+    const { slots, clock } = slotsOf({ waitMs: 15_000 })
+    const taken = await take(slots, 'a', 4)
+    let ended = 0
+    for (const slot of taken) slot.watch(() => ended++)
+    const others = [asked(slots, 'b'), asked(slots, 'b')]
+    clock.advance(9_900)
+    await settled()
+    expect(ended).toBe(0)
+    clock.advance(2_000)
+    await settled()
+    expect([ended, others.map(({ slot }) => slot === null)]).toEqual([2, [false, false]])
+  })
+
+  test('only the time counts in which the client is waited for', async () => {
+    const { slots, clock } = slotsOf({ waitMs: 60_000 })
+    const taken = await take(slots, 'a', 4)
+    let ended = 0
+    for (const slot of taken) {
+      slot.watch(() => ended++)
+      slot.pause()
+    }
+    const other = asked(slots, 'b')
+    clock.advance(10_000)
+    expect(ended).toBe(0)
+    taken[0]?.resume()
+    clock.advance(8_000)
+    taken[0]?.pause()
+    clock.advance(10_000)
+    expect(ended).toBe(0)
+    taken[0]?.resume()
+    clock.advance(4_000)
+    await settled()
+    expect([ended, other.slot === null]).toEqual([1, false])
+  })
+
+  test('what has not begun to answer is never ended', async () => {
+    const { slots, clock } = slotsOf({ waitMs: 60_000 })
+    await take(slots, 'a', 4)
+    const other = asked(slots, 'b')
+    clock.advance(30_000)
+    await settled()
+    expect(other.slot).toBe(null)
+  })
+
+  test('a thousand slow readers of one address keep nobody out', async () => {
+    const { slots, clock } = slotsOf({ capacity: 1_024, waiting: 1_024, waitMs: 15_000 })
+    for (const slot of await take(slots, 'attacker', 1_024)) slot.watch(() => undefined)
+    const more = Array.from({ length: 1_024 }, () => asked(slots, 'attacker'))
+    const others = Array.from({ length: 50 }, (_, index) => asked(slots, `client ${index}`))
+    clock.advance(11_000)
+    await settled()
+    expect(others.filter(({ slot }) => slot !== null)).toHaveLength(50)
+    expect(more.filter(({ slot }) => slot !== null)).toHaveLength(0)
+  })
+
+  test('counts stay right whatever happens', async () => {
+    const step = fc.oneof(
+      fc.record({ act: fc.constant('enter'), owner: fc.constantFrom('a', 'b', 'c') }),
+      fc.record({ act: fc.constant('leave'), index: fc.nat(50) }),
+      fc.record({ act: fc.constant('advance'), ms: fc.integer({ min: 1, max: 6_000 }) }),
+      fc.record({ act: fc.constant('abort'), index: fc.nat(50) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+        const { slots, clock } = slotsOf({ capacity: 3, perOwner: 2, waiting: 3 })
+        const all: { outcome: ReturnType<typeof asked>; gone: AbortController; over: boolean }[] = []
+        for (const { act, ...given } of steps as { act: string; owner?: string; index?: number; ms?: number }[]) {
+          const one = all[given.index ?? -1]
+          if (act === 'enter') {
+            const gone = new AbortController()
+            const entry = { outcome: asked(slots, given.owner ?? '', gone.signal), gone, over: false }
+            all.push(entry)
+            await settled()
+            entry.outcome.slot?.watch(() => {
+              entry.over = true
+            })
+          } else if (act === 'leave' && one?.outcome.slot) {
+            one.outcome.slot.leave()
+            one.over = true
+          } else if (act === 'abort' && one?.outcome.slot === null) one.gone.abort(new Error('gone'))
+          else if (act === 'advance') clock.advance(given.ms ?? 0)
+          await settled()
+          const running = all.filter(({ outcome, over }) => outcome.slot !== null && !over).length
+          const waiting = all.filter(({ outcome }) => outcome.slot === null && outcome.refused === null).length
+          expect(slots.state).toEqual({ running, waiting })
+          expect(running).toBeLessThanOrEqual(3)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+test('one owner has no more than its own bound, whatever is free', async () => {
+  const { slots } = { slots: new Slots(limitsOf({ perOwner: 2 }), new ManualClock()) }
+  const [first] = await take(slots, 'a', 2)
+  const more = asked(slots, 'a')
+  await take(slots, 'b', 2)
+  await settled()
+  expect(more.slot).toBe(null)
+  first?.leave()
+  await settled()
+  expect(more.slot).not.toBe(null)
+})
+
+describe('slots of two threads', () => {
+  /** Two ends of the same places, as two threads have them. */
+  const ends = (limits: Partial<SlotLimits> = {}) => {
+    const clock = new ManualClock()
+    const all = limitsOf(limits)
+    const first = new SharedSlots(all, clock)
+    return { clock, first, second: new SharedSlots(all, clock, first.tableFor(1)) }
+  }
+
+  test('together have no more than there are, and what one gives back lets the other in', async () => {
+    const { first, second } = ends({ capacity: 3 })
+    const [one] = await take(first, 'a', 2)
+    await take(second, 'a', 1)
+    const later = [asked(first, 'a'), asked(second, 'b')]
+    await settled()
+    expect(later.map(({ slot }) => slot)).toEqual([null, null])
+    expect(first.state).toEqual({ running: 3, waiting: 2 })
+    one?.leave()
+    // Of b, who has fewer, though it came later.
+    await vi.waitFor(() => expect(later.map(({ slot }) => slot !== null)).toEqual([false, true]))
+    expect(second.state).toEqual({ running: 3, waiting: 1 })
+  })
+
+  test('a slow one in one thread gives way to who comes to the other', async () => {
+    const { clock, first, second } = ends({ capacity: 2 })
+    const ended: unknown[] = []
+    const slow = await take(first, 'a', 2)
+    for (const slot of slow) slot.watch(reason => ended.push(reason))
+    clock.advance(10_000)
+    const other = await second.enter('b')
+    await vi.waitFor(() => expect(ended).toMatchObject([{ code: 'ABORTED' }]))
+    expect(first.state).toEqual({ running: 2, waiting: 0 })
+    for (const slot of slow) slot.leave()
+    expect(first.state).toEqual({ running: 1, waiting: 0 })
+    other.leave()
+    expect(second.state).toEqual({ running: 0, waiting: 0 })
+  })
+
+  test('what a thread had that ended is free, the lock included', async () => {
+    const { first, second } = ends({ capacity: 2 })
+    await take(second, 'a', 2)
+    const waiting = asked(first, 'b')
+    const lost = asked(second, 'c')
+    // It ended with the lock in its hands.
+    new SlotRows(first.tableFor(1)).lock()
+    first.forget(1)
+    await settled()
+    expect([waiting.slot === null, lost.slot]).toEqual([false, null])
+    expect(first.state).toEqual({ running: 1, waiting: 0 })
+  })
+})

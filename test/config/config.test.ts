@@ -1,0 +1,231 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseConfig, withDefaults } from '../../src/config/config.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+
+const plan = { timelock: true, clusters: '*' }
+
+/** Clusters that are kept elsewhere, beside the usual one. */
+function withBackend(...backends: object[]) {
+  return { clusters: [{ id: 'cl0-global' }, ...backends.map((backend, i) => ({ id: `b${i}`, backend }))] }
+}
+
+function problem(value: unknown): string {
+  try {
+    parseConfig(value, 'config.json')
+  } catch (error) {
+    expect(error).toBeInstanceOf(HoldfastError)
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
+    return (error as HoldfastError).message
+  }
+  throw new Error('nothing was thrown')
+}
+
+test('a whole configuration is taken as it is', () => {
+  const config = {
+    publicUrl: 'https://pins.example.org/node',
+    importRoots: ['/srv/import'],
+    clusters: [
+      {
+        id: 'cl0-global',
+        label: 'Primary',
+        region: 'Global',
+        country: null,
+        gateways: [{ label: 'Main', publicUrl: 'https://gateway.example.org/ipfs/', url: 'http://10.0.0.1:8080' }],
+      },
+      { id: 'attic', label: 'Attic', region: 'Home', country: 'DE', gateways: [], dataDir: '/srv/attic' },
+    ],
+    defaultCluster: 'attic',
+    plans: {
+      team: {
+        timelock: false,
+        clusters: ['attic'],
+        maxFileBytes: 1,
+        maxDirectoryBytes: 2,
+        maxDirectoryFiles: 3,
+        maxStorageBytes: 4,
+        maxPins: null,
+        maxKeys: 100,
+        maxQueuedPins: 1_000,
+        serverImport: true,
+        pageLimit: { default: 5, max: 5 },
+        rateLimit: { requests: 6, windowSeconds: 7 },
+        accountRateLimit: null,
+      },
+    },
+    signup: { enabled: true, plan: 'team' },
+    passwordCost: 65_536,
+    trustedProxies: 1,
+    gc: { graceSeconds: 0, intervalSeconds: 1.5 },
+  }
+  expect(parseConfig(config, 'config.json')).toEqual(config)
+  expect(parseConfig({}, 'config.json')).toEqual({})
+})
+
+test('what is left out of a plan or cluster is filled in, and that again stays the same', () => {
+  const config = parseConfig(
+    { publicUrl: 'http://x.test//', plans: { team: plan }, clusters: [{ id: 'cl0-global' }] },
+    '',
+  )
+  expect(config).toEqual({
+    publicUrl: 'http://x.test',
+    plans: {
+      team: {
+        ...plan,
+        maxFileBytes: null,
+        maxDirectoryBytes: null,
+        maxDirectoryFiles: null,
+        maxStorageBytes: null,
+        maxPins: null,
+        maxKeys: 100,
+        maxQueuedPins: 1_000,
+        serverImport: true,
+        pageLimit: { default: 20, max: 100 },
+        rateLimit: null,
+        accountRateLimit: null,
+      },
+    },
+    clusters: [{ id: 'cl0-global', label: 'cl0-global', region: '', country: null, gateways: [] }],
+  })
+  expect(parseConfig(config, '')).toEqual(config)
+})
+
+test.each<[unknown, string]>([
+  [null, 'must be object'],
+  [[], 'must be object'],
+  [{ zz: 1, yy: 2 }, 'unknown keys zz, yy'],
+  [{ plans: { team: { ...plan, maxPinz: 1 } } }, 'plans.team: unknown key maxPinz'],
+  [{ plans: { team: {} } }, 'plans.team: timelock, clusters missing'],
+  [{ plans: { team: { ...plan, clusters: 5 } } }, 'plans.team.clusters: must be "*" or must be array'],
+  [{ plans: { team: { ...plan, clusters: ['cl9'] } } }, 'plans.team.clusters: cl9 is not among the clusters'],
+  [{ plans: { team: { ...plan, maxPins: '5' } } }, 'plans.team.maxPins: must be integer or must be null'],
+  [{ plans: { team: { ...plan, maxPins: -1 } } }, 'plans.team.maxPins: must be >= 0 or must be null'],
+  [{ plans: { team: { ...plan, rateLimit: { requests: 5 } } } }, 'plans.team.rateLimit: windowSeconds missing'],
+  [
+    { plans: { team: { ...plan, rateLimit: { requests: 5, windowSeconds: 0 } } } },
+    'plans.team.rateLimit.windowSeconds: must be > 0',
+  ],
+  [
+    { plans: { team: { ...plan, pageLimit: { default: 9, max: 8 } } } },
+    'plans.team.pageLimit.default: must not be over max, 8',
+  ],
+  [{ plans: { 'a b': plan } }, 'plans.a b: a plan is named with up to 64 of the characters A-Z a-z 0-9 _ . -'],
+  [{ publicUrl: 'pins.example.org' }, 'publicUrl: must be an http or https URL'],
+  [{ publicUrl: 'ftp://x.test' }, 'publicUrl: must be an http or https URL'],
+  [{ publicUrl: 'http://x.test/?a' }, 'publicUrl: must be a URL without query, fragment or credentials'],
+  [{ publicUrl: 'http://a:b@x.test' }, 'publicUrl: must be a URL without query, fragment or credentials'],
+  [{ importRoots: '/srv' }, 'importRoots: must be array'],
+  [{ defaultCluster: 'cl9' }, 'defaultCluster: cl9 is not among the clusters'],
+  [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
+  [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
+  [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
+  [withBackend({}), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
+  [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 0 }),
+    'clusters.1.backend.replicationMin: must be -1 or must be >= 1',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: 1 }),
+    'clusters.1.backend.replicationMax: must not be under replicationMin, 2',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: -1 }),
+    'clusters.1.backend.replicationMax: must be -1 where replicationMin is, and only there',
+  ],
+  [
+    withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMax: 2 }),
+    'clusters.1.backend.replicationMax: belongs to replicationMin',
+  ],
+  [
+    withBackend(
+      { type: 'ipfs-cluster', api: 'http://c/' },
+      { type: 'ipfs-cluster', api: 'http://c', replicationMin: 2 },
+    ),
+    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+  ],
+  [withBackend({ type: 'kubo' }), 'clusters.1.backend: api missing'],
+  [withBackend({ type: 'kubo', api: 'http://k', cluster: 'x' }), 'clusters.1.backend: unknown key cluster'],
+  [withBackend({ type: 'kubo', api: 'k:5001' }), 'clusters.1.backend.api: must be an http or https URL'],
+  [
+    withBackend({ type: 'kubo', api: 'http://u:p@k' }),
+    'clusters.1.backend.api: must be a URL without query, fragment or credentials',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k', gateways: ['http://k:8080', 'k'] }),
+    'clusters.1.backend.gateways.1: must be an http or https URL',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k', authFile: 'a', authEnv: 'b' }),
+    'clusters.1.backend: has both authFile and authEnv',
+  ],
+  [
+    withBackend({ type: 'holdfast', url: 'http://k', cluster: 'x' }),
+    'clusters.1.backend: needs either keyFile or keyEnv',
+  ],
+  [
+    withBackend({ type: 'kubo', api: 'http://k/api/v0/' }, { type: 'kubo', api: 'http://k', cacheBytes: 0 }),
+    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+  ],
+  [
+    { clusters: [{ id: 'cl0-global', gateways: [{ label: 'A', publicUrl: '/ipfs/' }] }] },
+    'clusters.0.gateways.0.publicUrl: must be an http or https URL',
+  ],
+  [{ signup: { enabled: true, plan: 'gold' } }, 'signup.plan: must be one of free, premium, unlimited'],
+  [{ signup: { open: true } }, 'signup: unknown key open'],
+  [{ passwordCost: 3_000 }, 'passwordCost: must be a power of two'],
+  [{ passwordCost: 512 }, 'passwordCost: must be >= 1024'],
+  [{ trustedProxies: -1 }, 'trustedProxies: must be >= 0'],
+  [{ gc: { graceSeconds: -1 } }, 'gc.graceSeconds: must be >= 0'],
+])('%j is refused by name', (value, message) => {
+  expect(problem(value)).toBe(`config.json: ${message}`)
+})
+
+test('the example of the documentation is a configuration', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
+  const example = /```json\n([^`]+)```/.exec(text)?.[1] ?? ''
+  expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
+})
+
+test('defaults are those of the schema, and what is given stays', () => {
+  const complete = withDefaults(parseConfig({ pin: { maxDepth: 7 }, disk: { reserveBytes: 0 } }, 'config.json'))
+  expect(complete).toEqual({
+    backupRoots: [],
+    backupBytesPerSecond: 104_857_600,
+    pin: {
+      findTimeoutSeconds: 20,
+      waitSeconds: 20,
+      stallSeconds: 30,
+      attemptSeconds: 21_600,
+      maxBlocks: 10_000_000,
+      maxDepth: 7,
+    },
+    signup: { enabled: false, plan: 'free' },
+    passwordCost: 32_768,
+    trustedProxies: 0,
+    uploads: { maxConcurrent: 256, maxPerAccount: 64 },
+    gc: { graceSeconds: 60, intervalSeconds: 30 },
+    verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
+    webhooks: { allowPrivate: false },
+    reconcile: { everyHours: 12, sample: 4 },
+    disk: { reserveBytes: 0 },
+    gateway: {
+      mode: 'own',
+      ownOrigin: false,
+      maxConcurrentRequests: 1_024,
+      maxDurationSeconds: 3_600,
+      retrievalTimeoutSeconds: 10,
+    },
+  })
+  expect(withDefaults(withDefaults({}))).toEqual(withDefaults({}))
+})
+
+test('what is given is not changed, and two configurations share nothing', () => {
+  const given = { gc: {} }
+  withDefaults(given).backupRoots.push('/elsewhere')
+  expect(given).toEqual({ gc: {} })
+  expect(withDefaults({}).backupRoots).toEqual([])
+})

@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest'
+import type { HoldfastError } from '../../src/domain/errors.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+import { type Attempt, type Job, type JobKind, JobRunner } from '../../src/jobs/job-runner.ts'
+import { turns } from '../support/content-parts.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+
+interface Row extends Job {
+  dueAt: number | null
+}
+
+/** An attempt that ends when the test says so. */
+class Held implements Attempt<Row> {
+  readonly job: Row
+  readonly ending = Promise.withResolvers<void>()
+
+  constructor(job: Row) {
+    this.job = job
+  }
+
+  run(): Promise<void> {
+    return this.ending.promise
+  }
+
+  abort(reason: HoldfastError): void {
+    this.ending.reject(reason)
+  }
+}
+
+/** Jobs in memory, two at a time. */
+function world(names: readonly string[]) {
+  const clock = new ManualClock()
+  const rows: Row[] = names.map((accountId, id) => ({ id, accountId, attempts: 0, dueAt: clock.now() }))
+  const made: Held[] = []
+  const seen = { looks: 0, rows: 0 }
+  const faults = new Set<'begin' | 'failed' | 'again'>()
+  const meet = (step: 'begin' | 'failed' | 'again'): void => {
+    if (faults.has(step)) throw new Error('nothing can be noted now')
+  }
+  const kind: JobKind<Row, Held> = {
+    name: 'jobs',
+    pauses: { firstMs: 1_000, longestMs: 4_000 },
+    look: { accounts: 2, each: 1 },
+    perAccount: 2,
+    fullMs: 60_000,
+    async due({ now, after, accounts, each }) {
+      seen.looks++
+      const waiting = rows.filter(({ dueAt }) => dueAt !== null)
+      const asked = [...new Set(waiting.map(({ accountId }) => accountId))].toSorted().filter(name => name > after)
+      const shown = asked.slice(0, accounts)
+      const jobs = shown.flatMap(name =>
+        waiting.filter(row => row.accountId === name && Number(row.dueAt) <= now).slice(0, each),
+      )
+      seen.rows = Math.max(seen.rows, jobs.length)
+      return { jobs, last: shown.length < accounts ? null : (shown.at(-1) ?? null) }
+    },
+    async nextDue() {
+      const times = rows.flatMap(({ dueAt }) => dueAt ?? [])
+      return times.length === 0 ? null : Math.min(...times)
+    },
+    isFull: running => [...running].length >= 2,
+    attempt: row => new Held(row),
+    async begin({ job: row }) {
+      if (row.dueAt === null) return undefined
+      row.attempts++
+      row.dueAt = null
+      meet('begin')
+      return { ...row }
+    },
+    async failed({ job }, _, { retryAt }) {
+      meet('failed')
+      job.dueAt = retryAt
+    },
+    async again(id) {
+      meet('again')
+      for (const row of rows) if (row.id === id) row.dueAt = clock.now()
+    },
+  }
+  const runner = new JobRunner(
+    {
+      ...kind,
+      attempt: row => {
+        const attempt = kind.attempt(row)
+        made.push(attempt)
+        return attempt
+      },
+    },
+    { clock, logger: silentLogger },
+  )
+  const end = async (attempt: Held | undefined): Promise<void> => {
+    if (attempt === undefined) throw new Error('there is no such attempt')
+    attempt.job.dueAt = null
+    attempt.ending.resolve()
+    await turns(20)
+  }
+  return { clock, rows, made, seen, runner, end, faults }
+}
+
+test('accounts take turns, however many jobs one has, and a look is short', async () => {
+  const { made, seen, runner, end } = world([...Array<string>(50).fill('many'), 'one', 'other'])
+  runner.wake()
+  await turns(20)
+  expect(made.map(({ job }) => job.accountId).toSorted()).toEqual(['many', 'one'])
+  await end(made.find(({ job }) => job.accountId === 'many'))
+  await end(made.find(({ job }) => job.accountId === 'one'))
+  expect(made.slice(0, 4).map(({ job }) => job.accountId)).toContain('other')
+  expect(seen.rows).toBeLessThanOrEqual(6)
+  await runner.stop()
+})
+
+test('one job is attempted once at a time, and who asks often has it looked once', async () => {
+  const { made, seen, runner } = world(['one'])
+  for (let i = 0; i < 1_000; i++) runner.wake()
+  await turns(20)
+  expect([
+    made.length,
+    runner.start(new Held(made[0]?.job ?? { id: 0, accountId: '', attempts: 0, dueAt: 0 })),
+  ]).toEqual([1, false])
+  expect(seen.looks).toBeLessThan(10)
+  await runner.stop()
+})
+
+test('a failure is repeated with pauses that grow to their bound, and is not counted when the runner stops', async () => {
+  const { clock, rows, made, runner } = world(['one'])
+  runner.wake()
+  await turns(20)
+  const pauses: number[] = []
+  for (let i = 0; i < 5; i++) {
+    made.at(-1)?.ending.reject(new Error('not now'))
+    await turns(20)
+    const pause = (rows[0]?.dueAt ?? 0) - clock.now()
+    pauses.push(pause)
+    clock.advance(pause)
+    await turns(20)
+  }
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 4_000, 4_000])
+  expect([made.length, rows[0]?.attempts]).toEqual([6, 6])
+  const before = rows[0]?.dueAt
+  await runner.stop()
+  expect(rows[0]?.dueAt).toBe(before)
+  runner.wake()
+  clock.advance(60_000)
+  await turns(20)
+  expect(made.length).toBe(6)
+})
+
+test.each(['begin', 'failed'] as const)(
+  'what could not be noted of a job when it was to %s is repeated once it can be',
+  async step => {
+    const { clock, rows, made, runner, faults } = world(['one'])
+    faults.add(step).add('again')
+    runner.wake()
+    await turns(20)
+    if (step === 'failed') made[0]?.ending.reject(new Error('not now'))
+    for (let i = 0; i < 3; i++) {
+      await turns(20)
+      // As far as is noted it is under way, and so not due.
+      expect([rows[0]?.dueAt, made.length]).toEqual([null, 1])
+      clock.advance(1_000)
+    }
+    faults.clear()
+    await turns(20)
+    clock.advance(1_000)
+    await turns(20)
+    expect([rows[0]?.attempts, made.length]).toEqual([2, 2])
+    await runner.stop()
+  },
+)
+
+test('what comes while it is full starts when an attempt ends', async () => {
+  const { rows, made, runner, end, clock } = world(['a', 'b'])
+  runner.wake()
+  await turns(20)
+  rows.push({ id: 9, accountId: 'c', attempts: 0, dueAt: clock.now() })
+  runner.wake()
+  await turns(20)
+  expect(made.length).toBe(2)
+  await end(made[0])
+  expect(made.map(({ job }) => job.id)).toEqual([0, 1, 9])
+  await runner.stop()
+})

@@ -1,0 +1,59 @@
+import type { LookupFunction } from 'node:net'
+import { expect, test } from 'vitest'
+import { publicLookup } from '../../src/outgoing/public-lookup.ts'
+import { openWebhookSender } from '../../src/outgoing/webhook-sender.ts'
+import { Receiver } from '../webhooks/receiver.ts'
+
+/** Names of a test, each with its addresses. */
+function namesOf(addresses: readonly string[]): LookupFunction {
+  return (_name, _options, callback) =>
+    callback(
+      null,
+      addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+}
+
+function posted(url: string) {
+  return { url, headers: {}, body: '{}', signal: new AbortController().signal }
+}
+
+test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'], ['93.184.215.14', '127.0.0.1']])(
+  'a name that leads to %s is not told anything',
+  async (...addresses) => {
+    await using receiver = await new Receiver().start()
+    const sender = openWebhookSender({ allowPrivate: false, lookup: publicLookup(namesOf(addresses)) })
+    try {
+      const url = receiver.url.replace('127.0.0.1', 'hook.test')
+      const refusal = { code: 'UNAVAILABLE', message: 'the address could not be reached' }
+      await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
+      await expect(sender.send(posted(receiver.url))).rejects.toMatchObject(refusal)
+      expect(receiver.told).toEqual([])
+    } finally {
+      await sender.close()
+    }
+  },
+)
+
+test('an answer is its status, however much follows; nobody there is told so', async () => {
+  const receiver = await new Receiver().start()
+  receiver.answer = response => {
+    const flood = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+    }
+    response
+      .writeHead(202)
+      .on('drain', flood)
+      .on('error', () => undefined)
+    flood()
+  }
+  const sender = openWebhookSender({ allowPrivate: true })
+  try {
+    expect(await sender.send(posted(receiver.url))).toBe(202)
+    const { url } = receiver
+    await receiver[Symbol.asyncDispose]()
+    const refusal = { code: 'UNAVAILABLE', message: 'the address could not be reached' }
+    await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
+  } finally {
+    await sender.close()
+  }
+})

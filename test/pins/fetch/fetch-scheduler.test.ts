@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../../src/domain/logger.ts'
+import { FetchScheduler } from '../../../src/pins/fetch/fetch-scheduler.ts'
+import { NO_LIMITS, record, request } from '../../catalogue/content-support.ts'
+import { memoryCatalogue } from '../../catalogue/memory-catalogue.ts'
+import { turns } from '../../support/content-parts.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+
+/** Attempts that all fail, since no backend is configured, and a catalogue of which each method may fail. */
+async function world() {
+  const catalogue = memoryCatalogue(new Set())
+  await catalogue.accounts.insert(
+    {
+      ...{ id: 'one', email: 'one@test', name: null, plan: 'unlimited', role: 'user', defaultCluster: null },
+      ...{ disabled: false, createdAt: 0 },
+    },
+    null,
+  )
+  const clock = new ManualClock(1_000)
+  const broken = new Set<string | symbol>()
+  const fetches = new Proxy(catalogue.fetches, {
+    get: (target, name) =>
+      broken.has(name) ? () => Promise.reject(new Error('not now')) : Reflect.get(target, name).bind(target),
+  })
+  const scheduler = new FetchScheduler(
+    {
+      ...{ fetches, records: catalogue.records, clock, limitsOf: async () => NO_LIMITS, backendOf: () => undefined },
+      ...{ shared: new Map() as never, bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
+      onChanges: () => undefined,
+      isHere: () => false,
+      keepers: { of: () => null, placements: catalogue.placements, wake: () => undefined },
+    },
+    silentLogger,
+  )
+  const { fetchId } = await request(catalogue, record('pin'))
+  await scheduler.start({ open: () => Promise.reject(new Error('nobody')) } as never)
+  const attempts = async (): Promise<number> => (await catalogue.fetches.get(fetchId ?? 0))?.attempts ?? 0
+  const status = async (): Promise<string | undefined> => (await catalogue.records.get('pin'))?.status
+  return { clock, broken, scheduler, fetchId: fetchId ?? 0, attempts, status }
+}
+
+test('an attempt whose end could not be recorded is repeated, and its pins do not wait for ever', async () => {
+  const { clock, broken, scheduler, attempts, status } = await world()
+  broken.add('fail').add('dropOrRepeat')
+  for (let i = 0; i < 5; i++) {
+    await turns(20)
+    clock.advance(1_000)
+  }
+  expect([await attempts(), await status()]).toEqual([1, 'pinning'])
+  broken.clear()
+  for (let i = 0; i < 2; i++) {
+    clock.advance(1_000)
+    await turns(20)
+  }
+  expect([await attempts(), await status()]).toEqual([2, 'failed'])
+  await scheduler.stop()
+})
+
+test('who has left a fetch has left, also while nobody can be looked for who waits', async () => {
+  const { broken, scheduler, fetchId } = await world()
+  await turns(20)
+  broken.add('dropIfUnneeded').add('isWanted')
+  await expect(scheduler.subscribersChanged(fetchId)).rejects.toThrow('not now')
+  await scheduler.left(fetchId)
+  await scheduler.stop()
+})
