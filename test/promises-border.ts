@@ -96,8 +96,8 @@ export const borderPromises: readonly KeptPromise[] = [
   {
     promise: 'a connection over the limit is told so before it is closed',
     file: 'adapters/node-http/connections.ts',
-    find: ' socket.write(this.#refusal)',
-    replace: ' return void socket.destroy()',
+    find: 'else this.close(socket, this.#refusal)',
+    replace: 'else socket.destroy()',
     test: { file: pressure, name: 'a crowd over the limit is answered on both ports' },
   },
   {

@@ -7,6 +7,7 @@ const serverDirectory = 'test/content/server-directory.test.ts'
 const peers = 'test/network/private-peers.test.ts'
 const logLines = 'test/adapters/cli/log-lines.test.ts'
 const hostile = 'test/network/exchange/hostile-messages.test.ts'
+const lingering = 'test/adapters/node-http/lingering.test.ts'
 
 /** Who comes in, and by which door. */
 export const doorPromises: readonly KeptPromise[] = [
@@ -163,5 +164,40 @@ export const doorPromises: readonly KeptPromise[] = [
     find: 'this.lastLevel >= URGENT || ',
     replace: '',
     test: { file: logLines, name: 'a warning goes out at once' },
+  },
+  {
+    promise: 'a client that still sends reads why it is refused',
+    file: 'adapters/node-http/connections.ts',
+    find: 'if (!socket.destroyed) this.#lingering.close(socket, bytes)',
+    replace: 'socket.write(bytes, () => socket.destroy())',
+    test: { file: lingering, name: 'on connections over the limit are all told to return' },
+  },
+  {
+    promise: 'a connection that was refused early ends before it is closed',
+    file: 'adapters/node-http/connections.ts',
+    find: '?.req.complete === false) this.close(socket)',
+    replace: '?.req.complete === false) socket.destroy()',
+    test: { file: lingering, name: 'on connections over the limit are all told to return' },
+  },
+  {
+    promise: 'a client that sends on after its answer is cut off after a time',
+    file: 'adapters/node-http/lingering.ts',
+    find: 'const late = setTimeout(() => socket.destroy(), LINGER_MS)',
+    replace: 'const late = setTimeout(() => {}, LINGER_MS)',
+    test: { file: lingering, name: 'and is cut off if it does not end: in time' },
+  },
+  {
+    promise: 'a client that sends on after its answer is cut off after some bytes',
+    file: 'adapters/node-http/lingering.ts',
+    find: '      if (left < 0) socket.destroy()\n',
+    replace: '',
+    test: { file: lingering, name: 'and is cut off if it does not end: in bytes' },
+  },
+  {
+    promise: 'only so many refused connections are still read',
+    file: 'adapters/node-http/lingering.ts',
+    find: '    if (this.#sockets.size > this.#most) this.destroyOldest()\n',
+    replace: '',
+    test: { file: lingering, name: 'and makes room for the next that does' },
   },
 ]

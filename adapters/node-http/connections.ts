@@ -1,43 +1,47 @@
 import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { Lingering } from './lingering.ts'
 
 /**
  * The connections of a server, of which there may be so many. When there are, a new one takes the place of the oldest
  * that is idle, at the address that has most; one that arrives while all are busy, or while the process has next to no
- * descriptors left, is surplus: it is told so, and closed. Some surplus ones may wait for their request.
+ * descriptors left, is surplus: it is told so, and closed. Some surplus ones may wait for their request, and as many
+ * may still send after their answer.
  */
 export class Connections {
   readonly #most: number
-  readonly #byAddress = new Map<string, Set<Socket>>()
+  readonly #mostSurplus: number
+  readonly #served = new Map<Duplex, string>()
+  readonly #byAddress = new Map<string, Set<Duplex>>()
   readonly #answers = new WeakMap<Duplex, ServerResponse>()
   readonly #surplus = new Set<Duplex>()
+  readonly #lingering: Lingering
   readonly #refusal: string
-  #count = 0
 
   /** @param refusal the bytes that a connection without an answer is closed with */
   constructor(most: number, refusal: string) {
     this.#most = most
+    this.#mostSurplus = Math.ceil(most * SURPLUS_SHARE)
+    this.#lingering = new Lingering(this.#mostSurplus)
     this.#refusal = refusal
   }
 
-  get count(): number {
-    return this.#count
-  }
-
-  /** Counts a connection until it closes. */
+  /** Counts a connection until it closes or is refused. */
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const ofAddress = this.#byAddress.get(address) ?? new Set()
     this.#byAddress.set(address, ofAddress.add(socket))
-    this.#count++
-    socket.once('close', () => {
-      ofAddress.delete(socket)
-      if (ofAddress.size === 0) this.#byAddress.delete(address)
-      this.#count--
-      this.#surplus.delete(socket)
-    })
-    if (this.#count > this.#most ? !this.#closeIdle(socket, ofAddress) : isLastDescriptor(socket)) this.#refuse(socket)
+    this.#served.set(socket, address)
+    socket.once('close', () => this.#leave(socket))
+    // Node calls it after an answer with `connection: close`.
+    socket.destroySoon = () => {
+      if (this.#answers.get(socket)?.req.complete === false) this.close(socket)
+      else Socket.prototype.destroySoon.call(socket)
+    }
+    const isLast = isLastDescriptor(socket)
+    if (isLast) this.#lingering.destroyOldest()
+    if (this.#served.size > this.#most ? !this.#closeIdle(socket, ofAddress) : isLast) this.#refuse(socket)
   }
 
   isSurplus(socket: Duplex): boolean {
@@ -55,23 +59,42 @@ export class Connections {
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
+  /** Closes a connection after these bytes, in a way that a client that still sends can read its answer. */
+  close(socket: Duplex, bytes = ''): void {
+    this.#leave(socket)
+    if (!socket.destroyed) this.#lingering.close(socket, bytes)
+  }
+
+  #leave(socket: Duplex): void {
+    this.#surplus.delete(socket)
+    const address = this.#served.get(socket)
+    if (address === undefined) return
+    this.#served.delete(socket)
+    const ofAddress = this.#byAddress.get(address)
+    ofAddress?.delete(socket)
+    if (ofAddress?.size === 0) this.#byAddress.delete(address)
+  }
+
   /** Has it wait for its request, which is refused. The oldest that waits makes room. */
   #refuse(socket: Socket): void {
+    this.#leave(socket)
     this.#surplus.add(socket)
-    const late = setTimeout(() => this.#turnAway(socket), SURPLUS_MS).unref()
+    const late = setTimeout(() => {
+      if (this.#surplus.has(socket)) this.#turnAway(socket)
+    }, SURPLUS_MS).unref()
     socket.once('close', () => clearTimeout(late))
     const [oldest] = this.#surplus
-    if (this.#surplus.size > Math.ceil(this.#most * SURPLUS_SHARE)) this.#turnAway(oldest ?? socket)
+    if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Its client may have asked already: what is written now reaches it before the end of the connection does. */
+  /** Closes a connection with a refusal unless it has had an answer. */
   #turnAway(socket: Duplex): void {
-    this.#surplus.delete(socket)
-    if (!socket.destroyed && !this.#answers.has(socket)) socket.write(this.#refusal)
-    socket.destroy()
+    this.#leave(socket)
+    if (this.#answers.has(socket)) socket.destroy()
+    else this.close(socket, this.#refusal)
   }
 
-  #closeIdle(newcomer: Socket, own: ReadonlySet<Socket>): boolean {
+  #closeIdle(newcomer: Socket, own: ReadonlySet<Duplex>): boolean {
     let greediest = own
     for (const sockets of this.#byAddress.values()) if (sockets.size > greediest.size) greediest = sockets
     for (const socket of greediest) {

@@ -58,7 +58,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = connections.unfinished(socket)?.headersSent === true
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy()
-    else socket.end(refusalOf(describe(error.code)), () => socket.destroy())
+    else connections.close(socket, refusalOf(describe(error.code)))
   })
   return server
 }
