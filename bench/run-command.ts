@@ -24,6 +24,7 @@ import { start } from './start.ts'
 import { status } from './status.ts'
 import { TABLE_SUBJECTS } from './table/goals.ts'
 import { goalsMet, tableMarkdown } from './table/table.ts'
+import { takedowns } from './takedowns.ts'
 import { upload } from './upload.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   small,
   fetch,
   gateway,
+  takedowns,
   list,
   status,
   deletes,

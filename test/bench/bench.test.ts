@@ -34,6 +34,7 @@ import { call } from '../../bench/services/service.ts'
 import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
+import { takedowns } from '../../bench/takedowns.ts'
 import { upload } from '../../bench/upload.ts'
 import { findIpfsCluster } from '../support/ipfs-cluster.ts'
 import { hasPostgres } from '../support/postgres-server.ts'
@@ -57,7 +58,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-const LIGHT = [upload, dag, small, fetch, gateway, list, status, deletes, collect, start, memory]
+const LIGHT = [upload, dag, small, fetch, gateway, takedowns, list, status, deletes, collect, start, memory]
 
 test.each(isHeavy ? [...LIGHT, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
   '$name runs every subject of its targets, and they agree about the CID',
