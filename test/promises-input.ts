@@ -4,6 +4,7 @@ const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/outgoing/webhook-sender.test.ts'
+const inflated = 'test/content/car/inflated.test.ts'
 const fields = 'MUST refuse a field with U+0000 or half of a surrogate pair, and name it'
 
 /** Promises on what clients send, and on what they learn by it. */
@@ -151,5 +152,33 @@ export const inputPromises: readonly KeptPromise[] = [
     find: 'account.name ?? account.email',
     replace: "account.name ?? ''",
     test: { file: contract, name: 'MUST change the name by a session or a full key' },
+  },
+  {
+    promise: 'a walk remembers no more blocks than its bound',
+    file: 'src/content/dag/links.ts',
+    find: '    if (seen.size >= maxBlocks) throw tooMany(maxBlocks)\n',
+    replace: '',
+    test: { file: 'test/content/dag/block-links.test.ts', name: 'end a walk at the one that is too many' },
+  },
+  {
+    promise: 'a DAG in a CAR has as many blocks as a fetched one',
+    file: 'src/pins/upload/car-importer.ts',
+    find: 'onMissing, ...bounds, signal }',
+    replace: 'onMissing, ...bounds, maxBlocks: Number.POSITIVE_INFINITY, signal }',
+    test: { file: inflated, name: 'pin.maxBlocks holds for CARs too' },
+  },
+  {
+    promise: 'below an identity CID are as many blocks as in a fetched DAG',
+    file: 'src/pins/pinner.ts',
+    find: 'cid.multihash.code === HASH.identity ? this.#parts.maxBlocks : ADMITTED',
+    replace: 'ADMITTED',
+    test: { file: inflated, name: 'pin.maxBlocks holds for CARs too' },
+  },
+  {
+    promise: 'a sample of a cluster remembers no more blocks than its bound',
+    file: 'src/upkeep/read-sample.ts',
+    find: 'concurrency: READ_AT_ONCE, maxBlocks,',
+    replace: 'concurrency: READ_AT_ONCE, maxBlocks: Number.POSITIVE_INFINITY,',
+    test: { file: 'test/upkeep/read-sample.test.ts', name: 'ends without a problem at the block that is too many' },
   },
 ]

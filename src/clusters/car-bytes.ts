@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import { carBlockHead, carHeader } from '../content/car/writer.ts'
 import { hasLinks, newLinks } from '../content/dag/links.ts'
+import { ADMITTED } from '../content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { dagKey, HASH } from '../ipld/cid.ts'
 
@@ -42,7 +43,7 @@ export async function* carBytes(
     if (next === undefined) return
     const bytes = await next.bytes
     signal.throwIfAborted()
-    if (hasLinks(next.cid)) frontier.push(...(await newLinks(next.cid, bytes, seen, signal)))
+    if (hasLinks(next.cid)) frontier.push(...(await newLinks(next.cid, bytes, { seen, maxBlocks: ADMITTED, signal })))
     if (next.cid.multihash.code === HASH.identity) continue
     progress.blocks++
     progress.bytes += bytes.length

@@ -3,7 +3,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import { hasLinks } from '../content/dag/links.ts'
 import { StagedDag } from '../content/dag/staged-dag.ts'
-import { walkDag } from '../content/dag/walk.ts'
+import { ADMITTED, walkDag } from '../content/dag/walk.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
@@ -11,7 +11,7 @@ import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
-import type { Staging, StagingBackend } from './staging-backend.ts'
+import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
 /** Blocks read, copied or claimed at a time while a DAG is walked. */
 const WALK_AT_ONCE = 16
@@ -51,11 +51,11 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return new StagedDag(rootId, this.#store, this.#ledger)
   }
 
-  async take(cid: CID, source: BlockSource, options: { signal?: AbortSignal | undefined } = {}): Promise<StagedDag> {
+  async take(cid: CID, source: BlockSource, { maxBlocks, signal }: TakeOptions): Promise<StagedDag> {
     const staged = await this.stage()
-    const take = source === this.#store ? this.#adopt(staged) : this.#copy(staged, source, options.signal)
+    const take = source === this.#store ? this.#adopt(staged) : this.#copy(staged, source, signal)
     try {
-      await walkDag(cid, take, { concurrency: WALK_AT_ONCE, signal: options.signal })
+      await walkDag(cid, take, { concurrency: WALK_AT_ONCE, maxBlocks, signal })
       await staged.settle()
       return staged
     } catch (error) {
@@ -69,7 +69,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
 
   async pin({ hold, root, source, ends, signal, onProgress }: PinJob): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
-    const staged = await this.take(root, source, { signal })
+    const staged = await this.take(root, source, { maxBlocks: ADMITTED, signal })
     try {
       const contentSize = await listContent(staged, root, staged.blockCount, signal)
       await staged.settle()

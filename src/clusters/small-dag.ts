@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import { carBlockHead, carHeader } from '../content/car/writer.ts'
 import { hasLinks, newLinks } from '../content/dag/links.ts'
+import { ADMITTED } from '../content/dag/walk.ts'
 import { dagKey, HASH } from '../ipld/cid.ts'
 
 /** DAGs of no more bytes are handed over together with others. */
@@ -30,7 +31,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
     size += bytes?.length ?? 0
     if (bytes === null || size > SMALL_DAG_BYTES) return null
     if (!isInline) blocks.push({ cid, bytes })
-    if (hasLinks(cid)) frontier.push(...(await newLinks(cid, bytes, seen, signal)))
+    if (hasLinks(cid)) frontier.push(...(await newLinks(cid, bytes, { seen, maxBlocks: ADMITTED, signal })))
   }
   return blocks
 }

@@ -4,6 +4,12 @@ import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
+export interface TakeOptions {
+  /** Distinct blocks that the DAG may have; `ADMITTED` for one that this node has taken in before. */
+  maxBlocks: number
+  signal?: AbortSignal | undefined
+}
+
 /** Takes DAGs in block by block: nothing shows them until they are completed together with a record. */
 export interface Staging {
   /**
@@ -18,9 +24,10 @@ export interface Staging {
    * Stages a whole DAG that `source` has. From the backend itself nothing is copied. Resolves when all of it is
    * durable; on failure the staged DAG is abandoned.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if a block is missing at the source, `BLOCK_DAMAGED` if one is wrong.
+   * @throws HoldfastError `CID_NOT_FOUND` if a block is missing at the source, `BLOCK_DAMAGED` if one is wrong,
+   * `VALIDATION` beyond `maxBlocks`.
    */
-  take(cid: CID, source: BlockSource, options?: { signal?: AbortSignal | undefined }): Promise<StagedDag>
+  take(cid: CID, source: BlockSource, options: TakeOptions): Promise<StagedDag>
 }
 
 /** A backend by its number in the ledger, where what it keeps is counted. */

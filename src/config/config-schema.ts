@@ -23,7 +23,7 @@ const pin = group(
     waitSeconds: seconds(20, 'How long a request waits for the rest before it goes on in the background.'),
     stallSeconds: seconds(30, 'Without a block for this long an attempt is given up, to be tried again later.'),
     attemptSeconds: seconds(21_600, 'How long one attempt may take.'),
-    maxBlocks: upTo(10_000_000, 'Distinct blocks of one DAG that is fetched.'),
+    maxBlocks: upTo(10_000_000, 'Distinct blocks of one DAG, of CARs too.'),
     maxDepth: upTo(1_024, 'Levels of one DAG, of CARs too.'),
   },
   { description: 'Bounds of pinning content that others hold.' },

@@ -126,7 +126,7 @@ export interface EngineConfig {
     stallSeconds?: number
     /** How long one attempt may take. Default: `21600`. */
     attemptSeconds?: number
-    /** Distinct blocks of one DAG that is fetched. Default: `10000000`. */
+    /** Distinct blocks of one DAG, of CARs too. Default: `10000000`. */
     maxBlocks?: number
     /** Levels of one DAG, of CARs too. Default: `1024`. */
     maxDepth?: number

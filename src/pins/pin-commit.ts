@@ -4,6 +4,7 @@ import type { ClusterBackend } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { type StagingBackend, stagingOf } from '../clusters/staging-backend.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
+import { ADMITTED } from '../content/dag/walk.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
@@ -147,7 +148,8 @@ export class PinCommit {
 
 /** Has the backend of the content's cluster take it over. */
 async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
-  const copy = await stagingOf(home).staging.take(input.cid, input.backend.reader, { signal: input.signal })
+  const { cid, backend, signal } = input
+  const copy = await stagingOf(home).staging.take(cid, backend.reader, { maxBlocks: ADMITTED, signal })
   try {
     if (staged !== null) await copy.takeFilesOf(staged)
     await staged?.abandon()

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { stagingOf } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
+import { ADMITTED } from '../content/dag/walk.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { checkNew, HASH, identityOf, parseCid } from '../ipld/cid.ts'
@@ -18,6 +19,8 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   now: () => number
+  /** Distinct blocks below an identity CID, which nobody has admitted. */
+  maxBlocks: number
   /** Where another node has content, with what it is read through; null if none has. */
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
@@ -57,7 +60,8 @@ export class Pinner {
     if (complete !== undefined) {
       return this.#parts.commit.commit({ ...described, staged: null, backend: home, sizes: complete })
     }
-    const staged = await home.staging.take(cid, holder, { signal: request.signal })
+    const maxBlocks = cid.multihash.code === HASH.identity ? this.#parts.maxBlocks : ADMITTED
+    const staged = await home.staging.take(cid, holder, { maxBlocks, signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()

@@ -9,12 +9,21 @@ import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 /** Blocks of a sample that are read at a time; how much of it is read, and for how long at most. */
 const READ_AT_ONCE = 4
 const SAMPLE_BYTES = 1024 ** 3
+const SAMPLE_BLOCKS = 1_000_000
 const SAMPLE_MS = 3_600_000
+
+interface SampleParts {
+  reader: BlockSource
+  clock: Clock
+  signal: AbortSignal
+  /** Distinct blocks that the sample may know of; the rest is not read. */
+  maxBlocks?: number
+}
 
 /** Reads a DAG back. Returns why not all of it can be read; null if it can, as far as it was read within the bounds. */
 export async function problemOfSample(
   dag: DagIdentity,
-  { reader, clock, signal }: { reader: BlockSource; clock: Clock; signal: AbortSignal },
+  { reader, clock, signal, maxBlocks = SAMPLE_BLOCKS }: SampleParts,
 ): Promise<HoldfastError | null> {
   const late = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'it could not be read in time')
   const deadline = new Deadline({ clock, ms: SAMPLE_MS, late, signal })
@@ -28,12 +37,13 @@ export async function problemOfSample(
         bytes += block.length
         return hasLinks(cid) ? block : null
       },
-      { concurrency: READ_AT_ONCE, signal: deadline.signal },
+      { concurrency: READ_AT_ONCE, maxBlocks, signal: deadline.signal },
     )
     return null
   } catch (error) {
     signal.throwIfAborted()
-    if (deadline.isOver) return null
+    // The walk alone throws VALIDATION: at the block that is one too many.
+    if (deadline.isOver || isHoldfastError(error, 'VALIDATION')) return null
     return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
   } finally {
     deadline.rest()

@@ -124,7 +124,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
   const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
   const staging = new UploadStaging(registry, targets, records, catalogue.keys, now)
-  const { findTimeoutSeconds, waitSeconds, maxDepth } = config.pin
+  const { findTimeoutSeconds, waitSeconds, maxBlocks, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
@@ -133,8 +133,25 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   return {
     targets,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
-    carImporter: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, maxDepth }),
-    pinner: new Pinner({ clusters: registry, targets, commit, held, network: networkPinner, now, others: nodes.find }),
+    carImporter: new CarImporter({
+      clusters: registry,
+      staging,
+      commit,
+      held,
+      scheduler,
+      clock,
+      bounds: { maxBlocks, maxDepth },
+    }),
+    pinner: new Pinner({
+      clusters: registry,
+      targets,
+      commit,
+      held,
+      network: networkPinner,
+      now,
+      others: nodes.find,
+      maxBlocks,
+    }),
     lists: new PinList({ targets, catalogue, now }),
     statuses: new PinStatusView(catalogue, scheduler, now, backendOf, peersOf),
   }

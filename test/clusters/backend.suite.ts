@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
+import { ADMITTED } from '../../src/content/dag/walk.ts'
 import { HoldfastError } from '../../src/index.ts'
 import { cidOf, identityOf } from '../../src/ipld/cid.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
@@ -225,7 +226,7 @@ export function describeStaging(
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)
-        const staged = await backend.staging.take(cid, outside)
+        const staged = await backend.staging.take(cid, outside, { maxBlocks: ADMITTED })
         expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
         expect((await dagBytes(backend, cid.toString())).bytes).toBe(staged.dagSize)
         expect(outside.reads).toHaveLength(4)
@@ -237,7 +238,7 @@ export function describeStaging(
     test('needs what it has already without copying it', async () => {
       await withBackend(async ({ backend, keep, release, collect }) => {
         const cid = await keep(CONTENT)
-        const staged = await backend.staging.take(cid, backend.reader)
+        const staged = await backend.staging.take(cid, backend.reader, { maxBlocks: ADMITTED })
         expect(staged.dagSize).toBe((await dagBytes(backend, cid.toString())).bytes)
         await release(cid)
         expect(await collect()).toBe(4)
@@ -254,9 +255,13 @@ export function describeStaging(
         const last = (await dagBytes(outside, cid.toString())).blocks.size
         outside.missing.add(outside.reads.at(-1) ?? '')
         expect(last).toBe(4)
-        await expect(backend.staging.take(cid, outside)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+        await expect(backend.staging.take(cid, outside, { maxBlocks: ADMITTED })).rejects.toMatchObject({
+          code: 'CID_NOT_FOUND',
+        })
         expect(await collect()).toBe(0)
-        await expect(backend.staging.take(cid, backend.reader)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+        await expect(backend.staging.take(cid, backend.reader, { maxBlocks: ADMITTED })).rejects.toMatchObject({
+          code: 'CID_NOT_FOUND',
+        })
         expect(await collect()).toBe(0)
       })
     })
@@ -269,7 +274,9 @@ export function describeStaging(
         outside.beforeRead = () => {
           if (outside.reads.length === 2) controller.abort(new Error('enough'))
         }
-        await expect(backend.staging.take(cid, outside, { signal: controller.signal })).rejects.toThrow('enough')
+        await expect(
+          backend.staging.take(cid, outside, { maxBlocks: ADMITTED, signal: controller.signal }),
+        ).rejects.toThrow('enough')
         expect(await collect()).toBe(0)
       })
     })

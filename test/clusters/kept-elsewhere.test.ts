@@ -17,7 +17,7 @@ import { collect, pseudoRandom } from '../support/bytes.ts'
 import { type ContentParts, withContentParts } from '../support/content-parts.ts'
 
 const ELSEWHERE = 7
-const DEPTH = { maxDepth: 100 }
+const BOUNDS = { maxBlocks: 10_000, maxDepth: 100 }
 
 /** What a backend elsewhere has; blocks of it may be replaced by others. */
 class Elsewhere implements BlockSource {
@@ -103,7 +103,7 @@ async function assemble(world: World, root: CID, sent: readonly Block[] = []) {
   if (reader === null) throw new Error('the default backend cannot be read')
   const holderOf = (cid: CID): BlockHolder | null =>
     isSent.has(dagKey(cid)) ? { backendId: 0, isLocal: true, source: reader } : holders(cid)
-  await assembleDag(root, { into: staged, holderOf, onMissing, ...DEPTH })
+  await assembleDag(root, { into: staged, holderOf, onMissing, ...BOUNDS })
   return { missing, blocks: staged.blockCount }
 }
 

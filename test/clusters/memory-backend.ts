@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
-import { walkDag } from '../../src/content/dag/walk.ts'
+import { ADMITTED, walkDag } from '../../src/content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { cidOf, type DagIdentity, dagKey, identityOf } from '../../src/ipld/cid.ts'
 import { type BackendUnderTest, Outside } from './backend.suite.ts'
@@ -37,7 +37,7 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
         taken.set(hashOf(cid), bytes)
         return bytes
       }
-      await walkDag(root, take, { concurrency: 4, signal }).catch((error: unknown) => {
+      await walkDag(root, take, { concurrency: 4, maxBlocks: ADMITTED, signal }).catch((error: unknown) => {
         throw isHoldfastError(error, 'NOT_FOUND') ? new HoldfastError('CID_NOT_FOUND', error.message) : error
       })
       for (const [key, bytes] of taken) blocks.set(key, bytes)

@@ -27,6 +27,8 @@ export interface AssemblyParts {
   holderOf: (cid: CID) => BlockHolder | null
   /** Called for each distinct block that is not to be had; may throw to end it. */
   onMissing: (cid: CID) => void
+  /** Distinct blocks that the DAG may have, those that are missing included. */
+  maxBlocks: number
   /** Levels below which nothing may be. */
   maxDepth: number
   signal?: AbortSignal | undefined
@@ -38,24 +40,21 @@ export interface AssemblyParts {
  *
  * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, is not what its codec says, or is a
  * long identity CID;
- * `VALIDATION` if it is too deep.
+ * `VALIDATION` if it is too deep, or has too many blocks.
  */
-export async function assembleDag(
-  root: CID,
-  { into, holderOf, onMissing, maxDepth, signal }: AssemblyParts,
-): Promise<void> {
+export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bounds }: AssemblyParts): Promise<void> {
   /** Blocks with links that came from elsewhere, where only roots are known. */
   const elsewhere = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
     checkNew(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const holder = holderOf(cid) ?? (parent === null ? null : (elsewhere.get(dagKey(parent)) ?? null))
-    const taken = holder === null ? null : await take(holder, into, cid, signal)
+    const taken = holder === null ? null : await take(holder, into, cid, bounds.signal)
     if (holder?.isLocal === false && hasLinks(cid)) elsewhere.set(dagKey(cid), holder)
     if (taken === null) onMissing(cid)
     return taken?.bytes ?? null
   }
-  await walkDag(root, visit, { concurrency: WALK_AT_ONCE, maxDepth, signal })
+  await walkDag(root, visit, { concurrency: WALK_AT_ONCE, ...bounds })
   await into.settle()
 }
 

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { checkNew, HASH } from '../../ipld/cid.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
@@ -111,12 +111,7 @@ export async function fetchDag(
     return bytes
   }
 
-  // A block may link to tens of thousands of others, of which each is remembered as soon as it is known.
-  const checkSeen = (count: number): void => {
-    if (count > bounds.maxBlocks) throw over(`more than ${bounds.maxBlocks} blocks`)
-  }
-  const { concurrency, maxDepth } = bounds
-  await walkDag(root, visit, { concurrency, maxDepth, checkSeen, signal: parts.signal })
+  await walkDag(root, visit, { ...bounds, signal: parts.signal })
   return totals
 }
 
@@ -131,8 +126,4 @@ async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Arr
     if (isHoldfastError(error, 'CID_NOT_FOUND') || isHoldfastError(error, 'BLOCK_DAMAGED')) return null
     throw error
   }
-}
-
-function over(what: string): HoldfastError {
-  return new HoldfastError('VALIDATION', `the DAG has ${what}, which is more than this node fetches`)
 }

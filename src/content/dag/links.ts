@@ -56,26 +56,35 @@ function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, 
   for (const token of tokens) yield token.kind === 'link' ? cidOfLink(token) : null
 }
 
+/** What a walk through a DAG knows. */
+export interface Known {
+  /** Keys of the distinct blocks that it has come to, or will. */
+  seen: Set<string>
+  /** How many these may be. */
+  maxBlocks: number
+  signal?: AbortSignal | undefined
+}
+
 /**
- * The links of a block that are not among those seen, and are then; the last one first, to be pushed on a frontier.
+ * Returns the links of a block that are not among those seen, and adds them to these; the last one first, to be pushed
+ * on a frontier.
  *
- * @param checkSeen called for each that is new; may throw to end the walk
+ * @throws HoldfastError `VALIDATION` at the link that is one too many; as {@link linksOf}
  */
-export async function newLinks(
-  cid: CID,
-  bytes: Uint8Array,
-  seen: Set<string>,
-  signal: AbortSignal | undefined,
-  checkSeen: (count: number) => void = () => undefined,
-): Promise<CID[]> {
+export async function newLinks(cid: CID, bytes: Uint8Array, { seen, maxBlocks, signal }: Known): Promise<CID[]> {
   const links: CID[] = []
   for (const link of stepsThrough(cid, bytes)) {
     if (turnSpent()) await nextTurn(signal)
     const key = link === null ? null : dagKey(link)
     if (link === null || key === null || seen.has(key)) continue
+    if (seen.size >= maxBlocks) throw tooMany(maxBlocks)
     seen.add(key)
-    checkSeen(seen.size)
     links.push(link)
   }
   return links.reverse()
+}
+
+function tooMany(maxBlocks: number): HoldfastError {
+  const what = `the DAG has more than ${maxBlocks} blocks`
+  return new HoldfastError('VALIDATION', `${what}, which is more than this node takes (pin.maxBlocks)`)
 }

@@ -8,10 +8,19 @@ export interface WalkOptions {
   concurrency: number
   /** Levels below which nothing may be. */
   maxDepth?: number | undefined
-  /** Called with the number of distinct blocks that are known, before they are read; may throw to end the walk. */
-  checkSeen?: ((count: number) => void) | undefined
+  /**
+   * Distinct blocks that the walk may know of, read or not: it remembers each, and a block of 2 MiB links to 50,000.
+   * {@link ADMITTED} for a DAG that upload or fetch have bounded.
+   */
+  maxBlocks: number
   signal?: AbortSignal | undefined
 }
+
+/**
+ * `maxBlocks` of a DAG that this node has admitted whole: `pin.maxBlocks` bounds what is fetched or sent as a CAR, and
+ * forms and folders have no links but to their own blocks, which quotas count.
+ */
+export const ADMITTED = Number.POSITIVE_INFINITY
 
 /** A block to be visited, and how it was come to. */
 interface Step {
@@ -32,12 +41,12 @@ export type Visit = (cid: CID, parent: CID | null, signal: AbortSignal) => Promi
  * Visits each distinct block of a DAG once, parents before their children, several at a time; those too that a CID
  * has in itself. Gives the loop back on the way.
  *
- * @throws the first error of any visit, once those under way have ended; HoldfastError `VALIDATION` for the depth.
+ * @throws the first error of any visit, once those under way have ended; HoldfastError `VALIDATION` for a bound.
  */
 export async function walkDag(
   root: CID,
   visit: Visit,
-  { concurrency, maxDepth = Number.POSITIVE_INFINITY, checkSeen, signal: outer }: WalkOptions,
+  { concurrency, maxDepth = Number.POSITIVE_INFINITY, maxBlocks, signal: outer }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
   // The newest first: the frontier then stays as small as the DAG is deep.
@@ -60,7 +69,7 @@ export async function walkDag(
     signal.throwIfAborted()
     const bytes = await visit(cid, parent, signal)
     if (bytes === null) return
-    const links = await newLinks(cid, bytes, seen, signal, checkSeen)
+    const links = await newLinks(cid, bytes, { seen, maxBlocks, signal })
     if (links.length > 0 && depth >= maxDepth) throw tooDeep(maxDepth)
     for (const link of links) frontier.push({ cid: link, parent: cid, depth: depth + 1 })
   }

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../clusters/cluster-backend.ts'
 import type { BlockSource } from '../../content/block-source.ts'
 import { hasLinks } from '../../content/dag/links.ts'
-import { walkDag } from '../../content/dag/walk.ts'
+import { ADMITTED, walkDag } from '../../content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 
@@ -35,7 +35,7 @@ export async function checkWhole(
     return bytes
   }
   try {
-    await walkDag(root, look, { concurrency: LOOKED_AT_ONCE, signal })
+    await walkDag(root, look, { concurrency: LOOKED_AT_ONCE, maxBlocks: ADMITTED, signal })
   } catch (error) {
     if (!isHoldfastError(error, 'NOT_FOUND')) throw error
     throw new HoldfastError('UNAVAILABLE', `the cluster cannot give all of it: ${error.message}`, { cause: error })

@@ -40,8 +40,8 @@ interface Parts {
   held: HeldRoots
   scheduler: FetchScheduler
   clock: Clock
-  /** Levels that a DAG may have. */
-  maxDepth: number
+  /** Distinct blocks and levels that a DAG may have. */
+  bounds: { maxBlocks: number; maxDepth: number }
 }
 
 /** What a root came to. */
@@ -121,7 +121,7 @@ export class CarImporter {
   /** Stages what a root needs. @throws HoldfastError `VALIDATION` if that is not here whole, unless the job allows it. */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
-    const { maxDepth } = this.#parts
+    const { bounds } = this.#parts
     const staged = await home.staging.stage()
     try {
       let missing: Assembled['missing'] = null
@@ -129,7 +129,7 @@ export class CarImporter {
         if (!allowPartial) throw incomplete(root, cid)
         missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
       }
-      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, maxDepth, signal })
+      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, ...bounds, signal })
       const result = { root, staged, missing: missing as Assembled['missing'] }
       if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
       const { kind } = kindOf(root, await staged.store.get(root))

@@ -135,6 +135,37 @@ test('pin.maxDepth holds for CARs too', async () => {
   )
 }, 60_000)
 
+test('pin.maxBlocks holds for CARs too, and below identity CIDs', async () => {
+  await withEngine(
+    async test => {
+      const { engine, account } = test
+      const folder = (count: number, name: string): Block[] => {
+        const leaves = Array.from({ length: count }, (_, index) => blockOf(CODEC.raw, Buffer.from(`${name} ${index}`)))
+        return [
+          ...leaves,
+          nodeOf(
+            DIRECTORY,
+            leaves.map(({ cid }, index) => [`${index + 10}`, cid] as const),
+          ),
+        ]
+      }
+      const importOf = async (blocks: Block[], options = {}) =>
+        engine.pins.importCar(streamOf(await carOf([rootOf(blocks)], blocks)), { account, ...options })
+      const refused = { code: 'VALIDATION', message: expect.stringContaining('pin.maxBlocks') }
+      const many = folder(50, 'many')
+      await expect(importOf(many)).rejects.toMatchObject(refused)
+      // Blocks that are missing are known as well.
+      await expect(importOf(many.slice(-1), { allowPartial: true })).rejects.toMatchObject(refused)
+      await expectNothing(test)
+      const [one, other] = [folder(49, 'one'), folder(49, 'other')]
+      for (const blocks of [one, other]) expect((await importOf(blocks)).record).toMatchObject({ type: 'directory' })
+      const both = identityBlock(CODEC.dagCbor, dagCbor.encode([rootOf(one), rootOf(other)]))
+      await expect(engine.pins.pin({ account, cid: `${both.cid}` })).rejects.toMatchObject(refused)
+    },
+    { pin: { maxBlocks: 50 } },
+  )
+})
+
 test('a hundred thousand links in one block are imported', async () => {
   await withEngine(async ({ engine, account }) => {
     const links = Array.from({ length: 100_000 }, (_, index) => {

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { linksOf, newLinks } from '../../../src/content/dag/links.ts'
-import { CODEC } from '../../../src/ipld/cid.ts'
+import { ADMITTED } from '../../../src/content/dag/walk.ts'
+import { CODEC, dagKey } from '../../../src/ipld/cid.ts'
 import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
 import { turnsDuring } from '../../support/turns-during.ts'
 
@@ -66,10 +67,20 @@ describe('the links of a block', () => {
     expect(found(CODEC.dagJson, json)).toEqual([root.toString()])
   })
 
+  test('end a walk at the one that is too many', async () => {
+    const links = Array.from({ length: 100 }, (_, index) => leaf(Buffer.from(`link ${index}`)).root)
+    const { cid, bytes } = blockOf(CODEC.dagCbor, dagCbor.encode(links))
+    const seen = new Set([dagKey(cid)])
+    await expect(newLinks(cid, bytes, { seen, maxBlocks: 10 })).rejects.toMatchObject({ code: 'VALIDATION' })
+    expect(seen.size).toBe(10)
+    seen.delete(dagKey(cid))
+    expect(await newLinks(cid, bytes, { seen, maxBlocks: 100 })).toHaveLength(91)
+  })
+
   test('are looked for in turns, whatever else is in the block', async () => {
     const { root } = leaf(Buffer.from('last'))
     const bytes = dagCbor.encode([...Array<null>(300_000).fill(null), root])
-    const look = () => newLinks(blockOf(CODEC.dagCbor, bytes).cid, bytes, new Set(), undefined)
+    const look = () => newLinks(blockOf(CODEC.dagCbor, bytes).cid, bytes, { seen: new Set(), maxBlocks: ADMITTED })
     const { result, turns } = await turnsDuring(look)
     expect(result.map(String)).toEqual([root.toString()])
     expect(turns).toBeGreaterThan(1)
