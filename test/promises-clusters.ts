@@ -279,8 +279,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'only a check that began after the content got to its cluster confirms it',
     file: 'src/ledger/root-table.ts',
-    find: 'AND unconfirmed = 1 AND placed_at < ?`',
-    replace: 'AND unconfirmed = 1 AND placed_at > -?`',
+    find: 'SET unconfirmed = 0 WHERE id = ? AND placed_at < ?',
+    replace: 'SET unconfirmed = 0 WHERE id = ? AND placed_at > -?',
     test: { file: survey, name: 'a check that began before' },
   },
   {

@@ -48,7 +48,7 @@ export class HeldRoots extends HeldPlaces {
 
   /** Notes that a check, which began at an instant, has seen backends elsewhere to have DAGs. */
   async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
-    const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag, began) ?? [])
+    const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag) ?? [])
     if (ids.length === 0) return
     const confirm = (): void => {
       for (const id of ids) this.#roots.confirm(id, began)

@@ -60,7 +60,7 @@ export class RootTable {
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
   readonly #setPlaced: Statement<[number | null, number | null, number | null, number], unknown>
-  readonly #isUnconfirmed: Statement<[Uint8Array, number, number, number], IdentifiedRow>
+  readonly #isUnconfirmed: Statement<[Uint8Array, number, number], IdentifiedRow>
   readonly #confirm: Statement<[number, number], unknown>
   readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
@@ -109,7 +109,7 @@ export class RootTable {
       WHERE id = ?`)
     this.#isUnconfirmed = db.prepare(`
       SELECT id, codec, multihash FROM roots
-      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1 AND placed_at < ?`)
+      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
     this.#confirm = db.prepare('UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?')
     this.#isPlaced = db.prepare('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
     this.#addFile = db.prepare(
@@ -229,12 +229,12 @@ export class RootTable {
     this.#setPlaced.run(at, at, at, rootId)
   }
 
-  /** The id of a root that was placed before a check began and that no check has confirmed yet; null otherwise. */
-  unconfirmed(backendId: number, dag: DagIdentity, began: number): number | null {
-    return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId, began)?.id ?? null
+  /** Returns the id of a root that no check has confirmed yet; null otherwise. */
+  unconfirmed(backendId: number, dag: DagIdentity): number | null {
+    return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId)?.id ?? null
   }
 
-  /** Notes that a check, which began at an instant, has confirmed that the backend of a root has it. */
+  /** Notes that a check, which began at an instant, has confirmed a root that was placed before it. */
   confirm(rootId: number, began: number): void {
     this.#confirm.run(rootId, began)
   }
