@@ -23,7 +23,10 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/client/exchange.ts',
     find: '    idle.abort()\n    throw error\n',
     replace: '    idle.stop()\n    throw error\n',
-    test: { file: 'test/adapters/cli/killed-server.test.ts', name: 'ends with one line when its server is killed' },
+    test: {
+      file: 'test/adapters/cli/killed-server.test.ts',
+      name: 'an import ends with one line when its server is killed',
+    },
   },
   {
     promise: 'what an upload keeps of its token and quota is not counted beside its commit',

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, utimesSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ function blocksIn(directory: string): [string, ...string[]] {
 }
 
 /** Where the store has a block of the backup. */
-function inStore({ dataDir }: TestEngine, file: string): string {
+function inStore({ dataDir }: Pick<TestEngine, 'dataDir'>, file: string): string {
   return join(dataDir, file.slice(file.indexOf('/blocks/')))
 }
 
@@ -152,8 +152,13 @@ describe('a backup that 0.2.0 made', needsLinux, () => {
     await withTempDir(async dir => {
       await unpack(OLD, dir)
       const backup = join(dir, 'backup')
-      flipBit(blocksIn(backup)[0])
-      const engine = await createEngine({ dataDir: join(dir, 'data'), clock: new ManualClock() })
+      const dataDir = join(dir, 'data')
+      const [file] = blocksIn(backup)
+      const { atime, mtime } = statSync(inStore({ dataDir }, file))
+      // A damaged copy that looks unchanged.
+      utimesSync(file, atime, mtime)
+      flipBit(file)
+      const engine = await createEngine({ dataDir, clock: new ManualClock() })
       try {
         const outcome = await engine.backup(backup)
         expect(outcome).toMatchObject({ sequence: 1, newBlocks: 0, mendedBlocks: 1, missing: [] })

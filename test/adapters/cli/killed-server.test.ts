@@ -15,13 +15,13 @@ const BLOCKS = 48
 
 afterEach(() => ServerProcess.killAll())
 
-const commands: [string, (path: string) => Promise<void>][] = [
-  ['import', writeCar],
-  ['upload', path => writeFile(path, pseudoRandom(BLOCKS * BLOCK, 'file'))],
-  ['upload', writeDirectory],
+const commands: [string, string, (path: string) => Promise<void>][] = [
+  ['an import', 'import', writeCar],
+  ['an upload of a file', 'upload', path => writeFile(path, pseudoRandom(BLOCKS * BLOCK, 'file'))],
+  ['an upload of a directory', 'upload', writeDirectory],
 ]
 
-test.each(commands)('%s ends with one line when its server is killed', async (command, write) => {
+test.each(commands)('%s ends with one line when its server is killed', async (_, command, write) => {
   await withTempDir(async dir => {
     const data = join(dir, 'data')
     const path = join(dir, 'content.car')
