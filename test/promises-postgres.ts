@@ -678,9 +678,23 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'transactions that wait for each other are repeated',
     file: 'src/catalogue/postgres/failures.ts',
-    find: 'return error instanceof StatementFailure && TO_REPEAT',
-    replace: 'return error === null && TO_REPEAT',
+    find: "|| TO_REPEAT.has(error.sqlState ?? '')\n",
+    replace: '|| false\n',
     test: test('transactions that wait for each other'),
+  },
+  {
+    promise: 'of accounts changed to one email at once all but one are told of it',
+    file: 'src/catalogue/postgres/failures.ts',
+    find: 'error.sqlState === MET_ANOTHER || ',
+    replace: '',
+    test: { file: 'test/catalogue/postgres/access.test.ts', name: 'of accounts made at once with one email' },
+  },
+  {
+    promise: 'a repeat on a node whose disk failed is not told as refused',
+    file: 'src/catalogue/postgres/record-commits.ts',
+    find: "throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })",
+    replace: 'throw cause',
+    test: test('a repeat on a node whose disk failed'),
   },
   {
     promise: 'no node begins what another one is at',

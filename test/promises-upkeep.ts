@@ -5,6 +5,7 @@ const verification = 'test/upkeep/scheduled-verification.test.ts'
 const wrongDirectories = 'test/storage/wrong-directories.test.ts'
 const unknownOutcome = 'test/storage/unknown-outcome.test.ts'
 const writeQueue = 'test/storage/write-queue.test.ts'
+const takedownTest = 'test/gateway/policy/takedowns.test.ts'
 const storeWatch = 'test/content/store-watch.test.ts'
 
 /** Promises of reconciliation and of verification by itself. */
@@ -225,5 +226,19 @@ export const upkeepPromises: readonly KeptPromise[] = [
     find: "throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })",
     replace: 'throw cause',
     test: { file: unknownOutcome, name: 'is OUTCOME_UNKNOWN if its directory cannot be synced' },
+  },
+  {
+    promise: 'a takedown that other nodes have is not told as refused',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: '      throw outcomeUnknown(cause)\n    }\n  }\n',
+    replace: '      throw cause\n    }\n  }\n',
+    test: { file: takedownTest, name: 'cannot be written and the other nodes have the change' },
+  },
+  {
+    promise: 'a takedown that the file has is not told as refused',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: '        throw outcomeUnknown(cause)\n      } finally',
+    replace: '        throw cause\n      } finally',
+    test: { file: takedownTest, name: 'when it is written and the ledger fails' },
   },
 ]

@@ -68,12 +68,20 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'of two accounts made at once with one email there is one',
+    name: 'of accounts made at once with one email, or changed to it, there is one',
     async run({ accounts }) {
       const outcomes = await Promise.all(
         ['a', 'b', 'c'].map(id => accounts.insert({ ...account(id), email: 'same@example.org' }, null)),
       )
       assert.deepEqual(outcomes.toSorted(), ['email_taken', 'email_taken', 'inserted'])
+      const own = ['d', 'e', 'f']
+      for (const id of own) await accounts.insert(account(id), null)
+      for (let round = 0; round < 10; round++) {
+        const email = `${round}@example.org`
+        const changed = await Promise.all(own.map(id => accounts.change(id, { email })))
+        const taken = changed.filter(outcome => outcome === 'email_taken').length
+        assert.equal(taken, 2, `round ${round}: ${JSON.stringify(changed)}`)
+      }
     },
   },
   {

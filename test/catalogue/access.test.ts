@@ -170,7 +170,7 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       }
     },
-    [/^of two accounts made at once/],
+    [/^of accounts made at once/],
   ],
   [
     'says that a session has ended, whether there was one or not',

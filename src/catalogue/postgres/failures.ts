@@ -2,6 +2,8 @@ import { HoldfastError } from '../../domain/errors.ts'
 
 /** SQLSTATE: serialization_failure and deadlock_detected, of which nothing has happened. */
 const TO_REPEAT = new Set(['40001', '40P01'])
+/** SQLSTATE unique_violation: run again, a rule finds the row that another transaction has committed meanwhile. */
+const MET_ANOTHER = '23505'
 /** Classes and codes of SQLSTATE that say nothing of what was asked, only that it cannot be done now. */
 const NOT_NOW = /^(08|53|57|58)|^(25006|25P03|55P03)$/
 /** SQLSTATE with which a server ends a connection, so that what it was doing may be done or not. */
@@ -28,7 +30,8 @@ export class StatementFailure extends Error {
 
 /** Whether the same transaction may succeed when it is run again, and has done nothing so far. */
 export function isToRepeat(error: unknown): boolean {
-  return error instanceof StatementFailure && TO_REPEAT.has(error.sqlState ?? '')
+  if (!(error instanceof StatementFailure)) return false
+  return error.sqlState === MET_ANOTHER || TO_REPEAT.has(error.sqlState ?? '')
 }
 
 /** Whether the connection is gone, and with it the answer. */

@@ -17,15 +17,17 @@ export class RecordCommits {
     for (let isAgain = false; ; isAgain = true) {
       const prepared = await this.#prepare(intents, isAgain)
       const holds = prepared.flatMap(({ hold }) => hold?.id ?? [])
+      let made: Committed[]
       try {
-        const made = await this.#commit(intents, prepared, token)
-        await this.#giveUpUnused(intents, made, holds)
-        return made
+        made = await this.#commit(intents, prepared, token)
       } catch (error) {
         if (isHoldfastError(error, 'OUTCOME_UNKNOWN')) throw error
         await this.#parts.holds.giveUp(holds)
         if (!(error instanceof NeedsHold) || isAgain) throw error
+        continue
       }
+      await this.#giveUpUnused(intents, made, holds)
+      return made
     }
   }
 
@@ -107,6 +109,7 @@ export class RecordCommits {
     }
   }
 
+  /** @throws HoldfastError `OUTCOME_UNKNOWN` if the ledger fails: the catalogue has committed by then */
   async #giveUpUnused(intents: readonly CommitIntent[], made: readonly Committed[], holds: string[]): Promise<void> {
     const isRepeat = ({ created, waited }: Committed) => !created && waited === null
     if (!made.some(isRepeat)) return
@@ -115,7 +118,12 @@ export class RecordCommits {
       const one = made[i]
       return one !== undefined && isRepeat(one) && intent.kind === 'whole' ? (intent.stagedRootId ?? []) : []
     })
-    await this.#parts.ledger.abandon(staged)
+    try {
+      await this.#parts.ledger.abandon(staged)
+    } catch (cause) {
+      const message = 'the catalogue has recorded it, and the disk of this node failed: ask again after a restart'
+      throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
+    }
   }
 }
 

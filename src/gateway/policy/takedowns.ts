@@ -7,7 +7,7 @@ import type { TakedownRows } from '../../catalogue/takedowns.ts'
 import type { Withholding } from '../../content/withholding.ts'
 import { replaceFile } from '../../disk/replace-file.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { parseCid } from '../../ipld/cid.ts'
@@ -119,7 +119,7 @@ export class Takedowns {
     const at = this.#means.clock.now()
     const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
     await this.#means.shared?.put(entry)
-    await this.#change(async entries => entries.set(keyOf(entry), entry))
+    await this.#changeHere(async entries => entries.set(keyOf(entry), entry))
     await this.#followIfPossible()
     await this.#settle()
     this.#means.logger.warn({ ...entry }, 'content taken down')
@@ -136,7 +136,7 @@ export class Takedowns {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
     const { shared, clock } = this.#means
     const isLifted = await shared?.lift(entry, clock.now())
-    await this.#change(async entries => {
+    await this.#changeHere(async entries => {
       const wasHere = entries.delete(keyOf(entry))
       if (isLifted ?? wasHere) return
       throw new HoldfastError('NOT_FOUND', `${keyOf(entry)} has not been taken down here`)
@@ -177,6 +177,16 @@ export class Takedowns {
     await this.follow().catch(() => undefined)
   }
 
+  /** A change of the file; one that all nodes share holds on the others whatever becomes of the file. */
+  async #changeHere(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
+    try {
+      await this.#change(change)
+    } catch (cause) {
+      if (!this.#means.shared || isHoldfastError(cause, 'NOT_FOUND')) throw cause
+      throw outcomeUnknown(cause)
+    }
+  }
+
   /** One change after the other: the file first, then what is looked at. */
   #change(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
     const changed = this.#changing.then(async () => {
@@ -189,6 +199,9 @@ export class Takedowns {
       const denylist = new Denylist(text)
       try {
         await this.#means.withholding.change(this.denylist, denylist)
+      } catch (cause) {
+        // The file has it by now.
+        throw outcomeUnknown(cause)
       } finally {
         // Answers under way look again at each revision, and have to find what the ledger knows by then.
         this.#entries = entries
@@ -213,6 +226,12 @@ export class Takedowns {
     await Promise.race([withholding.settled(), late.promise])
     cancel()
   }
+}
+
+function outcomeUnknown(cause: unknown): unknown {
+  if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
+  const message = 'the change is recorded, and the disk of this node failed: ask for it again'
+  return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
 }
 
 function canonical(text: string): string {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { migrate } from '../../../src/catalogue/postgres/migrate.ts'
 import { Postgres } from '../../../src/catalogue/postgres/postgres.ts'
 import { migrations } from '../../../src/catalogue/postgres/schema.ts'
 import { SharedHolds } from '../../../src/catalogue/postgres/shared-holds.ts'
+import { HoldfastError } from '../../../src/index.ts'
 import { openWay } from '../../support/database-way.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../content-support.ts'
@@ -82,6 +83,18 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       const change = node.accounts.change('one', { email: 'another@test' })
       await expect(change).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
       expect((await node.accounts.get('one'))?.email).toBe('another@test')
+    })
+  })
+
+  test('a repeat on a node whose disk failed is unknown: the catalogue has committed it', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('the-record')])
+      const refuse = new HoldfastError('UNAVAILABLE', 'the disk has failed a write')
+      const abandon = vi.spyOn(node.ledger, 'abandon').mockRejectedValue(refuse)
+      const repeat = () => commit(node, [record('again', { name: 'the-record' })])
+      await expect(repeat()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+      abandon.mockRestore()
+      expect((await repeat())[0]).toMatchObject({ created: false, record: { id: 'the-record' } })
     })
   })
 

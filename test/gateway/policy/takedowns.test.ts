@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nodeFileSystem } from '../../../src/disk/file-system.ts'
 import type { FileSystem } from '../../../src/domain/file-system.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
-import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
-import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
+import { type TakedownMeans, Takedowns } from '../../../src/gateway/policy/takedowns.ts'
+import { createEngine, type Engine, HoldfastError, SCOPES } from '../../../src/index.ts'
 import { hosts } from '../../contract/hosts.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -151,12 +151,13 @@ test('an answer that is under way is cut off', async () => {
 
 describe('the file', () => {
   const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
-  const open = (fileSystem: FileSystem): Takedowns =>
+  const open = (fileSystem: FileSystem, means: Partial<TakedownMeans> = {}): Takedowns =>
     Takedowns.open(join(dataDir, 'takedowns.deny'), {
       fileSystem,
       clock: new ManualClock(),
       logger: silentLogger,
       withholding: noWithholding,
+      ...means,
     })
 
   beforeEach(() => nodeFileSystem.makeDirectory(join(dataDir, 'tmp')))
@@ -174,6 +175,31 @@ describe('the file', () => {
     }
     await open(recording).add({ cid: CID, reason: 'x' })
     expect(done).toEqual(['data', 'name', 'directory'])
+  })
+
+  test('has an unknown outcome when it cannot be written and the other nodes have the change', async () => {
+    const shared = {
+      all: async () => [],
+      adopt: async () => undefined,
+      put: async () => undefined,
+      lift: async () => true,
+    }
+    const full = () => Promise.reject(new Error('ENOSPC'))
+    const unknown = { code: 'OUTCOME_UNKNOWN' }
+    await open(nodeFileSystem).add({ cid: CID, reason: 'x' })
+    const takedowns = open({ ...nodeFileSystem, create: full }, { shared })
+    await expect(takedowns.add({ cid: CID, reason: 'y' })).rejects.toMatchObject(unknown)
+    await expect(takedowns.remove({ cid: CID })).rejects.toMatchObject(unknown)
+    const missing = open(nodeFileSystem, { shared: { ...shared, lift: async () => false } })
+    await expect(missing.remove({ cid: CID })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(open({ ...nodeFileSystem, create: full }).remove({ cid: CID })).rejects.toThrow('ENOSPC')
+  })
+
+  test('has an unknown outcome when it is written and the ledger fails', async () => {
+    const broken = { ...noWithholding, change: () => Promise.reject(new HoldfastError('UNAVAILABLE', 'the disk')) }
+    const takedowns = open(nodeFileSystem, { withholding: broken })
+    await expect(takedowns.add({ cid: CID, reason: 'x' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(takedowns.page({ after: null, limit: 2 }).rows).toMatchObject([{ cid: CID }])
   })
 
   test('stays what it was when it cannot be written, and changes come one after the other', async () => {
