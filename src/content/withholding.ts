@@ -5,6 +5,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { ReachWalk, ReachWalks } from '../ledger/reach-walks.ts'
 import type { WithheldChange, WithheldLedger, WithheldStatus } from '../ledger/withheld.ts'
+import { carriedLinks } from './dag/carried-links.ts'
 import type { ReachWalker } from './reach-walk.ts'
 
 export interface WithholdingParts {
@@ -20,6 +21,8 @@ export interface WithheldBlocks {
   statusOfBlock(multihash: Uint8Array): WithheldStatus | null
   blocks(): Iterable<{ multihash: Uint8Array; status: WithheldStatus }>
 }
+
+type ListChange = Omit<WithheldChange, 'carried'>
 
 /** How often it is looked for walks that are due: of roots that have become complete, or could not be read. */
 const LOOK_MS = 1_000
@@ -58,7 +61,7 @@ export class Withholding {
     }
   }
 
-  *#missed(list: WithheldBlocks): Generator<WithheldChange, void, undefined> {
+  *#missed(list: WithheldBlocks): Generator<ListChange, void, undefined> {
     for (const { multihash, status } of list.blocks()) {
       const row = this.#parts.table.get(multihash)
       if (row?.status !== status || row.applied === 0) yield { multihash, status }
@@ -71,7 +74,7 @@ export class Withholding {
     this.wake()
   }
 
-  async #apply(changes: Iterable<WithheldChange>): Promise<void> {
+  async #apply(changes: Iterable<ListChange>): Promise<void> {
     let some: WithheldChange[] = []
     const flush = async (): Promise<void> => {
       const given = some
@@ -80,7 +83,7 @@ export class Withholding {
     }
     for (const change of changes) {
       if (turnSpent()) await nextTurn()
-      if (some.push(change) === AT_ONCE) await flush()
+      if (some.push({ ...change, carried: carriedLinks(change.multihash) }) === AT_ONCE) await flush()
     }
     if (some.length > 0) await flush()
   }
@@ -145,7 +148,7 @@ export class Withholding {
   }
 }
 
-function* differences(before: WithheldBlocks, after: WithheldBlocks): Generator<WithheldChange, void, undefined> {
+function* differences(before: WithheldBlocks, after: WithheldBlocks): Generator<ListChange, void, undefined> {
   for (const { multihash, status } of after.blocks()) {
     if (before.statusOfBlock(multihash) !== status) yield { multihash, status }
   }
@@ -154,6 +157,6 @@ function* differences(before: WithheldBlocks, after: WithheldBlocks): Generator<
   }
 }
 
-function lifted({ multihash }: { multihash: Uint8Array }): WithheldChange {
+function lifted({ multihash }: { multihash: Uint8Array }): ListChange {
   return { multihash, status: null }
 }

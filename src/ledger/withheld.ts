@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
@@ -9,6 +10,8 @@ export type WithheldStatus = 410 | 451
 export interface WithheldChange {
   multihash: Uint8Array
   status: WithheldStatus | null
+  /** Multihashes of the blocks to which the multihash itself links: it is an identity multihash then. */
+  carried: readonly Uint8Array[]
 }
 
 /** A row of `withheld`. */
@@ -32,6 +35,8 @@ export class WithheldLedger {
   readonly #put: Statement<[Uint8Array, number], unknown>
   readonly #applied: Statement<[Uint8Array], unknown>
   readonly #delete: Statement<[Uint8Array], unknown>
+  readonly #watch: Statement<[Uint8Array, Uint8Array], unknown>
+  readonly #unwatch: Statement<[Uint8Array, Uint8Array], unknown>
   readonly #ownRoots: Statement<[Uint8Array], { id: number }>
   readonly #setBarred: Statement<[number, number], unknown>
   readonly #raiseBarred: Statement<[number], unknown>
@@ -50,6 +55,8 @@ export class WithheldLedger {
       ON CONFLICT (multihash) DO UPDATE SET status = excluded.status, applied = 0`)
     this.#applied = db.prepare('UPDATE withheld SET applied = 1 WHERE multihash = ?')
     this.#delete = db.prepare('DELETE FROM withheld WHERE multihash = ?')
+    this.#watch = db.prepare('INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)')
+    this.#unwatch = db.prepare('DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?')
     this.#ownRoots = db.prepare(`SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`)
     this.#setBarred = db.prepare('UPDATE roots SET barred = ? WHERE id = ?')
     this.#raiseBarred = db.prepare('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
@@ -83,19 +90,34 @@ export class WithheldLedger {
   }
 
   /** Returns whether all roots that need the block have been told by this. */
-  #begin({ multihash, status }: WithheldChange): boolean {
+  #begin(change: WithheldChange): boolean {
+    const { multihash, status, carried } = change
     this.#put.run(multihash, status ?? 0)
     for (const { id } of this.#ownRoots.all(multihash)) {
       this.#setBarred.run(status ?? 1, id)
       this.#demandWalk.run(id)
     }
-    const isTold = this.#blocks.idsOf(multihash).every(id => this.#tell(id, 0, status) === null)
+    this.#note(change)
+    // An old identity CID can have hundreds of links: they are told one by one.
+    const isTold = carried.length === 0 && this.#idsOf(change).every(id => this.#tell(id, 0, status) === null)
     if (isTold) this.#finish(multihash, status)
     return isTold
   }
 
-  async #tellAll({ multihash, status }: WithheldChange): Promise<void> {
-    for (const id of this.#blocks.idsOf(multihash)) {
+  /** Has roots walked that come to need a block to which a taken down identity CID links. */
+  #note({ multihash, status, carried }: WithheldChange): void {
+    const carrier = createHash('sha256').update(multihash).digest()
+    for (const link of carried) (status === null ? this.#unwatch : this.#watch).run(link, carrier)
+  }
+
+  /** The blocks of which the roots have to be told. */
+  #idsOf({ multihash, carried }: WithheldChange): number[] {
+    return [multihash, ...carried].flatMap(one => this.#blocks.idsOf(one))
+  }
+
+  async #tellAll(change: WithheldChange): Promise<void> {
+    const { multihash, status } = change
+    for (const id of this.#idsOf(change)) {
       for (let after: number | null = 0; after !== null; ) {
         const next: number = after
         after = await this.#queue.run(() => this.#tell(id, next, status), { durable: false, patient: true })

@@ -11,6 +11,14 @@ export const withheldSchema = `
     applied INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
 
+  -- Blocks to which a taken down identity CID links. It has no row in blocks, so its roots are found by these.
+  -- carrier: the SHA-256 of its multihash.
+  CREATE TABLE withheld_links (
+    multihash BLOB NOT NULL,
+    carrier BLOB NOT NULL,
+    PRIMARY KEY (multihash, carrier)
+  ) STRICT, WITHOUT ROWID;
+
   -- 0: the root is open, and vouches for each block below it with way = 0.
   -- 1: it is open from the top, and vouches for nothing below it until its walk has ended.
   -- 410 or 451: it is taken down.
@@ -47,8 +55,9 @@ export const withheldSchema = `
 
   CREATE TRIGGER root_blocks_withheld AFTER INSERT ON root_blocks
     WHEN EXISTS (
-      SELECT 1 FROM withheld
-      WHERE multihash = (SELECT multihash FROM blocks WHERE id = NEW.block_id) AND status > 0)
+      SELECT 1 FROM blocks b WHERE b.id = NEW.block_id AND (
+        EXISTS (SELECT 1 FROM withheld w WHERE w.multihash = b.multihash AND w.status > 0)
+        OR EXISTS (SELECT 1 FROM withheld_links l WHERE l.multihash = b.multihash)))
   BEGIN
     INSERT INTO reach_walks (root_id, due_at)
       SELECT id, CASE state WHEN 'staging' THEN 9007199254740991 ELSE 0 END FROM roots WHERE id = NEW.root_id

@@ -1,5 +1,6 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
+import { identity } from 'multiformats/hashes/identity'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { expect, test } from 'vitest'
 import { ReachWalker } from '../../src/content/reach-walk.ts'
@@ -76,5 +77,25 @@ test('a walk that cannot read a block is tried again, and the root vouches for n
     expect(parts.held.open(cid.multihash.bytes, clock.now())).toBe(451)
     expect(barred(parts)).toBe(0)
     await again.stop()
+  })
+})
+
+test('a block to which several identity CIDs link is noted until all of their takedowns are lifted', async () => {
+  await withContentParts(async parts => {
+    const link = await rawCid(Buffer.from('shared'))
+    const taken = [0, 1].map(index => {
+      const bytes = dagCbor.encode({ index, link })
+      return `/ipfs/${CID.createV1(dagCbor.code, identity.digest(bytes))}`
+    })
+    const noted = parts.database.prepare<[], { multihash: Uint8Array }>('SELECT multihash FROM withheld_links')
+    const withholding = withholdingOf(parts)
+    withholding.wake = () => undefined
+    const lists = [[], taken, taken.slice(1), []].map(lines => new Denylist(lines.join('\n')))
+    const counts: number[] = []
+    for (const [index, list] of lists.entries()) {
+      await withholding.change(lists[index - 1] ?? list, list)
+      counts.push(noted.all().length)
+    }
+    expect(counts).toEqual([0, 2, 1, 0])
   })
 })

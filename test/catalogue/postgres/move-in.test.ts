@@ -63,7 +63,7 @@ const MADE: Readonly<Record<string, unknown>> = {
 const STAYING = [
   ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
   ...['holds', 'root_blocks', 'search_lists', 'search_pending', 'small_blocks', 'verification', 'withheld'],
-  ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached'],
+  ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached', 'withheld_links'],
 ]
 
 /** Tables that come about there, and how many rows they have after a move. */
