@@ -118,8 +118,8 @@ export const inputPromises: readonly KeptPromise[] = [
   {
     promise: 'a pin does not tell which names lead into a private network',
     file: 'src/outgoing/gateway-client.ts',
-    find: 'return { reason: UNREACHED, final: true }',
-    replace: "return { reason: 'is private', final: true }",
+    find: "return { kind: 'failed', reason: UNREACHED, final: true }",
+    replace: "return { kind: 'failed', reason: String(error), final: true }",
     test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused, by number and by name' },
   },
   {

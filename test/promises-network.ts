@@ -7,6 +7,13 @@ const starting = (name: string) => ({ file: 'test/network/starting-points.test.t
 /** What is promised of the public network, and of who finds this node there. */
 export const networkPromises: readonly KeptPromise[] = [
   {
+    promise: 'the operator learns of a gateway at a private address',
+    file: 'src/outgoing/gateway-client.ts',
+    find: '      this.#onPrivate(base)\n',
+    replace: '',
+    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused, by number and by name' },
+  },
+  {
     promise: 'a node with another identity, or on another network, announces all roots again',
     file: 'src/ledger/announcements.ts',
     find: 'known?.peer === peer && known.network === network &&',

@@ -104,6 +104,8 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const gateways = new GatewayClient({
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
     allowPrivate: settings.allowPrivateOrigins,
+    onPrivate: ({ origin }) =>
+      logger.warn({ gateway: origin }, 'a gateway leads to a private address and is not asked'),
   })
   const good = new GoodPeers(datastore)
   await good.load()

@@ -14,6 +14,8 @@ export interface GatewayClientOptions {
   allowPrivate: boolean
   /** How long a gateway may take for its first byte, and between two. */
   timeoutMs?: number
+  /** Called when a gateway leads to a private address: the answer reads like that of one that cannot be reached. */
+  onPrivate?: (base: URL) => void
 }
 
 const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
@@ -39,8 +41,10 @@ export class GatewayClient {
   readonly #allowPrivate: boolean
   readonly #anywhere: HttpAgent
   readonly #publicOnly: HttpAgent
+  readonly #onPrivate: (base: URL) => void
 
-  constructor({ trusted, allowPrivate, timeoutMs = TIMEOUT_MS }: GatewayClientOptions) {
+  constructor({ trusted, allowPrivate, timeoutMs = TIMEOUT_MS, onPrivate = () => undefined }: GatewayClientOptions) {
+    this.#onPrivate = onPrivate
     this.#trusted = trusted
     this.#allowPrivate = allowPrivate
     this.#anywhere = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs })
@@ -84,7 +88,10 @@ export class GatewayClient {
       return await this.#follow(url, how, read)
     } catch (error) {
       how.signal.throwIfAborted()
-      return { kind: 'failed', ...reasonOf(error) }
+      if (!isPrivate(error)) return { kind: 'failed', ...reasonOf(error) }
+      // The reason reaches the account, which is not to learn which names the network has inside.
+      this.#onPrivate(base)
+      return { kind: 'failed', reason: UNREACHED, final: true }
     }
   }
 
@@ -151,12 +158,12 @@ function failed(reason: string): Failed {
   return { kind: 'failed', reason, final: false }
 }
 
-function reasonOf(error: unknown): { reason: string; final: boolean } {
+function isPrivate(error: unknown): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined]
-  if (causes.some(cause => cause instanceof PrivateAddressError)) {
-    // The reason reaches the account, which is not to learn which names the network has inside.
-    return { reason: UNREACHED, final: true }
-  }
+  return causes.some(cause => cause instanceof PrivateAddressError)
+}
+
+function reasonOf(error: unknown): { reason: string; final: boolean } {
   if (isHoldfastError(error)) return { reason: error.message, final: true }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }

@@ -131,6 +131,8 @@ describe('a private address', () => {
 
   test('is refused, by number and by name, without a connection', async () => {
     let requests = 0
+    const told: string[] = []
+    const strict = { allowPrivate: false, onPrivate: ({ hostname }: URL) => void told.push(hostname) }
     await withServer(
       (_, response) => {
         requests++
@@ -142,6 +144,7 @@ describe('a private address', () => {
         const named = new URL(`http://${(await import('node:os')).hostname()}:${base.port}`)
         expect(await ask(named, strict)).toMatchObject({ kind: 'failed' })
         expect(requests).toBe(0)
+        expect(told.slice(0, 2)).toEqual(['127.0.0.1', 'localhost'])
       },
     )
   })
