@@ -23,7 +23,7 @@ export const networkPromises: readonly KeptPromise[] = [
   {
     promise: 'what was announced under another identity is due at once',
     file: 'src/pins/announcer.ts',
-    find: 'Math.max(this.#clock.now() - RENEW_AFTER_MS, this.#since)',
+    find: 'Math.max(now - RENEW_AFTER_MS, this.#since)',
     replace: 'Math.min(this.#clock.now() - RENEW_AFTER_MS, this.#since)',
     test: announcer('goes on after a restart in the middle'),
   },
@@ -68,6 +68,13 @@ export const networkPromises: readonly KeptPromise[] = [
     find: 'now - answeredAt > SILENT_MS || answeredAt > now',
     replace: 'now >= answeredAt || answeredAt > now',
     test: starting('that answered within a week'),
+  },
+  {
+    promise: 'a root that a clock ahead had announced is announced again',
+    file: 'src/ledger/announcements.ts',
+    find: 'this.#before.all(ahead, aheadId, end,',
+    replace: 'this.#before.all(end, aheadId, end,',
+    test: announcer('announces again what was announced by a clock that was ahead'),
   },
   {
     promise: 'announcements that fail in a row pause',

@@ -36,8 +36,8 @@ export const LONGEST_DIGEST = 128
 const LONGEST_STORED_IDENTITY = 16 * 1024
 /** Bytes of a version, a codec, a hash and a length, each as a varint. */
 const LONGEST_PREFIX = 4 * 9
-/** Characters of a CID in base32, which takes linear time. */
-const LONGEST_BASE32 = Math.ceil(((LONGEST_STORED_IDENTITY + LONGEST_PREFIX) * 8) / 5) + 1
+/** Characters of a CID in base32, which takes linear time: no other text of a CID is longer. */
+export const LONGEST_BASE32 = Math.ceil(((LONGEST_STORED_IDENTITY + LONGEST_PREFIX) * 8) / 5) + 1
 /** Characters of a CID in any other base: of base58 that costs about a millisecond. */
 const LONGEST_TEXT = 512
 /** Bytes of a CID of version 0: the code of SHA-256, a length and a digest. */

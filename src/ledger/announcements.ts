@@ -53,13 +53,19 @@ export class Announcements {
     return now
   }
 
-  /** The next complete roots after a place that the network was never told of, or not since `before`. */
-  due(before: number, after: AnnouncedPlace, limit: number): DueRoot[] {
+  /**
+   * The next complete roots after a place that the network was never told of, or not since `before`, or later than
+   * `now`: by a clock that was ahead, so nobody knows how long ago that was.
+   */
+  due({ before, now }: { before: number; now: number }, after: AnnouncedPlace, limit: number): DueRoot[] {
     const isPastNever = after !== null && after.announcedAt !== null
     const never = isPastNever ? [] : this.#never.all(after?.id ?? 0, limit)
     const [at, id] = isPastNever ? [after.announcedAt ?? 0, after.id] : [Number.MIN_SAFE_INTEGER, 0]
-    const left = limit - never.length
-    const rows = left === 0 ? never : [...never, ...this.#before.all(at, id, before, left)]
+    const rows = [...never]
+    if (rows.length < limit) rows.push(...this.#before.all(at, id, before, limit - rows.length))
+    const [ahead, aheadId] = at > now ? [at, id] : [now, Number.MAX_SAFE_INTEGER]
+    const { MAX_SAFE_INTEGER: end } = Number
+    if (rows.length < limit) rows.push(...this.#before.all(ahead, aheadId, end, limit - rows.length))
     return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
   }
 

@@ -150,8 +150,9 @@ export class Announcer {
   #nextDue(): DueRoot | undefined {
     if (!this.#isSearching) return undefined
     if (this.#due.length === 0) {
-      const before = Math.max(this.#clock.now() - RENEW_AFTER_MS, this.#since)
-      this.#due = this.#announcements.due(before, this.#place, DUE_BATCH)
+      const now = this.#clock.now()
+      const before = Math.max(now - RENEW_AFTER_MS, this.#since)
+      this.#due = this.#announcements.due({ before, now }, this.#place, DUE_BATCH)
     }
     const root = this.#due.shift()
     this.#place = root ?? null

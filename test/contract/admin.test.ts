@@ -1,6 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import * as raw from 'multiformats/codecs/raw'
+import { identity } from 'multiformats/hashes/identity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
@@ -245,6 +248,15 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(samples.at(-1)).toMatchObject({ at: expect.stringMatching(/:00\.000Z$/), requests: expect.any(Number) })
     expect((await ask('?step=900')).stepSeconds).toBe(900)
     expect(await ask('?step=1')).toMatchObject({ code: 'VALIDATION', message: expect.stringContaining('step') })
+  })
+
+  test('a CID of any length that the node reads is taken down, and served again', async () => {
+    const cid = CID.createV1(raw.code, identity.digest(new Uint8Array(2_000))).toString()
+    const headers = { ...owner, 'content-type': 'application/json' }
+    const body = JSON.stringify({ cid, reason: 'a claim' })
+    expect((await client.request('POST', '/admin/v1/takedowns', { headers, body })).status).toBe(201)
+    const lifted = await client.request('DELETE', `/admin/v1/takedowns/${cid}`, { headers: owner })
+    expect(lifted.status).toBeLessThan(300)
   })
 
   test('peers are told, and what went wrong', async () => {

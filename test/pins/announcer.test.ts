@@ -135,6 +135,20 @@ describe('an announcer', () => {
     })
   })
 
+  test('announces again what was announced by a clock that was ahead', async () => {
+    await withWorld(async world => {
+      const cids = Array.from({ length: 300 }, (_, i) => world.root(`root ${i}`)).toSorted()
+      world.clock.advance(1_000 * HOUR_MS)
+      await world.start('first')
+      expect((await world.answerAll()).toSorted()).toEqual(cids)
+      world.clock.advance(-500 * HOUR_MS)
+      for (const expected of [cids, []]) {
+        await world.start('first')
+        expect((await world.answerAll()).toSorted()).toEqual(expected)
+      }
+    })
+  })
+
   test('goes on after a restart in the middle of announcing as another peer', async () => {
     await withWorld(async world => {
       const cids = Array.from({ length: 20 }, (_, i) => world.root(`root ${i}`))

@@ -1,4 +1,4 @@
-import { type CatalogueDriver, hasNul, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
+import { type CatalogueDriver, hasUnkept, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
 import type { RuleStatement } from '../rules/statement.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql, SqlParam } from './sql.ts'
@@ -42,7 +42,7 @@ async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
 async function answer(sql: Sql, want: keyof Sql, statement: RuleStatement, params: object): Promise<unknown> {
   const { text, names } = statement.postgres
   const values = names.map(name => toSql(paramOf(params, name)))
-  if (hasNul(statement, values)) return NOTHING[want]
+  if (hasUnkept(statement, values)) return NOTHING[want]
   const answered = await sql[want](text, values)
   return answered === undefined ? null : answered
 }

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../domain/errors.ts'
+import { isText, UNKEPT } from '../../domain/text.ts'
 import type { RuleStatement } from './statement.ts'
 
 /** A statement that a rule asks for, with its parameters by their names, and the part of the answer that it needs. */
@@ -56,14 +57,13 @@ export function paramOf(params: object, name: string): unknown {
 }
 
 /**
- * Whether a text parameter has U+0000, which PostgreSQL cannot store: no row has it, so a statement that looks for it finds
- * nothing.
+ * Whether a parameter is a text that no catalogue can keep: no row has it, so a statement that looks for it finds nothing.
  *
  * @throws HoldfastError `VALIDATION` if the statement would store it
  */
-export function hasNul({ stores }: RuleStatement, values: readonly unknown[]): boolean {
+export function hasUnkept({ stores }: RuleStatement, values: readonly unknown[]): boolean {
   let has = false
-  for (const value of values) has ||= typeof value === 'string' && value.includes('\0')
-  if (has && stores) throw new HoldfastError('VALIDATION', 'the catalogue stores no text with U+0000: remove it')
+  for (const value of values) has ||= typeof value === 'string' && !isText(value)
+  if (has && stores) throw new HoldfastError('VALIDATION', `a text of the catalogue ${UNKEPT}`)
   return has
 }

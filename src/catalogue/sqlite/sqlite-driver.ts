@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Database, SqlValue } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
-import { type CatalogueDriver, hasNul, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
+import { type CatalogueDriver, hasUnkept, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
 import type { RuleStatement } from '../rules/statement.ts'
 
 type Row = Record<string, unknown>
@@ -67,7 +67,7 @@ function prepare(db: Database, rule: RuleStatement): Prepared {
   const bound = (params: object): SqlValue[] => {
     const values: SqlValue[] = []
     for (const name of names) values.push(toSql(paramOf(params, name)))
-    if (rule.stores) hasNul(rule, values)
+    if (rule.stores) hasUnkept(rule, values)
     return values
   }
   const decode = (row: Row): Row => {

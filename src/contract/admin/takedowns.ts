@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Takedown } from '../../gateway/policy/takedowns.ts'
+import { LONGEST_BASE32 } from '../../ipld/cid.ts'
 import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { pageRequest } from '../page-query.ts'
 import { type ContractRoute, json, route, type Shown } from '../route.ts'
@@ -39,7 +40,7 @@ const add = route({
     'left out.',
   body: json(
     Type.Object({
-      cid: Type.String({ maxLength: 512 }),
+      cid: Type.String({ maxLength: LONGEST_BASE32 }),
       path: Type.Optional(Type.String({ maxLength: 4_096 })),
       reason: Type.String({ maxLength: 1_000 }),
       status: Type.Optional(refusedStatus),

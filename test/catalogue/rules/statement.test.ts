@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deleteSome, either, SEQ } from '../../../src/catalogue/rules/dialect.ts'
-import { hasNul, paramOf } from '../../../src/catalogue/rules/driver.ts'
+import { hasUnkept, paramOf } from '../../../src/catalogue/rules/driver.ts'
 import { columns, fragment, namesOf, sql, valuesOf } from '../../../src/catalogue/rules/statement.ts'
 
 interface Hat {
@@ -60,9 +60,9 @@ describe('a driver', () => {
     expect(() => paramOf({ id: null }, 'name')).toThrow('lacks its parameter name')
   })
 
-  test('looks for no text with U+0000, and refuses to store it', () => {
-    expect(hasNul(sql`SELECT 1 FROM hats WHERE id = :id`, ['a\0'])).toBe(true)
-    expect(hasNul(sql`INSERT INTO hats (id) VALUES (:id)`, ['a'])).toBe(false)
-    expect(() => hasNul(sql`UPDATE hats SET id = :id`, ['a\0'])).toThrow('U+0000')
+  test.each(['a\0', 'a\ud800'])('looks for no text like %j, and refuses to store it', text => {
+    expect(hasUnkept(sql`SELECT 1 FROM hats WHERE id = :id`, [text])).toBe(true)
+    expect(hasUnkept(sql`INSERT INTO hats (id) VALUES (:id)`, ['a'])).toBe(false)
+    expect(() => hasUnkept(sql`UPDATE hats SET id = :id`, [text])).toThrow('U+0000')
   })
 })
