@@ -1,8 +1,8 @@
 // Breaks each promise of test/promises.ts in a copy of the tree and runs its test, which has to fail; before that, all of
 // the tests have to pass as they are. Takes a few seconds for each. `--only TEXT` takes the promises with that in them or in
-// the path of their file.
+// the path of their file. A test that does not end in two minutes decides nothing, which is no success either.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,43 +12,63 @@ const ROOT = join(import.meta.dirname, '..')
 const COPIED = ['src', 'adapters', 'bench', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
+/** Milliseconds after which a test is stopped. */
+const LONGEST_MS = 120_000
+
 interface Outcome {
   passed: number
   failed: number
-  seconds: number
 }
 
-function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome {
+/** Null if the test was stopped, or ended without a report. */
+function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome | null {
   const report = join(tree, 'report.json')
   rmSync(report, { force: true })
-  const started = performance.now()
   const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const args = [VITEST, 'run', file, '-t', pattern, '--reporter=json', `--outputFile=${report}`]
-  spawnSync(process.execPath, args, { cwd: tree, stdio: 'ignore', timeout: 120_000 })
+  spawnSync(process.execPath, args, { cwd: tree, stdio: 'ignore', timeout: LONGEST_MS })
+  if (!existsSync(report)) return null
   const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(readFileSync(report, 'utf8')) as {
     numPassedTests: number
     numFailedTests: number
   }
-  return { passed, failed, seconds: (performance.now() - started) / 1_000 }
+  return { passed, failed }
 }
 
-/** Null if breaking the promise is noticed, else what is wrong. */
-function problemOf(tree: string, kept: KeptPromise): string | null {
+/** A mutation that no test has noticed, and why. */
+interface Problem {
+  word: 'SURVIVED ' | 'UNDECIDED'
+  why: string
+}
+
+/** Returns null if breaking the promise is noticed. */
+function problemOf(tree: string, kept: KeptPromise): Problem | null {
   const path = join(tree, kept.file)
   const text = readFileSync(path, 'utf8')
-  if (text.split(kept.find).length !== 2) return `${kept.file} does not have once: ${kept.find.trim()}`
+  if (text.split(kept.find).length !== 2) return survived(`${kept.file} does not have once: ${kept.find.trim()}`)
   const whole = runTest(tree, kept.test)
-  if (whole.passed === 0) return `there is no test ${kept.test.name} in ${kept.test.file}`
-  if (whole.failed > 0) return `${kept.test.name} fails as it is`
+  if (whole === null) return undecided(`${kept.test.name} did not end as it is`)
+  if (whole.passed === 0) return survived(`there is no test ${kept.test.name} in ${kept.test.file}`)
+  if (whole.failed > 0) return survived(`${kept.test.name} fails as it is`)
   writeFileSync(
     path,
     text.replace(kept.find, () => kept.replace),
   )
   try {
-    return runTest(tree, kept.test).failed > 0 ? null : `${kept.test.name} does not notice`
+    const broken = runTest(tree, kept.test)
+    if (broken === null) return undecided(`${kept.test.name} did not end`)
+    return broken.failed > 0 ? null : survived(`${kept.test.name} does not notice`)
   } finally {
     writeFileSync(path, text)
   }
+}
+
+function survived(why: string): Problem {
+  return { word: 'SURVIVED ', why }
+}
+
+function undecided(why: string): Problem {
+  return { word: 'UNDECIDED', why }
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' }, help: { type: 'boolean' } } })
@@ -63,13 +83,13 @@ const tree = mkdtempSync(join(tmpdir(), 'holdfast-mutations-'))
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
-  let survived = 0
+  let problems = 0
   for (const kept of promises.filter(({ promise, file }) => promise.includes(only) || file.includes(only))) {
     const problem = problemOf(tree, kept)
-    console.log(problem === null ? `noticed   ${kept.promise}` : `SURVIVED  ${kept.promise}: ${problem}`)
-    if (problem !== null) survived++
+    console.log(problem === null ? `noticed   ${kept.promise}` : `${problem.word} ${kept.promise}: ${problem.why}`)
+    if (problem !== null) problems++
   }
-  process.exitCode = survived === 0 ? 0 : 1
+  process.exitCode = problems === 0 ? 0 : 1
 } finally {
   rmSync(tree, { recursive: true, force: true })
 }
