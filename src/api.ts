@@ -4,6 +4,7 @@ import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
+import type { BackendAdapter } from './clusters/backend-adapter.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
 import type { Cluster } from './clusters/cluster-registry.ts'
 import type { EngineConfig } from './config/options.ts'
@@ -191,6 +192,8 @@ export interface EngineOptions extends EngineConfig {
   clock?: Clock
   /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
   environment?: Readonly<Record<string, string | undefined>>
+  /** Kinds of systems that clusters of the configuration may name as their `backend`. Default: none. */
+  adapters?: readonly BackendAdapter[]
   /**
    * Who keeps the content of clusters in place of this node, by cluster id. What has still to get there is kept here
    * meanwhile, and its records are `pinning`; the caller ends a backend once the engine has stopped.

@@ -36,6 +36,7 @@ export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/movi
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'
 export type { Session } from './catalogue/sessions.ts'
+export type { AdapterMeans, BackendAdapter, Environment, OpenedPlace } from './clusters/backend-adapter.ts'
 export type {
   BackendPeer,
   BackendStatus,
@@ -47,6 +48,7 @@ export type {
 export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { ClusterHealth } from './clusters/cluster-watch.ts'
 export { currentWork, underName } from './concurrency/work.ts'
+export type { BackendKind, BackendProblems } from './config/backend-kind.ts'
 export { parseConfig } from './config/config.ts'
 export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './config/options.ts'
 export type { BlockSource } from './content/block-source.ts'
@@ -59,10 +61,7 @@ export type {
   BackendDefinition,
   ClusterDefinition,
   GatewayDefinition,
-  HoldfastBackendDefinition,
-  IpfsClusterBackendDefinition,
   KeptHere,
-  KuboBackendDefinition,
 } from './domain/cluster.ts'
 export type { ListenOptions } from './domain/emitter.ts'
 export type { ErrorCode, HoldfastErrorOptions } from './domain/errors.ts'

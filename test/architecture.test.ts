@@ -72,6 +72,9 @@ const DECODES: Readonly<Record<string, string>> = {
   'adapters/cli/export-file.ts': 'the block has 16 KiB at most, and its links are not shown',
 }
 
+/** Adapters of systems that keep clusters, and what these share. */
+const BACKENDS = ['kubo', 'ipfs-cluster', 'holdfast', 'remote'].map(name => `adapters/${name}`)
+
 const LONGEST_FILE = 300
 
 /** Directories of tests that mirror no directory of sources, but test the whole in one way. */
@@ -265,22 +268,36 @@ describe('architecture', () => {
 
   test('adapters know src, node-http, the client and the console by their index and a few small files, and each other not at all', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const light = [
-      ...[
-        'domain/errors',
-        'domain/public-notice',
-        'domain/version',
-        'ipld/cid',
-        'concurrency/turns',
-        'concurrency/work',
-      ],
-    ].map(name => `src/${name}.ts`)
+    const names = ['domain/errors', 'domain/public-notice', 'domain/version', 'ipld/cid', 'concurrency/turns']
+    const light = [...names, 'concurrency/work'].map(name => `src/${name}.ts`)
     const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
     const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
+      if (BACKENDS.includes(adapterOf(file.path))) return null
+      if (file.path === 'adapters/cli/cluster-adapters.ts' && BACKENDS.includes(adapterOf(target))) return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
     })
+    expect(wrong).toEqual([])
+  })
+
+  test('adapters of clusters know the port, its means and each other’s shared parts', () => {
+    const below = ['clusters', 'config', 'content', 'outgoing', 'ipld', 'concurrency', 'domain'].map(
+      room => `src/${room}/`,
+    )
+    const wrong = importsWhere((file, _, target) => {
+      const adapter = BACKENDS.find(path => file.path.startsWith(`${path}/`))
+      if (adapter === undefined || target === null) return null
+      const known = [`${adapter}/`, 'adapters/remote/', ...below]
+      return known.some(path => target.startsWith(path)) ? null : `imports ${target}`
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('what is not passed to an engine is not loaded: src knows no adapter', () => {
+    const wrong = importsWhere((file, _, target) =>
+      file.path.startsWith('src/') && target?.startsWith('adapters/') === true ? `imports ${target}` : null,
+    )
     expect(wrong).toEqual([])
   })
 

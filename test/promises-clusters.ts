@@ -52,7 +52,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     find: "if (state !== 'pinned') throw",
     replace: "if (state === 'failed') throw",
     test: {
-      file: 'test/clusters/remote-backend.test.ts',
+      file: 'test/adapters/holdfast/remote-backend.test.ts',
       name: 'one that says it has taken what it has not is not believed',
     },
   },
@@ -69,7 +69,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     find: 'target.fromNode === true && clusters.isElsewhere(clusterId)',
     replace: 'target.fromNode === undefined && clusters.isElsewhere(clusterId)',
     test: {
-      file: 'test/clusters/remote-steps.test.ts',
+      file: 'test/adapters/holdfast/remote-steps.test.ts',
       name: 'a cluster that is itself kept elsewhere takes nothing from another node',
     },
   },
@@ -78,21 +78,27 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/wiring/stores.ts',
     find: 'clock.now() - graceMs',
     replace: 'clock.now() - 0 * graceMs',
-    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'keeps all of it on this disk for a while' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'keeps all of it on this disk for a while' },
   },
   {
     promise: 'clusters of one place are kept there together',
     file: 'src/clusters/remote-clusters.ts',
     find: 'byPlace.set(place, cluster)',
     replace: 'byPlace.set(id, cluster)',
-    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'what two clusters of one place have is one there' },
+    test: {
+      file: 'test/adapters/holdfast/remote-cluster.test.ts',
+      name: 'what two clusters of one place have is one there',
+    },
   },
   {
     promise: 'a gateway that does not answer does not keep others from being asked',
-    file: 'src/clusters/gateways-reader.ts',
+    file: 'adapters/remote/gateways-reader.ts',
     find: 'isLast ? READ_MS : EACH_MS',
     replace: 'isLast ? READ_MS : READ_MS + EACH_MS',
-    test: { file: 'test/clusters/gateways-reader.test.ts', name: 'one that does not answer is given up for the next' },
+    test: {
+      file: 'test/adapters/remote/gateways-reader.test.ts',
+      name: 'one that does not answer is given up for the next',
+    },
   },
   {
     promise: 'what a cluster elsewhere has lost is found, and sent again',
@@ -145,17 +151,20 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'why something cannot be sent to a cluster elsewhere is told, not that it was not',
-    file: 'src/outgoing/http-client.ts',
+    file: 'adapters/remote/http-client.ts',
     find: '      if (failure !== null) throw failure.error\n',
     replace: '',
-    test: { file: 'test/outgoing/http-client.test.ts', name: 'says why the body of a request has ended' },
+    test: { file: 'test/adapters/remote/http-client.test.ts', name: 'says why the body of a request has ended' },
   },
   {
     promise: 'what is sent to a cluster elsewhere ends with its signal, also while nobody gives its blocks',
-    file: 'src/clusters/car-bytes.ts',
+    file: 'adapters/remote/car-bytes.ts',
     find: 'source.read(cid, { signal })',
     replace: 'source.read(cid)',
-    test: { file: 'test/clusters/car-bytes.test.ts', name: 'a CAR whose source does not answer ends with its signal' },
+    test: {
+      file: 'test/adapters/remote/car-bytes.test.ts',
+      name: 'a CAR whose source does not answer ends with its signal',
+    },
   },
   {
     promise: 'what goes on is given time anew',
@@ -166,10 +175,13 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'one small content that a place elsewhere does not take keeps no other back that was sent along',
-    file: 'src/clusters/batch.ts',
+    file: 'adapters/remote/batch.ts',
     find: 'thenAlone && asked.length > 1',
     replace: 'thenAlone && asked.length > 100',
-    test: { file: 'test/clusters/batch.test.ts', name: 'what has failed together is asked for again each by itself' },
+    test: {
+      file: 'test/adapters/remote/batch.test.ts',
+      name: 'what has failed together is asked for again each by itself',
+    },
   },
   {
     promise: 'few large contents are sent elsewhere at a time',
@@ -274,7 +286,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/placed-blocks.ts',
     find: ' OR r.unconfirmed = 1)',
     replace: ')',
-    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'has an upload once the other has it' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'has an upload once the other has it' },
   },
   {
     promise: 'only a check that began after the content got to its cluster confirms it',
@@ -291,8 +303,15 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: checks, name: 'is the shorter one of everyHours and half the local grace' },
   },
   {
+    promise: 'a backend without its adapter names the import',
+    file: 'src/config/cluster-backends.ts',
+    find: "return problems.fail('type', missingKind(backend.type, kinds))",
+    replace: "return problems.fail('type', 'is unknown')",
+    test: { file: 'test/config/config.test.ts', name: 'is refused by the name of its import' },
+  },
+  {
     promise: 'a configuration whose clusters elsewhere cannot be checked in time is refused',
-    file: 'src/config/config.ts',
+    file: 'src/config/cluster-backends.ts',
     find: 'if (unkept !== null) fail',
     replace: "if (unkept === '') fail",
     test: { file: checks, name: 'is refused where a configuration cannot keep it' },

@@ -1,28 +1,28 @@
 import type { KeptPromise } from './promises.ts'
 
-const backend = 'src/clusters/ipfs-cluster/ipfs-cluster-backend.ts'
-const answers = 'src/clusters/ipfs-cluster/answers.ts'
-const hostile = 'test/clusters/ipfs-cluster/hostile.test.ts'
+const backend = 'adapters/ipfs-cluster/ipfs-cluster-backend.ts'
+const answers = 'adapters/ipfs-cluster/answers.ts'
+const hostile = 'test/adapters/ipfs-cluster/hostile.test.ts'
 
 /** What is promised of clusters that an IPFS Cluster keeps. */
 export const ipfsClusterPromises: readonly KeptPromise[] = [
   {
     promise: 'an IPFS Cluster has pinned nothing before as many peers as are needed say so',
-    file: 'src/clusters/ipfs-cluster/peer-states.ts',
+    file: 'adapters/ipfs-cluster/peer-states.ts',
     find: 'return this.pinned >= Math.max(needed, 1)',
     replace: 'return this.pinned >= 0',
     test: { file: hostile, name: 'says that it has taken what no peer has is not believed' },
   },
   {
     promise: 'two peers of an IPFS Cluster over one IPFS are one copy',
-    file: 'src/clusters/ipfs-cluster/peer-states.ts',
+    file: 'adapters/ipfs-cluster/peer-states.ts',
     find: "store: store === undefined || store === '' ? peer : store",
     replace: "store: store === '' ? '' : peer",
     test: { file: hostile, name: 'has two peers over one IPFS has one copy' },
   },
   {
     promise: 'what does not carry our mark in an IPFS Cluster is never unpinned',
-    file: 'src/clusters/ipfs-cluster/mark-block.ts',
+    file: 'adapters/ipfs-cluster/mark-block.ts',
     find: '  if (metadata[MARK] !== mark) return null\n',
     replace: '',
     test: { file: hostile, name: 'forgets our mark has not pinned it for us, and is never told to unpin' },
@@ -43,7 +43,7 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what went wrong after the last line of an IPFS Cluster is found in its trailers',
-    file: 'src/clusters/ipfs-cluster/api.ts',
+    file: 'adapters/ipfs-cluster/api.ts',
     find: "if (error !== '') throw",
     replace: "if (error === 'never') throw",
     test: {
@@ -54,14 +54,14 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
   {
     promise:
       'an IPFS Cluster hashes all blocks of an upload in one way, so that a DAG of several hashes is not handed over',
-    file: 'src/clusters/ipfs-cluster/sendable-blocks.ts',
+    file: 'adapters/ipfs-cluster/sendable-blocks.ts',
     find: "if (hash !== this.#hash) throw new NotSendable('has blocks of several hashes')",
     replace: '',
     test: { file: hostile, name: 'a DAG of several hashes only by its place, and one of SHA-512 as it is' },
   },
   {
     promise: 'what peers of an IPFS Cluster that cannot be asked may have is not taken for lost',
-    file: 'src/clusters/ipfs-cluster/peer-states.ts',
+    file: 'adapters/ipfs-cluster/peer-states.ts',
     find: 'this.pinned + unheard >= needed',
     replace: 'this.pinned + unheard < needed',
     test: { file: hostile, name: 'has it on fewer peers than are needed has not pinned it, and says who has not' },

@@ -1,10 +1,10 @@
 import type { KeptPromise } from './promises.ts'
 
-const backend = 'src/clusters/kubo/kubo-backend.ts'
-const rpc = 'src/clusters/kubo/kubo-rpc.ts'
-const pins = 'test/clusters/kubo/pins.test.ts'
-const hostile = 'test/clusters/kubo/hostile.test.ts'
-const rules = 'test/clusters/kubo/kubo-backend.test.ts'
+const backend = 'adapters/kubo/kubo-backend.ts'
+const rpc = 'adapters/kubo/kubo-rpc.ts'
+const pins = 'test/adapters/kubo/pins.test.ts'
+const hostile = 'test/adapters/kubo/hostile.test.ts'
+const rules = 'test/adapters/kubo/kubo-backend.test.ts'
 
 /** What a cluster that a Kubo keeps promises. */
 export const kuboPromises: readonly KeptPromise[] = [
@@ -59,10 +59,10 @@ export const kuboPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'only a datastore that syncs blocks before pins is taken for durable',
-    file: 'src/clusters/kubo/datastore-sync.ts',
+    file: 'adapters/kubo/datastore-sync.ts',
     find: '!(blocks === pins && syncsWhenAsked(blocks))',
     replace: '!syncsWhenAsked(blocks)',
-    test: { file: 'test/clusters/kubo/datastore-sync.test.ts', name: 'blocks in a Pebble that nobody asks to sync' },
+    test: { file: 'test/adapters/kubo/datastore-sync.test.ts', name: 'blocks in a Pebble that nobody asks to sync' },
   },
   {
     promise: 'what a Kubo has lost is sent to it again',
@@ -94,7 +94,7 @@ export const kuboPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what went wrong after a good answer of a Kubo is found in its trailers',
-    file: 'src/clusters/kubo/answers.ts',
+    file: 'adapters/kubo/answers.ts',
     find: "return late === undefined || late === '' ? null : told(late)",
     replace: "return late === 'never' ? told(late) : null",
     test: { file: hostile, name: 'that answers with an error after everything else is not believed' },

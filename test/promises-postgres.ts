@@ -617,7 +617,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/wiring/nodes.ts',
     find: '    here.placements()\n',
     replace: '',
-    test: { file: 'test/clusters/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
   },
   {
     promise: 'files of a directory that is gone are forgotten, though the process was killed before',

@@ -30,6 +30,12 @@ import type { PlanOptions } from '../domain/plan.ts'
 ${interfaces.map(interfaceText).join('\n')}`
 }
 
+/** The type of a cluster's `backend`, from the schema of its adapter. */
+export function definitionType(schema: FieldSchema): string {
+  const text = `${comment(schema, '')}export type ${schema.title} = {\n${members(schema, '  ')}}\n`
+  return `// Made by \`npm run docs\` from definition.ts, which is the place to change it.\n${text}`
+}
+
 function titled({ properties = {} }: FieldSchema): FieldSchema[] {
   return Object.values(properties).filter(({ title }) => title !== undefined)
 }
@@ -51,7 +57,7 @@ function typeText(field: FieldSchema, indent: string): string {
   if (field.typeText !== undefined) return field.typeText
   if (field.title !== undefined) return field.title
   if (field.anyOf !== undefined) return field.anyOf.map(one => typeText(one, indent)).join(' | ')
-  if (field.const !== undefined) return `'${String(field.const)}'`
+  if (field.const !== undefined) return typeof field.const === 'number' ? `${field.const}` : `'${String(field.const)}'`
   if (field.items !== undefined) return `readonly ${typeText(field.items, indent)}[]`
   if (field.properties !== undefined) return `{\n${members(field, `${indent}  `)}${indent}}`
   return field.type === 'integer' ? 'number' : String(field.type)

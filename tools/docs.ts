@@ -2,7 +2,10 @@
 // `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { backendSchemas, clusterSchema } from '../src/config/cluster-schema.ts'
+import { holdfast } from '../adapters/holdfast/index.ts'
+import { ipfsCluster } from '../adapters/ipfs-cluster/index.ts'
+import { kubo } from '../adapters/kubo/index.ts'
+import { clusterSchema } from '../src/config/cluster-schema.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { planSchema } from '../src/config/plan-schema.ts'
 import { parametersOf } from '../src/contract/openapi/document.ts'
@@ -10,7 +13,7 @@ import type { ContractRoute } from '../src/contract/route.ts'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
 import type { Access } from '../src/http/route.ts'
-import { configRows, configTypes } from './config-text.ts'
+import { configRows, configTypes, definitionType } from './config-text.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -36,9 +39,9 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
-  'fields of a backend': () => table(FIELD_HEAD, configRows(backendSchemas.holdfast)),
-  'fields of a Kubo': () => table(FIELD_HEAD, configRows(backendSchemas.kubo)),
-  'fields of an IPFS Cluster': () => table(FIELD_HEAD, configRows(backendSchemas['ipfs-cluster'])),
+  'fields of a backend': () => table(FIELD_HEAD, configRows(holdfast.schema)),
+  'fields of a Kubo': () => table(FIELD_HEAD, configRows(kubo.schema)),
+  'fields of an IPFS Cluster': () => table(FIELD_HEAD, configRows(ipfsCluster.schema)),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {
@@ -66,6 +69,10 @@ export function generatedDocuments(): Map<string, { is: string; shouldBe: string
     documents.set(path, { is, shouldBe })
   }
   documents.set(CONFIG_TYPES, { is: readFileSync(join(ROOT, CONFIG_TYPES), 'utf8'), shouldBe: configTypes() })
+  for (const { type, schema } of [holdfast, kubo, ipfsCluster]) {
+    const path = `adapters/${type}/options.ts`
+    documents.set(path, { is: readFileSync(join(ROOT, path), 'utf8'), shouldBe: definitionType(schema) })
+  }
   return documents
 }
 

@@ -21,6 +21,7 @@ import {
   watchLoop,
 } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
+import { clusterAdapters } from './cluster-adapters.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
@@ -64,7 +65,16 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
-  const engine = await createEngine({ ...config, ...pool, network, dataDir, logger, metrics, environment: env })
+  const engine = await createEngine({
+    ...config,
+    ...pool,
+    network,
+    dataDir,
+    logger,
+    metrics,
+    environment: env,
+    adapters: clusterAdapters,
+  })
   // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
@@ -141,7 +151,7 @@ async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings 
     metricsFor,
     metricsToken: metricsToken === undefined ? 'not set' : 'set',
     bootstrapKey: bootstrapKey === undefined ? 'not set' : 'set',
-    config: await checkConfig({ ...config, network: networkOf(config) }),
+    config: await checkConfig({ ...config, network: networkOf(config) }, 'config', clusterAdapters),
   }
 }
 

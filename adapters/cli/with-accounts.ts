@@ -1,5 +1,6 @@
 import { type Account, type ConnectedAccounts, connectAccounts, HoldfastError } from '../../src/index.ts'
 import type { CommonFlag, Flags } from './arguments.ts'
+import { clusterAdapters } from './cluster-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 export type Accounts = ConnectedAccounts
@@ -10,7 +11,7 @@ export async function withAccounts(
   env: Environment,
   work: (handle: Accounts) => Promise<void>,
 ): Promise<true> {
-  const handle = await connectAccounts(readDirectorySettings(flags, env))
+  const handle = await connectAccounts({ ...readDirectorySettings(flags, env), adapters: clusterAdapters })
   try {
     await work(handle)
     return true

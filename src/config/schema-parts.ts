@@ -6,6 +6,10 @@ export const closed = { additionalProperties: false }
 export const text = (description?: string) => Type.String({ minLength: 1, ...told(description) })
 export const count = (description?: string) => Type.Integer({ minimum: 1, ...told(description) })
 
+/** A text that may be left out. */
+export const optionalText = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, description, defaultText: 'none' }))
+
 export function orNull<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options)
 }

@@ -1,5 +1,3 @@
-import { withoutTrailingSlashes } from './trailing-slashes.ts'
-
 /** One gateway of a cluster as configured; bases are absolute URLs and need not end with `/ipfs/`. */
 export interface GatewayDefinition {
   label: string
@@ -16,66 +14,11 @@ export interface KeptHere {
   localGraceSeconds?: number
 }
 
-/** A cluster that another Holdfast keeps, over its HTTP contract. One of `keyFile` and `keyEnv` is needed. */
-export interface HoldfastBackendDefinition extends KeptHere {
-  type: 'holdfast'
-  /** The base of its contract, such as `https://pins.example.org/api/v3`. */
-  url: string
-  /** What the cluster is called there. */
-  cluster: string
-  /** A file with a key of an account there that is used for nothing else. */
-  keyFile?: string
-  /** The environment variable that has the key. */
-  keyEnv?: string
-  /** Its trustless gateway; default: that of `url`'s server. */
-  gateway?: string
-}
-
-/** A cluster that a Kubo keeps, over its RPC. */
-export interface KuboBackendDefinition extends KeptHere {
-  type: 'kubo'
-  /** The address of its RPC, such as `http://10.0.0.5:5001`. */
-  api: string
-  /** A file with what the RPC asks for: `bearer:<token>` or `basic:<user>:<password>`. */
-  authFile?: string
-  /** The environment variable that has it. */
-  authEnv?: string
-  /** Bases of trustless gateways by which the content is read; default: by the RPC. */
-  gateways?: readonly string[]
-  /** Takes content for pinned although the Kubo syncs nothing of it. Default false. */
-  acceptUnsyncedBackend?: boolean
-}
-
-/** A cluster that an IPFS Cluster keeps, over the REST API of one of its peers. */
-export interface IpfsClusterBackendDefinition extends KeptHere {
-  type: 'ipfs-cluster'
-  /** The base of that API, such as `http://10.0.0.5:9094`. */
-  api: string
-  /** A file with what the API asks for: `bearer:<token>` or `basic:<user>:<password>`. */
-  authFile?: string
-  /** The environment variable that has it. */
-  authEnv?: string
-  /** Bases of trustless gateways by which the content is read; without them all of it stays here, too. */
-  gateways?: readonly string[]
-  /** How many peers have to have all of a content before it is `pinned`; -1 for all. Default: as the cluster has it. */
-  replicationMin?: number
-  /** How many peers are to have it; -1 for all. Default: `replicationMin`. */
-  replicationMax?: number
-}
-
-/** Who keeps a cluster's content elsewhere. */
-export type BackendDefinition = HoldfastBackendDefinition | KuboBackendDefinition | IpfsClusterBackendDefinition
-
-/** What tells backends apart: clusters whose backends are the same place are kept together there. */
-export function backendPlace(backend: BackendDefinition): string {
-  if (backend.type === 'kubo') return `kubo ${kuboBase(backend.api)}`
-  if (backend.type === 'ipfs-cluster') return `ipfs-cluster ${withoutTrailingSlashes(backend.api)}`
-  return `${backend.type} ${withoutTrailingSlashes(backend.url)} ${backend.cluster}`
-}
-
-/** The address of a Kubo's RPC without the path that all of it has. */
-export function kuboBase(api: string): string {
-  return withoutTrailingSlashes(withoutTrailingSlashes(api).replace(/\/api\/v0$/, ''))
+/** Configuration of the system that keeps a cluster's content. Its adapter names the other fields and checks them. */
+export interface BackendDefinition extends KeptHere {
+  /** Names the adapter, such as `kubo`. */
+  readonly type: string
+  readonly [field: string]: unknown
 }
 
 /** A cluster as it is configured. */

@@ -17,8 +17,8 @@ import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from '.
  * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function connectAccounts(options: AccountsOptions): Promise<ConnectedAccounts> {
-  const { dataDir, clock = systemClock } = options
-  const config = withDefaults(parseConfig(options.config ?? {}, 'config'))
+  const { dataDir, clock = systemClock, adapters } = options
+  const config = withDefaults(parseConfig(options.config ?? {}, 'config', adapters))
   const directory = await openMigratedDirectory(dataDir)
   if (config.database === undefined) {
     const handle = accountsIn(directory, { dataDir, config, clock })

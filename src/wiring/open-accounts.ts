@@ -26,8 +26,8 @@ import { catalogueNode } from './shared-catalogue.ts'
  * @throws HoldfastError `CONFIG_INVALID`, also if they are kept in PostgreSQL: see `connectAccounts`; `DATA_DIR_IN_USE` for
  * a directory of an older version, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
-export function openAccounts({ dataDir, config = {}, clock = systemClock }: AccountsOptions): AccountsHandle {
-  const complete = withDefaults(parseConfig(config, 'config'))
+export function openAccounts({ dataDir, config = {}, clock = systemClock, adapters }: AccountsOptions): AccountsHandle {
+  const complete = withDefaults(parseConfig(config, 'config', adapters))
   return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
 }
 

@@ -39,17 +39,26 @@ export interface Setup {
   /** Whether requests that name no account are the owner's. */
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
+  adapters: NonNullable<EngineOptions['adapters']>
   backends: NonNullable<EngineOptions['backends']>
 }
 
 /** @throws HoldfastError `CONFIG_INVALID` naming the option */
 export function setupOf(options: EngineOptions): Setup {
   const { dataDir, logger = silentLogger, metrics = silentMetrics, clock = systemClock, ...rest } = options ?? {}
-  const { fileSystem, threadPoolSize, singleUser = false, environment = {}, backends = {}, ...given } = rest
+  const {
+    fileSystem,
+    threadPoolSize,
+    singleUser = false,
+    environment = {},
+    adapters = [],
+    backends = {},
+    ...given
+  } = rest
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
-  const config = withDefaults(parseConfig(given, 'options'))
+  const config = withDefaults(parseConfig(given, 'options', adapters))
   if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)
   }
@@ -73,6 +82,7 @@ export function setupOf(options: EngineOptions): Setup {
     threadPoolSize,
     isSingleUser: singleUser,
     environment,
+    adapters,
     backends,
   }
 }

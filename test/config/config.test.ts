@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { holdfast } from '../../adapters/holdfast/index.ts'
 import { parseConfig, withDefaults } from '../../src/config/config.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
@@ -13,7 +15,7 @@ function withBackend(...backends: object[]) {
 
 function problem(value: unknown): string {
   try {
-    parseConfig(value, 'config.json')
+    parseConfig(value, 'config.json', clusterAdapters)
   } catch (error) {
     expect(error).toBeInstanceOf(HoldfastError)
     expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
@@ -21,6 +23,15 @@ function problem(value: unknown): string {
   }
   throw new Error('nothing was thrown')
 }
+
+test('a backend whose adapter was not passed is refused by the name of its import', () => {
+  expect(() => parseConfig(withBackend({ type: 'kubo', api: 'http://k' }), '', [holdfast])).toThrow(
+    "clusters.1.backend.type: kubo needs its adapter: import { kubo } from 'holdfast/kubo' and pass it in adapters (passed: holdfast)",
+  )
+  expect(() => parseConfig(withBackend({ type: 'ipfs-cluster', api: 'http://k' }), '')).toThrow(
+    "import { ipfsCluster } from 'holdfast/ipfs-cluster'",
+  )
+})
 
 test('a whole configuration is taken as it is', () => {
   const config = {
@@ -59,7 +70,7 @@ test('a whole configuration is taken as it is', () => {
     trustedProxies: 1,
     gc: { graceSeconds: 0, intervalSeconds: 1.5 },
   }
-  expect(parseConfig(config, 'config.json')).toEqual(config)
+  expect(parseConfig(config, 'config.json', clusterAdapters)).toEqual(config)
   expect(parseConfig({}, 'config.json')).toEqual({})
 })
 
@@ -88,7 +99,7 @@ test('what is left out of a plan or cluster is filled in, and that again stays t
     },
     clusters: [{ id: 'cl0-global', label: 'cl0-global', region: '', country: null, gateways: [] }],
   })
-  expect(parseConfig(config, '')).toEqual(config)
+  expect(parseConfig(config, '', clusterAdapters)).toEqual(config)
 })
 
 test.each<[unknown, string]>([
@@ -120,7 +131,7 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
-  [withBackend({}), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({}), 'clusters.1.backend: type missing'],
   [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
   [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],

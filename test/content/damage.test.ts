@@ -9,7 +9,6 @@ import { readBlock, readFile, viaGateway } from '../support/read-back.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
-import { withClusters } from '../support/two-clusters.ts'
 
 const SIZE = 300_000
 const CONTENT = pseudoRandom(SIZE, 'content')

@@ -56,6 +56,7 @@ async function run(file: string): Promise<string> {
 const SERVED = ['express.js', 'koa.js', 'fastify.js', 'hono.js', 'route.js']
 const SCRIPTS: Record<string, RegExp> = {
   'console.js': /^200 text\/html; charset=utf-8\n$/,
+  'clusters.js': /^near far\n$/,
   'sources.js': /^bafkrei\w+ 2 4\n$/,
   'reading.js': /^13 text\/plain; charset=utf-8 reader\nhello\.txt file 13\n$/,
   'single-user.js': /^note\.txt true\n$/,

@@ -12,6 +12,9 @@ const ENTRIES = {
   './fastify': 'adapters/fastify/index.ts',
   './console': 'adapters/console/index.ts',
   './client': 'adapters/client/index.ts',
+  './kubo': 'adapters/kubo/index.ts',
+  './ipfs-cluster': 'adapters/ipfs-cluster/index.ts',
+  './holdfast': 'adapters/holdfast/index.ts',
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { Session } from '../../catalogue/sessions.ts'
+import type { BackendKind } from '../../config/backend-kind.ts'
 import type { EngineConfig } from '../../config/options.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Keys } from '../keys/keys.ts'
@@ -39,6 +40,8 @@ export interface AccountsOptions {
   dataDir: string
   /** That of the engine: it says which plans there are. */
   config?: EngineConfig
+  /** Kinds of systems that clusters of the configuration name. Default: none. */
+  adapters?: readonly BackendKind[]
   /** Default: the system's. */
   clock?: Clock
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { markBlock, pinWish } from '../../../src/clusters/ipfs-cluster/mark-block.ts'
+import { markBlock, pinWish } from '../../../adapters/ipfs-cluster/mark-block.ts'
 import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import { identityOf, parseCid } from '../../../src/ipld/cid.ts'
 import { HOLD } from '../../../src/pins/placement/placement-attempt.ts'

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { holdBlock } from '../../../src/clusters/kubo/hold-block.ts'
+import { holdBlock } from '../../../adapters/kubo/hold-block.ts'
 import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import { identityOf, parseCid } from '../../../src/ipld/cid.ts'
 import { HOLD } from '../../../src/pins/placement/placement-attempt.ts'

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
+import { clusterAdapters } from '../../../../adapters/cli/cluster-adapters.ts'
 import { systemClock } from '../../../../src/domain/clock.ts'
 import { silentLogger } from '../../../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineEvents, type EngineOptions } from '../../../../src/index.ts'
@@ -104,7 +105,15 @@ async function startNode(dataDir: string, clock: Node['clock'], options: Partial
   let accounts = 0
   const start = async (changed: Partial<EngineOptions> = {}): Promise<Engine> => {
     const network = { enabled: true, allowPrivateGateways: true, ...options.network, ...changed.network }
-    const engine = await createEngine({ clock, pin: quick, ...options, ...changed, network, dataDir })
+    const engine = await createEngine({
+      adapters: clusterAdapters,
+      clock,
+      pin: quick,
+      ...options,
+      ...changed,
+      network,
+      dataDir,
+    })
     engine.events.on('pin:status', event => {
       events.push(event)
       for (const listener of listeners) listener()

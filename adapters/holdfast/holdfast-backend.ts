@@ -1,0 +1,241 @@
+import type { CID } from 'multiformats/cid'
+import Type, { type Static, type TSchema } from 'typebox'
+import {
+  type BackendPeer,
+  type BackendStatus,
+  type ClusterBackend,
+  type MarkedPin,
+  type MayUnpin,
+  NODE_HEADER,
+  type PinJob,
+} from '../../src/clusters/cluster-backend.ts'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import { cidOf, type DagIdentity, identityOf, parseCid } from '../../src/ipld/cid.ts'
+import { answerAs, jsonAs, told } from '../remote/answers.ts'
+import { carBytes } from '../remote/car-bytes.ts'
+import type { SendHttp } from '../remote/http-client.ts'
+
+const CAR_TYPE = 'application/vnd.ipld.car'
+const PAGE = 100
+/** Pages of records of one content that are looked through. */
+const MOST_PAGES = 10
+/** What a record is called that no hold is for any more, while another hold keeps the content. */
+const RELEASED = 'released'
+
+const uploadsSchema = Type.Object({
+  uploads: Type.Array(
+    Type.Object({
+      uploadId: Type.String(),
+      cid: Type.String(),
+      clusterId: Type.String(),
+      status: Type.Union([
+        Type.Literal('queued'),
+        Type.Literal('pinning'),
+        Type.Literal('pinned'),
+        Type.Literal('failed'),
+      ]),
+      customName: Type.Union([Type.String(), Type.Null()]),
+      createdAt: Type.String(),
+    }),
+  ),
+  pagination: Type.Object({ totalPages: Type.Number() }),
+})
+type Listed = Static<typeof uploadsSchema>['uploads'][number]
+const accountSchema = Type.Object({
+  planDetails: Type.Object({ maxStorageBytes: Type.Union([Type.Number(), Type.Null()]) }),
+  usage: Type.Object({ storedBytes: Type.Number() }),
+})
+const errorSchema = Type.Object({ message: Type.String() })
+
+export interface HoldfastBackendOptions {
+  /** The base of the other node's contract: `https://…/api/v3`, without a trailing slash. */
+  url: string
+  /** A key of an account there, with the scopes `files:read`, `files:write` and `files:delete`. */
+  key: string
+  /** What the cluster is called there. */
+  cluster: string
+  /** By what this node's records are known there: unique to it, printable. */
+  mark: string
+  send: SendHttp
+  reader: BlockSource
+}
+
+interface RemoteRecord {
+  uploadId: string
+  status: 'queued' | 'pinning' | 'pinned' | 'failed'
+  /** Null if it does not carry our mark. */
+  hold: string | null
+}
+
+/**
+ * A cluster that another Holdfast keeps, over its HTTP contract. Each hold is a record there that carries our mark;
+ * what does not carry it is neither counted nor removed.
+ */
+export class HoldfastBackend implements ClusterBackend {
+  readonly asksBeforeUnpin = true
+  readonly reader: BlockSource
+  readonly #options: HoldfastBackendOptions
+
+  constructor(options: HoldfastBackendOptions) {
+    this.reader = options.reader
+    this.#options = options
+  }
+
+  async pin({ hold, root, source, again = false, signal, onProgress }: PinJob): Promise<void> {
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    const own = signal ?? new AbortController().signal
+    const { uploads } = await this.#recordsOf(identityOf(root), own)
+    const isThere = uploads.some(record => record.hold === hold && record.status !== 'failed')
+    if (isThere && !again) return
+    const { cluster, mark } = this.#options
+    const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
+    const body = carBytes(root, source, { signal: own, onProgress })
+    await this.#ask('POST', `/files/car?${query}`, { body, type: CAR_TYPE, signal: own })
+  }
+
+  async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
+    const own = signal ?? new AbortController().signal
+    const { uploads, isWhole } = await this.#recordsOf(root, own)
+    const ours = uploads.find(record => record.hold === hold)
+    if (ours === undefined) return
+    // A removal there takes all of the account's records of the content.
+    const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
+    if (mayUnpin !== undefined && !(await mayUnpin())) return
+    own.throwIfAborted()
+    if (isShared) {
+      const body = JSON.stringify({ newName: nameOf(this.#options.mark, RELEASED) })
+      await this.#ask('PUT', `/files/rename/${ours.uploadId}`, { body, type: 'application/json', signal: own })
+      return
+    }
+    const path = `/users/me/uploads/${cidOf(root)}?${new URLSearchParams({ cl: this.#options.cluster })}`
+    try {
+      await this.#ask('DELETE', path, { signal: own })
+    } catch (error) {
+      if (!isHoldfastError(error, 'NOT_FOUND')) throw error
+    }
+  }
+
+  async status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus> {
+    const { uploads } = await this.#recordsOf(root, signal ?? new AbortController().signal)
+    const ours = uploads.filter(({ hold }) => hold !== null && hold !== RELEASED)
+    const states = (['pinned', 'pinning', 'queued', 'failed'] as const).find(state =>
+      ours.some(({ status }) => status === state),
+    )
+    const peer = this.#options.cluster
+    return {
+      state: states ?? 'unpinned',
+      allocations: ours.map(({ status }) => ({ peer, state: status, error: null })),
+    }
+  }
+
+  /** The oldest first, each page from where the one before ended, so that none is passed over while others go. */
+  async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {
+    const own = signal ?? new AbortController().signal
+    let [after, page] = [0, 1]
+    let seen = new Set<string>()
+    for (;;) {
+      const from = { sort: 'oldest', after: new Date(after).toISOString() }
+      const query = new URLSearchParams({ ...from, limit: String(PAGE), page: String(page) })
+      const { uploads, pagination } = parseAnswer(
+        uploadsSchema,
+        await this.#ask('GET', `/users/me/uploads?${query}`, { signal: own }),
+      )
+      const fresh = uploads.filter(({ uploadId }) => !seen.has(uploadId))
+      const pins = fresh.flatMap(record => this.#markedPin(record) ?? [])
+      if (pins.length > 0) yield pins
+      const last = uploads.at(-1)
+      if (last === undefined || page >= pagination.totalPages || (page > 1 && fresh.length === 0)) return
+      // Those of the same instant are asked for again.
+      const next = Date.parse(last.createdAt) - 1
+      if (next > after) [after, page, seen] = [next, 1, new Set()]
+      else page++
+      for (const { uploadId } of uploads) seen.add(uploadId)
+    }
+  }
+
+  /** The node is one, with the room that the account's plan has left. */
+  async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
+    const own = signal ?? new AbortController().signal
+    const { planDetails, usage } = parseAnswer(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
+    const { maxStorageBytes: most } = planDetails
+    const freeBytes = most === null ? null : Math.max(0, most - usage.storedBytes)
+    return [{ peer: this.#options.cluster, freeBytes, error: null }]
+  }
+
+  #markedPin({ cid, clusterId, status, customName }: Listed): MarkedPin | null {
+    const hold = holdIn(this.#options.mark, customName)
+    if (hold === null || hold === RELEASED || clusterId !== this.#options.cluster) return null
+    try {
+      return { ...identityOf(parseCid(cid)), hold, state: status }
+    } catch {
+      // What is no content is nothing that we have put there.
+      return null
+    }
+  }
+
+  /** The account's records of a content in the cluster; `isWhole` unless there are more than are looked through. */
+  async #recordsOf(root: DagIdentity, signal: AbortSignal): Promise<{ uploads: RemoteRecord[]; isWhole: boolean }> {
+    const cid = cidOf(root)
+    const uploads: RemoteRecord[] = []
+    for (let page = 1; page <= MOST_PAGES; page++) {
+      const query = new URLSearchParams({ cid: cid.toString(), limit: String(PAGE), page: String(page) })
+      const text = await this.#ask('GET', `/users/me/uploads?${query}`, { signal })
+      const listed = parseAnswer(uploadsSchema, text)
+      for (const record of listed.uploads) {
+        if (record.clusterId !== this.#options.cluster || !isSame(record.cid, cid)) continue
+        const { uploadId, status, customName } = record
+        uploads.push({ uploadId, status, hold: holdIn(this.#options.mark, customName) })
+      }
+      if (page >= listed.pagination.totalPages) return { uploads, isWhole: true }
+    }
+    return { uploads, isWhole: false }
+  }
+
+  async #ask(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    { body, type, signal }: { body?: AsyncIterable<Uint8Array> | string; type?: string; signal: AbortSignal },
+  ): Promise<string> {
+    const { url, key, mark, send } = this.#options
+    const headers = {
+      authorization: `Bearer ${key}`,
+      [NODE_HEADER]: mark,
+      ...(type !== undefined && { 'content-type': type }),
+    }
+    const answer = await send({ method, url: `${url}${path}`, headers, signal, ...(body !== undefined && { body }) })
+    if (answer.status >= 200 && answer.status < 300) return answer.text
+    throw refusal(answer)
+  }
+}
+
+function nameOf(mark: string, hold: string): string {
+  return `${mark} ${hold}`
+}
+
+function holdIn(mark: string, name: string | null): string | null {
+  return name?.startsWith(`${mark} `) === true ? name.slice(mark.length + 1) : null
+}
+
+/** Versions and bases of a CID are the same content. */
+function isSame(text: string, cid: CID): boolean {
+  try {
+    const other = parseCid(text)
+    return other.code === cid.code && Buffer.compare(other.multihash.bytes, cid.multihash.bytes) === 0
+  } catch {
+    return false
+  }
+}
+
+function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
+  return answerAs(schema, text, cause => {
+    return new HoldfastError('UNAVAILABLE', 'the node of the cluster answered what is no answer', { cause })
+  })
+}
+
+function refusal({ status, text }: { status: number; text: string }): HoldfastError {
+  const error = jsonAs(errorSchema, text)
+  const said = error === null ? '' : `: ${told(error.message)}`
+  const code = status === 404 ? 'NOT_FOUND' : 'UNAVAILABLE'
+  return new HoldfastError(code, `the node of the cluster answered ${status}${said}`)
+}

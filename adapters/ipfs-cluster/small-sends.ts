@@ -1,0 +1,48 @@
+import { carOf, type DagBlock } from '../../src/clusters/small-dag.ts'
+import { within } from '../../src/concurrency/deadline.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { formBody } from '../../src/domain/form-body.ts'
+import { HASH } from '../../src/ipld/cid.ts'
+import { Batch } from '../remote/batch.ts'
+import type { IpfsClusterApi, Replication } from './api.ts'
+import { isSendable } from './sendable-blocks.ts'
+
+/** DAGs that are handed over together. */
+const TOGETHER = 32
+/** How long it may take to take them. */
+const SEND_MS = 120_000
+
+/** Hands small DAGs to an IPFS Cluster, many with one request: most of what one takes there is not for its bytes. */
+export class SmallSends {
+  readonly #batch: Batch<readonly DagBlock[], readonly string[]>
+
+  constructor({ api, replication, clock }: { api: IpfsClusterApi; replication: Replication | null; clock: Clock }) {
+    const late = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not take blocks in time')
+    const send = async (dags: ReadonlyArray<readonly DagBlock[]>): Promise<Array<readonly string[]>> => {
+      // What it is told last it calls the root of all.
+      const blocks = dags.flatMap(dag => dag.toReversed())
+      const root = blocks.at(-1)?.cid
+      if (root === undefined) return []
+      const form = formBody([{ name: 'file', filename: 'dags.car', content: carOf(root, blocks) }])
+      const allocated = await within({ clock, ms: SEND_MS, late }, signal =>
+        api.add({ root: root.toString(), form, replication, peers: [], signal }),
+      )
+      return dags.map(() => allocated)
+    }
+    this.#batch = new Batch({ most: TOGETHER, ask: send, thenAlone: true })
+  }
+
+  /** Whether a DAG may go with others: all blocks of a request are hashed as the first one. */
+  takes(dag: readonly DagBlock[]): boolean {
+    return dag.every(({ cid }) => isSendable(cid) && cid.multihash.code === HASH.sha2_256)
+  }
+
+  /**
+   * @param dag its root's block first
+   * @returns the peers that were to take it
+   */
+  send(dag: readonly DagBlock[], signal: AbortSignal): Promise<readonly string[]> {
+    return this.#batch.of(dag, signal)
+  }
+}

@@ -1,0 +1,14 @@
+import type { BackendAdapter } from '../../src/clusters/backend-adapter.ts'
+import { kuboKind } from './definition.ts'
+import type { KuboBackendDefinition } from './options.ts'
+
+export type { KuboBackendDefinition } from './options.ts'
+
+/** Keeps clusters on a Kubo. Pass it to an engine: `createEngine({ adapters: [kubo] })`. */
+export const kubo: BackendAdapter<KuboBackendDefinition> = {
+  ...kuboKind,
+  open: async (clusterId, definition, means) => {
+    const { openKubo } = await import('./open-kubo.ts')
+    return openKubo(clusterId, definition, means)
+  },
+}

@@ -1,0 +1,263 @@
+import type { CID } from 'multiformats/cid'
+import { Deadline, within } from '../../src/concurrency/deadline.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { formBody } from '../../src/domain/form-body.ts'
+import { linesOf } from '../../src/domain/lines.ts'
+import { wholeUpTo } from '../../src/domain/sources.ts'
+import { parseCid } from '../../src/ipld/cid.ts'
+import { told } from '../remote/answers.ts'
+import type { HttpClient, HttpRequest, HttpStream } from '../remote/http-client.ts'
+import {
+  blockStatSchema,
+  configSchema,
+  errorIn,
+  failure,
+  identitySchema,
+  importSchema,
+  noAnswer,
+  parseAnswer,
+  pinAddSchema,
+  pinSchema,
+  pinsSchema,
+  repositorySchema,
+  tooLate,
+} from './answers.ts'
+
+/** How long a short answer may take in all, and how long a long one may stand still. */
+const ASK_MS = 60_000
+const STALL_MS = 120_000
+/** Of what is told of one pin. */
+const LONGEST_LINE = 65_536
+const LONGEST_BLOCK = 4 * 1024 * 1024
+/** Nobody looks for a block of ours. */
+const UNANNOUNCED = { 'fast-provide-root': 'false' }
+const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
+const NO_BLOCK = /\bcould not find\b/
+
+export interface KuboRpcOptions {
+  /** The base of the RPC, without `/api/v0` and trailing slash. */
+  url: string
+  /** What the header `Authorization` has; null if it asks for none. */
+  authorization: string | null
+  http: Pick<HttpClient, 'send' | 'stream'>
+  clock: Clock
+}
+
+export interface KuboPin {
+  cid: CID
+  /** Empty if it has none. */
+  name: string
+}
+
+type Query = Readonly<Record<string, string>> | URLSearchParams
+
+/** The RPC of a Kubo. Everything rejects with `UNAVAILABLE` where it is not answered as it should be. */
+export class KuboRpc {
+  readonly #options: KuboRpcOptions
+
+  constructor(options: KuboRpcOptions) {
+    this.#options = options
+  }
+
+  /** A part of its configuration. */
+  async config(path: string, signal: AbortSignal): Promise<unknown> {
+    return parseAnswer(configSchema, await this.#ask('config', { arg: path }, signal)).Value
+  }
+
+  /** Its peer id. */
+  async id(signal: AbortSignal): Promise<string> {
+    return parseAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
+  }
+
+  /** Bytes that it may still take, by its configuration. */
+  async freeBytes(signal: AbortSignal): Promise<number> {
+    const text = await this.#ask('repo/stat', { 'size-only': 'true' }, signal)
+    const { RepoSize, StorageMax } = parseAnswer(repositorySchema, text)
+    return Math.max(0, StorageMax - RepoSize)
+  }
+
+  /** What the recursive pin of a CID is called, empty if it has no name; null if there is none. */
+  async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
+    const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
+    const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
+    if (text === null) return null
+    const found = Object.entries(parseAnswer(pinsSchema, text).Keys).find(([key]) => isSame(key, cid))
+    if (found?.[1].Type !== 'recursive') throw noAnswer()
+    return found[1].Name ?? ''
+  }
+
+  /** As {@link pinName} of each, in their order. */
+  async pinNames(cids: readonly CID[], signal: AbortSignal): Promise<Array<string | null>> {
+    const [only] = cids
+    if (only !== undefined && cids.length === 1) return [await this.pinName(only, signal)]
+    const query = new URLSearchParams({ type: 'recursive', names: 'true' })
+    for (const cid of cids) query.append('arg', `${cid}`)
+    const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
+    // It says of one that it is not pinned, and nothing of the others.
+    if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
+    const keys = Object.entries(parseAnswer(pinsSchema, text).Keys)
+    const named = new Map(
+      keys.flatMap(([key, pin]) => (pin.Type === 'recursive' ? [[`${cidIn(key)}`, pin.Name ?? '']] : [])),
+    )
+    return cids.map(cid => named.get(`${cid}`) ?? null)
+  }
+
+  /**
+   * The recursive pins whose name has a text in it, wherever.
+   *
+   * @throws why it cannot be told: what has been told until then is not all
+   */
+  async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
+    const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
+    const deadline = new Deadline({ clock: this.#options.clock, ms: STALL_MS, late: tooLate, signal })
+    try {
+      for await (const line of this.#lines('pin/ls', query, { signal: deadline.signal })) {
+        const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
+        const cid = cidIn(Cid)
+        deadline.rest()
+        // What it has of other codecs is not ours.
+        if (type === 'recursive' && cid !== null) yield { cid, name }
+        deadline.moved()
+      }
+    } finally {
+      deadline.rest()
+    }
+  }
+
+  /**
+   * Hands blocks over, without pinning anything.
+   *
+   * @param signal has to end it if it stands still, as `car` tells
+   * @returns how many blocks it says it has taken
+   */
+  async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
+    const { type, body } = formBody([{ name: 'file', filename: 'dag.car', content: car }])
+    const query = { stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true', ...UNANNOUNCED }
+    let count = -1
+    for await (const line of this.#lines('dag/import', query, { signal, body, type })) {
+      const { Root, Stats } = parseAnswer(importSchema, line)
+      if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(told(Root.PinErrorMsg))
+      count = Stats?.BlockCount ?? count
+    }
+    if (count < 0) throw noAnswer()
+    return count
+  }
+
+  /**
+   * Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first.
+   *
+   * @param signal has to end it if it stands still, as `onProgress` tells
+   */
+  async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
+    const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
+    let most = 0
+    let isDone = false
+    for await (const line of this.#lines('pin/add', query, { signal })) {
+      const { Progress, Pins } = parseAnswer(pinAddSchema, line)
+      isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
+      // It tells of it twice a second, whether it moves or waits for a block that nobody has.
+      if (Progress === undefined || Progress <= most) continue
+      most = Progress
+      onProgress()
+    }
+    if (!isDone) throw noAnswer()
+  }
+
+  /** Has it connect to a peer, which it may then get blocks from. */
+  async connect(address: string, signal: AbortSignal): Promise<void> {
+    await this.#ask('swarm/connect', { arg: address }, signal)
+  }
+
+  /** Bytes of a block that it has, in its words. @throws HoldfastError `NOT_FOUND` */
+  async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
+    const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
+    if (text === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
+    return parseAnswer(blockStatSchema, text).Size
+  }
+
+  /** Removes the recursive pin of a CID, if there is one. */
+  async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
+    await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
+  }
+
+  /** The bytes that it has for a block, unchecked. @throws HoldfastError `NOT_FOUND` */
+  async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+    const { answer, bytes } = await this.#inTime(signal, async ended => {
+      const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { signal: ended })
+      return { answer, bytes: await wholeUpTo(answer.body, LONGEST_BLOCK) }
+    })
+    if (bytes === null) throw noAnswer()
+    const text = answer.status === 200 ? '' : bytes.toString('utf8')
+    const problem = errorIn({ status: answer.status, text, trailers: answer.trailers() })
+    if (problem === null) return bytes
+    if (NO_BLOCK.test(problem)) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
+    throw failure(problem)
+  }
+
+  async #ask(command: string, query: Query, signal: AbortSignal): Promise<string>
+  async #ask(command: string, query: Query, signal: AbortSignal, missing: RegExp): Promise<string | null>
+  async #ask(command: string, query: Query, signal: AbortSignal, missing?: RegExp) {
+    const answer = await this.#inTime(signal, ended => {
+      return this.#options.http.send(this.#request(command, query, ended))
+    })
+    const problem = errorIn(answer)
+    if (problem === null) return answer.text
+    if (missing?.test(problem) === true) return null
+    throw failure(problem)
+  }
+
+  /** For what is answered at once. */
+  #inTime<T>(signal: AbortSignal, ask: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    return within({ clock: this.#options.clock, ms: ASK_MS, late: tooLate, signal }, ask)
+  }
+
+  /** The lines of a long answer, once all of it is known to be well: the last one says so. */
+  async *#lines(
+    command: string,
+    query: Query,
+    options: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
+  ): AsyncGenerator<string, void, undefined> {
+    const { status, body, trailers } = await this.#send(command, query, options)
+    for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
+      const problem = errorIn({ status, text: line })
+      if (problem !== null) throw failure(problem)
+      yield line
+    }
+    const problem = errorIn({ status, text: '', trailers: trailers() })
+    if (problem !== null) throw failure(problem)
+  }
+
+  #send(
+    command: string,
+    query: Query,
+    { signal, body, type }: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
+  ): Promise<HttpStream> {
+    const request = this.#request(command, query, signal)
+    const headers = { ...request.headers, ...(type !== undefined && { 'content-type': type }) }
+    return this.#options.http.stream({ ...request, headers, ...(body !== undefined && { body }) })
+  }
+
+  #request(command: string, query: Query, signal: AbortSignal): HttpRequest {
+    const { url, authorization } = this.#options
+    return {
+      method: 'POST',
+      url: `${url}/api/v0/${command}?${new URLSearchParams(query)}`,
+      headers: authorization === null ? {} : { authorization },
+      signal,
+    }
+  }
+}
+
+function isSame(text: string, cid: CID): boolean {
+  return cidIn(text)?.equals(cid) === true
+}
+
+/** Null for what is no CID, or none that can be walked. */
+function cidIn(text: string): CID | null {
+  try {
+    return parseCid(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,16 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import type { KuboRpc } from './kubo-rpc.ts'
+
+/** Reads blocks by the RPC of a Kubo, unchecked, and only what it has itself. */
+export class RpcReader implements BlockSource {
+  readonly #rpc: Pick<KuboRpc, 'block'>
+
+  constructor(rpc: Pick<KuboRpc, 'block'>) {
+    this.#rpc = rpc
+  }
+
+  read(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
+    return this.#rpc.block(cid, signal ?? new AbortController().signal)
+  }
+}

@@ -1,0 +1,31 @@
+import Type from 'typebox'
+import type { BackendProblems } from '../../src/config/backend-kind.ts'
+import { optionalText, text } from '../../src/config/schema-parts.ts'
+
+/** The file and the variable that may have the credentials of an API. */
+export function authFields(wanted: string) {
+  return {
+    authFile: optionalText(wanted),
+    authEnv: optionalText('The environment variable that has it, in the place of `authFile`.'),
+  }
+}
+
+/** Gateways by which content is read. */
+export function gatewaysField(description: string, defaultText: string) {
+  return { gateways: Type.Optional(Type.Array(text(), { maxItems: 16, description, defaultText })) }
+}
+
+/** An API with credentials, and gateways. */
+interface ApiDefinition {
+  api: string
+  authFile?: string
+  authEnv?: string
+  gateways?: readonly string[]
+}
+
+/** Checks the URLs of an API and its gateways, and that its credentials are in one place. */
+export function checkApi({ api, authFile, authEnv, gateways = [] }: ApiDefinition, problems: BackendProblems): void {
+  problems.url('api', api)
+  for (const [i, gateway] of gateways.entries()) problems.url(`gateways.${i}`, gateway)
+  if (authFile !== undefined && authEnv !== undefined) problems.fail('', 'has both authFile and authEnv')
+}

@@ -1,0 +1,87 @@
+import { Readable } from 'node:stream'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { wholeUpTo } from '../../src/domain/sources.ts'
+import { httpAgent, watchedBody } from '../../src/outgoing/http-agent.ts'
+
+/** A request over HTTP. */
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  url: string
+  headers: Readonly<Record<string, string>>
+  body?: AsyncIterable<Uint8Array> | string
+  signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  status: number
+  text: string
+  /** What came after the body, by names in lower case. */
+  trailers?: Readonly<Record<string, string>>
+}
+
+/** An answer whose body comes as it is read; leaving it ends the connection. */
+export interface HttpStream {
+  status: number
+  body: AsyncIterable<Uint8Array>
+  /** What came after the body, by names in lower case; empty before its end. */
+  trailers(): Readonly<Record<string, string>>
+}
+
+/**
+ * Sends a request. Redirects are not followed: the key that goes along is for one place.
+ *
+ * @throws HoldfastError `UNAVAILABLE` without an answer; what the signal was aborted with, and what the body throws
+ */
+export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>
+
+/** Sends a request whose answer may be long. @throws as {@link SendHttp}, its body, too */
+export type StreamHttp = (request: HttpRequest) => Promise<HttpStream>
+
+/** A client of other nodes. The caller closes it. */
+export interface HttpClient {
+  send: SendHttp
+  stream: StreamHttp
+  close(): Promise<void>
+}
+
+const CONNECTIONS = 16
+/** How long an answer may be waited for, and between two parts of it. */
+const ANSWER_TIMEOUT_MS = 120_000
+const LONGEST_ANSWER = 4 * 1024 * 1024
+
+export function openHttpClient(): HttpClient {
+  const agent = httpAgent({ connections: CONNECTIONS, timeoutMs: ANSWER_TIMEOUT_MS })
+  const stream: StreamHttp = async ({ url, body, ...rest }) => {
+    let failure: { error: unknown } | null = null
+    const failed = (cause: unknown): never => {
+      rest.signal.throwIfAborted()
+      if (failure !== null) throw failure.error
+      throw new HoldfastError('UNAVAILABLE', 'the node of the cluster could not be reached', { cause })
+    }
+    try {
+      const note = (error: unknown): void => {
+        failure = { error }
+      }
+      const sent =
+        body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(watchedBody(body, note))
+      const answer = await agent.request(url, { ...rest, body: sent })
+      const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+        try {
+          yield* answer.body as AsyncIterable<Uint8Array>
+        } catch (cause) {
+          failed(cause)
+        }
+      }
+      return { status: answer.statusCode, body: read(), trailers: () => answer.trailers as Record<string, string> }
+    } catch (cause) {
+      return failed(cause)
+    }
+  }
+  const send: SendHttp = async asked => {
+    const { status, body, trailers } = await stream(asked)
+    const whole = await wholeUpTo(body, LONGEST_ANSWER)
+    if (whole === null) throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered too much')
+    return { status, text: whole.toString('utf8'), trailers: trailers() }
+  }
+  return { send, stream, close: agent.close }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../../src/domain/clock.ts'
+import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
+import { GatewayClient } from '../../src/outgoing/gateway-client.ts'
+import { GatewaysReader } from './gateways-reader.ts'
+import { type HttpClient, openHttpClient } from './http-client.ts'
+
+/** HTTP connections to a place that keeps clusters. */
+export interface PlaceMeans {
+  http: HttpClient
+  /** Returns a reader over gateways, in their order. It checks every block. */
+  readerOf(gateways: readonly string[]): GatewaysReader
+  close(): Promise<void>
+}
+
+/** Opens connections. The operator names these places, so they may be at any address. The caller closes them. */
+export function openPlaceMeans(clock: Clock): PlaceMeans {
+  const http = openHttpClient()
+  const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })
+  return {
+    http,
+    readerOf: gateways => new GatewaysReader(gateways.map(gatewayOrigin), gateway, clock),
+    close: async () => {
+      await Promise.all([http.close(), gateway.close()])
+    },
+  }
+}
+
+function gatewayOrigin(base: string): URL {
+  return new URL(withoutTrailingSlashes(base).replace(/\/ipfs$/, ''))
+}

@@ -1,0 +1,42 @@
+import Type, { type TSchema } from 'typebox'
+import type { BackendDefinition } from '../domain/cluster.ts'
+
+/** The configuration of one kind of system that can keep a cluster's content. */
+export interface BackendKind<Definition extends BackendDefinition = BackendDefinition> {
+  /** Names the kind in `clusters[].backend.type`. */
+  readonly type: Definition['type']
+  /** The JSON Schema of a definition, `type` included. */
+  readonly schema: TSchema
+  /** Checks a definition beyond its schema. @throws HoldfastError `CONFIG_INVALID` naming the field */
+  check(definition: Definition, problems: BackendProblems): void
+  /** Names the place of a definition. Clusters of one place are kept together. */
+  placeOf(definition: Definition): string
+}
+
+/** Reports problems of a definition. */
+export interface BackendProblems {
+  /** @throws HoldfastError `CONFIG_INVALID` naming the field; an empty one is the definition itself */
+  fail(field: string, problem: string): never
+  /** @throws HoldfastError `CONFIG_INVALID` unless the text is absent or an http(s) URL without query and credentials */
+  url(field: string, text: string | undefined): void
+}
+
+/** Fields that every definition has: what of a cluster's content stays on this node. */
+export const keptHereFields = {
+  cacheBytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: "Bytes of the cluster's content that stay on this disk to be read again.",
+      defaultText: '`1073741824` (1 GiB)',
+    }),
+  ),
+  localGraceSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description:
+        'For how long all of a content stays on this disk once the cluster has it, and until a check has confirmed it; more than `cacheBytes` if need be. The cluster is checked at least twice in this time: `0`, or at least `120`.',
+      defaultText: '`86400` (a day)',
+    }),
+  ),
+}

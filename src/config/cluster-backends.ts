@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Value } from 'typebox/value'
+import type { BackendDefinition } from '../domain/cluster.ts'
+import { uncheckable } from '../domain/cluster-check.ts'
+import type { BackendKind, BackendProblems } from './backend-kind.ts'
+import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
+
+/** Adapters that this package brings, by the names of their exports. */
+const BROUGHT = { holdfast: 'holdfast', kubo: 'kubo', 'ipfs-cluster': 'ipfsCluster' } as const
+
+interface GivenClusters {
+  clusters?: ReadonlyArray<{ id: string; backend?: BackendDefinition; dataDir?: string }>
+  reconcile?: { everyHours?: number }
+}
+
+/** Checks the backends of clusters, each by its kind. Fails for a kind that was not passed. */
+export function checkBackends(
+  { clusters = [], reconcile }: GivenClusters,
+  kinds: readonly BackendKind[],
+  fail: Fail,
+): void {
+  const places = new Map<string, { id: string; backend: BackendDefinition; dataDir: string | undefined }>()
+  for (const [i, { id, backend, dataDir }] of clusters.entries()) {
+    if (backend === undefined) continue
+    const path = `clusters.${i}.backend`
+    const kind = checkBackend(backend, kinds, problemsAt(path, fail))
+    const unkept = uncheckable(reconcile?.everyHours, backend.localGraceSeconds)
+    if (unkept !== null) fail(`${path}.localGraceSeconds`, unkept)
+    const place = kind.placeOf(backend)
+    const first = places.get(place) ?? { id, backend, dataDir }
+    places.set(place, first)
+    // Clusters of one place share their directory and their bounds.
+    if (isDeepStrictEqual([backend, dataDir], [first.backend, first.dataDir])) continue
+    fail(path, `names the same place as that of ${first.id}, and has to be the same in everything`)
+  }
+}
+
+function checkBackend(
+  backend: BackendDefinition,
+  kinds: readonly BackendKind[],
+  problems: BackendProblems,
+): BackendKind {
+  const kind = kinds.find(({ type }) => type === backend.type)
+  if (kind === undefined) return problems.fail('type', missingKind(backend.type, kinds))
+  if (!Value.Check(kind.schema, backend)) {
+    const { path, problem } = firstProblem(kind.schema, backend)
+    problems.fail(path, problem)
+  }
+  kind.check(backend, problems)
+  return kind
+}
+
+function missingKind(type: string, kinds: readonly BackendKind[]): string {
+  const name = Object.entries(BROUGHT).find(([known]) => known === type)?.[1]
+  if (name === undefined) return `must be one of ${Object.keys(BROUGHT).join(', ')}`
+  const others = kinds.map(kind => kind.type).join(', ') || 'none'
+  return `${type} needs its adapter: import { ${name} } from 'holdfast/${type}' and pass it in adapters (passed: ${others})`
+}
+
+function problemsAt(path: string, fail: Fail): BackendProblems {
+  const at = (field: string): string => (field === '' ? path : `${path}.${field}`)
+  return {
+    fail: (field, problem) => fail(at(field), problem),
+    url: (field, text) => checkUrl(at(field), text, fail),
+  }
+}

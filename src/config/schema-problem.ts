@@ -1,0 +1,59 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+
+/** A field and what is wrong with it. */
+export interface Problem {
+  path: string
+  problem: string
+}
+
+/** Throws an error that names a field and what is wrong with it. */
+export type Fail = (path: string, problem: string) => never
+
+/** Returns the first problem of a value: the deepest where a choice of shapes failed as a whole. */
+export function firstProblem(schema: TSchema, value: unknown): Problem {
+  const errors = Value.Errors(schema, value)
+  const unknown = errors.find(error => error.keyword === 'additionalProperties')
+  if (unknown?.keyword === 'additionalProperties') {
+    const keys = unknown.params.additionalProperties
+    return {
+      path: dotted(unknown.instancePath),
+      problem: `unknown ${keys.length > 1 ? 'keys' : 'key'} ${keys.join(', ')}`,
+    }
+  }
+  const missing = errors.find(error => error.keyword === 'required')
+  if (missing?.keyword === 'required') {
+    return { path: dotted(missing.instancePath), problem: `${missing.params.requiredProperties.join(', ')} missing` }
+  }
+  const deepest = [...errors].sort((a, b) => depth(b.instancePath) - depth(a.instancePath))[0]
+  if (deepest === undefined) return { path: '', problem: 'is not a valid configuration' }
+  const here = errors.filter(error => error.instancePath === deepest.instancePath)
+  const constant = here.find(error => error.keyword === 'const')
+  const alternatives = here
+    .filter(error => error.keyword !== 'anyOf' && error.schemaPath !== constant?.schemaPath)
+    .map(error => error.message)
+  if (constant?.keyword === 'const') alternatives.unshift(`must be ${JSON.stringify(constant.params.allowedValue)}`)
+  return { path: dotted(deepest.instancePath), problem: [...new Set(alternatives)].join(' or ') || deepest.message }
+}
+
+function depth(instancePath: string): number {
+  return instancePath.split('/').length
+}
+
+function dotted(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.')
+}
+
+/** Checks a URL that may be absent. Fails unless it is http or https, without query, fragment and credentials. */
+export function checkUrl(path: string, text: string | undefined, fail: Fail): void {
+  if (text === undefined) return
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol)) fail(path, 'must be an http or https URL')
+  else if (/[?#]/.test(text) || url.username !== '' || url.password !== '') {
+    fail(path, 'must be a URL without query, fragment or credentials')
+  }
+}

@@ -1,0 +1,181 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { moveCatalogue } from '../../../src/index.ts'
+import { OtherNode } from '../../clusters/other-node.ts'
+import { statusOf, type TwoNodes, type TwoNodesOptions, until, withTwoNodes } from '../../clusters/remote-support.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { type Fleet, withFleet } from '../../support/fleet.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { viaGateway } from '../../support/read-back.ts'
+import { withDatabase } from '../../support/store-inspection.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+const CONTENT = pseudoRandom(2 * 1024 ** 2 + 1_000, 'remote')
+
+async function upload({ here, account }: TwoNodes, content = CONTENT): Promise<string> {
+  const { record } = await here.pins.upload(content, { account, cluster: 'far', name: 'file' })
+  return record.cid
+}
+
+function blocksThere({ there }: TwoNodes): Promise<number> {
+  return there.engine.collect({ graceSeconds: 0 }).then(() => countBlocks(there.dataDir))
+}
+
+function countBlocks(dataDir: string): number {
+  return withDatabase(dataDir, db => {
+    return db.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM blocks').get()?.count ?? -1
+  })
+}
+
+/** Of blocks of the cluster, on this disk. */
+async function filesHere({ dir }: TwoNodes): Promise<number> {
+  const files = await readdir(join(dir, 'here', 'clusters', 'far', 'blocks'), { recursive: true })
+  return files.filter(name => name.endsWith('.data')).length
+}
+
+async function recordsThere({ there }: TwoNodes): Promise<number> {
+  return (await there.engine.pins.list({ account: there.account })).total
+}
+
+/** What has to hold wherever the catalogue of the node is. */
+function remoteClusterTests(withNodes: typeof withTwoNodes): void {
+  test('has an upload once the other has it, reads it from there, and lets go of it with the record', async () => {
+    await withNodes(async nodes => {
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      expect(await recordsThere(nodes)).toBe(1)
+      expect(await blocksThere(nodes)).toBe(4)
+      const isGone = async (): Promise<boolean> => {
+        const { damaged } = await nodes.here.verify()
+        expect(damaged).toEqual([])
+        await nodes.here.collect({ graceSeconds: 0 })
+        return (await filesHere(nodes)) === 0
+      }
+      // There is no grace, but no check has confirmed it yet.
+      await isGone()
+      expect(await isGone()).toBe(false)
+      await nodes.here.reconcile({ onlyClusters: true })
+      await until('nothing of it is on this disk', isGone)
+      const { status, bytes } = await viaGateway(nodes.here, `/ipfs/${cid}`)
+      expect(status).toBe(200)
+      expect(bytes.equals(CONTENT)).toBe(true)
+      await nodes.here.pins.remove({ account: nodes.account, cid })
+      await until('the other has let go', async () => (await recordsThere(nodes)) === 0)
+      expect(await blocksThere(nodes)).toBe(0)
+      await nodes.here.collect({ graceSeconds: 0 })
+      expect(countBlocks(join(nodes.dir, 'here'))).toBe(0)
+    })
+  })
+
+  test('keeps all of it on this disk for a while after the other has it, and then what fits', async () => {
+    const clock = new ManualClock()
+    const run = async (nodes: TwoNodes): Promise<void> => {
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      clock.advance(1)
+      await nodes.here.reconcile({ onlyClusters: true })
+      clock.advance(86_398_999)
+      await nodes.restart()
+      await nodes.here.collect({ graceSeconds: 0 })
+      // Whoever looks through the cache has done so by the end of the next collection.
+      await nodes.here.collect({ graceSeconds: 0 })
+      expect(await filesHere(nodes)).toBe(4)
+      nodes.there.asked.length = 0
+      expect((await viaGateway(nodes.here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      expect(nodes.there.asked.filter(line => line.includes('/ipfs/'))).toEqual([])
+      clock.advance(1_000)
+      await until('nothing of it is on this disk', async () => {
+        await nodes.here.collect({ graceSeconds: 0 })
+        return (await filesHere(nodes)) === 0
+      })
+      expect((await viaGateway(nodes.here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+    }
+    await withNodes(run, { localGraceSeconds: 86_400, options: { clock } })
+  })
+
+  test('what two clusters of one place have is one there, and goes with the last record of either', async () => {
+    await withNodes(async nodes => {
+      const { here, account } = nodes
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      const { record } = await here.pins.upload(CONTENT, { account, cluster: 'far-too', name: 'again' })
+      expect([record.cid, record.status]).toEqual([cid, 'pinned'])
+      expect(await recordsThere(nodes)).toBe(1)
+      await here.pins.remove({ account, cid, cluster: 'far' })
+      nodes.there.asked.length = 0
+      // Once another content has got there, all that was due has been done.
+      const other = await here.pins.upload(Buffer.from('other'), { account, cluster: 'far-too' })
+      await until('it is pinned', async () => (await statusOf(nodes, other.record.cid)) === 'pinned')
+      expect(nodes.there.asked.filter(line => line.startsWith('DELETE'))).toEqual([])
+      expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      await here.pins.remove({ account, cid })
+      await until('the other has let go', async () => (await recordsThere(nodes)) === 1)
+    })
+  })
+}
+
+describe('a cluster that another node keeps', () => {
+  remoteClusterTests(withTwoNodes)
+})
+
+describe('a cluster that another node keeps, of a catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  remoteClusterTests(async (run, given: TwoNodesOptions = {}) => {
+    const database = await server.fresh()
+    await withTwoNodes(run, { ...given, options: { ...given.options, database } })
+  })
+
+  test('has what it was told before the catalogue moved there, and is told what comes after', async () => {
+    await withTwoNodes(async nodes => {
+      const cid = await upload(nodes)
+      await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
+      await nodes.here.stop()
+      const database = await server.fresh()
+      await moveCatalogue({ dataDir: join(nodes.dir, 'here'), to: database })
+      const here = await nodes.restart({ database })
+      expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      await here.pins.remove({ account: nodes.account, cid })
+      await until('the other has let go', async () => (await recordsThere(nodes)) === 0)
+    })
+  })
+
+  test('is told by the node of a fleet that it is for, whichever is asked', async () => {
+    await withTempDir(async dir => {
+      await using there = await new OtherNode(join(dir, 'there')).start()
+      const keyFile = join(dir, 'key')
+      await writeFile(keyFile, there.key, { mode: 0o600 })
+      const far = { type: 'holdfast' as const, url: there.url, cluster: 'cl1-eu', keyFile }
+      const backend = { ...far, cacheBytes: 0, localGraceSeconds: 0 }
+      const cluster = { label: '', region: '', country: null, gateways: [] }
+      const clusters = [
+        { ...cluster, id: 'first', node: 'a' },
+        { ...cluster, id: 'second', node: 'b', backend },
+      ]
+      const kept = async () => (await there.engine.pins.list({ account: there.account })).total
+      const run = async ({ a, b, account, key }: Fleet): Promise<void> => {
+        const form = new FormData()
+        form.set('cl', 'second')
+        form.set('file', new Blob([new Uint8Array(CONTENT)]), 'file')
+        const headers = { 'x-api-key': key }
+        const answer = await fetch(`${a.url}/api/v3/files`, { method: 'POST', headers, body: form })
+        expect(answer.status).toBe(201)
+        const { cid } = (await answer.json()) as { cid: string }
+        const status = async () => (await a.engine.pins.status({ account, cid }))[0]?.record.status
+        await until('it is pinned', async () => (await status()) === 'pinned')
+        expect(await kept()).toBe(1)
+        await b.engine.collect({ graceSeconds: 0 })
+        expect((await viaGateway(a.engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+        await a.engine.pins.remove({ account, cid })
+        await until('the other has let go', async () => (await kept()) === 0)
+      }
+      await withFleet(await server.fresh(), run, { clusters })
+    })
+  })
+})

@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { authorizationOf } from '../../../adapters/remote/secrets.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+describe('what a backend is asked with', () => {
+  test('is in a file or in the environment, in the form that Kubo has for it', async () => {
+    await withTempDir(async dir => {
+      const authFile = join(dir, 'auth')
+      await writeFile(authFile, 'bearer:to:ken\n')
+      expect(await authorizationOf('eu', { authFile }, {})).toBe('Bearer to:ken')
+      expect(await authorizationOf('eu', { authEnv: 'AUTH' }, { AUTH: 'basic:me:a:b' })).toBe(
+        `Basic ${Buffer.from('me:a:b').toString('base64')}`,
+      )
+      expect(await authorizationOf('eu', {}, {})).toBeNull()
+    })
+  })
+
+  test.each([
+    ['', 'clusters: eu.backend.authEnv AUTH has no auth in it'],
+    ['bearer:ti ger', 'clusters: eu.backend.authEnv AUTH has what is no auth in it'],
+    ['tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
+    ['basic:tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
+    ['Bearer:tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
+  ])('%j is refused without being told', async (auth, message) => {
+    const opened = authorizationOf('eu', { authEnv: 'AUTH' }, { AUTH: auth })
+    await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
+  })
+
+  test('a file that cannot be read is named', async () => {
+    const opened = authorizationOf('eu', { authFile: '/nowhere/auth' }, {})
+    await expect(opened).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: 'clusters: eu.backend.authFile /nowhere/auth cannot be read',
+    })
+  })
+})
