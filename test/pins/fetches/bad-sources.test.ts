@@ -4,7 +4,7 @@ import { pseudoRandom } from '../../support/bytes.ts'
 import { readFile } from '../../support/read-back.ts'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { chain, type Dag, leaf, randomFile } from './support/dags.ts'
-import { type Node, quick, withNet } from './support/net.ts'
+import { type Node, quick, withNet, withStillNet } from './support/net.ts'
 
 /** A trustless gateway that has the blocks of a DAG. */
 function serving(dag: Dag): RequestListener {
@@ -55,15 +55,18 @@ describe('a peer', () => {
     }))
 
   test('that stops answering lets the pin fail once it has stalled, and it can be tried again', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const dag = randomFile(10, 1_000, 'stalled')
       const mute = await net.provider(dag.blocks)
       mute.blocks.hangAfter(1)
-      const node = await net.node({ pin: { ...quick, stallSeconds: 6 } })
+      const node = await net.node()
       const cid = dag.root.toString()
-      const { record } = await node.engine.pins.pin({ account: node.account, cid, origins: [mute.address] })
+      const pinning = node.engine.pins.pin({ account: node.account, cid, origins: [mute.address] })
+      await expect.poll(() => mute.blocks.asked).toBeGreaterThan(1)
+      node.clock.advance(quick.stallSeconds * 1_000)
+      const { record } = await pinning
       expect(record.status).toBe('failed')
-      expect(node.reason()).toMatch(/^ABORTED: no block came for 6 s \(peer \w+ has not answered yet\)$/)
+      expect(node.reason()).toMatch(/^ABORTED: no block came for 15 s \(peer \w+ has not answered yet\)$/)
       await mute.blocks.answerAgain()
       node.clock.advance(65_000)
       await node.reached('pinned')
