@@ -68,10 +68,25 @@ describe('workflows', () => {
     expect(wanted.filter(text => !commands.some(command => command.includes(text)))).toEqual([])
   })
 
-  test.each(workflows)('%s grants nothing by default, and installs PostgreSQL', path => {
+  test.each(workflows)('%s grants nothing by default, and each job the permissions that it names', path => {
+    const [head = '', jobs = ''] = read(path).split(/^jobs:$/m)
+    expect(head).toMatch(/^permissions: \{\}$/m)
+    const each = jobs.split(/^ {2}(?=[\w-]+:$)/m).slice(1)
+    expect(each.length).toBeGreaterThan(1)
+    expect(each.filter(job => !/^ {4}permissions:\n {6}\w/m.test(job))).toEqual([])
+  })
+
+  test.each(workflows)('%s pins actions and suites of others by commit', path => {
     const text = read(path)
-    expect(text).toMatch(/^permissions: \{\}$/m)
-    expect(text).toMatch(/apt-get install --yes .*\bpostgresql\b/)
-    for (const [, version] of text.matchAll(/uses: \S+@(\S+)/g)) expect(version).toMatch(/^(v\d+|[0-9a-f]{40})$/)
+    const actions = [...text.matchAll(/uses: (.+)/g)].map(([, action]) => action)
+    expect(actions.length).toBeGreaterThan(3)
+    expect(actions.filter(action => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action ?? ''))).toEqual([])
+    const cloned = [...text.matchAll(/git clone \S+ (\S+)/g)].map(([, directory]) => directory ?? '')
+    const pinned = [...text.matchAll(/git -C (\S+) checkout [0-9a-f]{40} # v\d/g)].map(([, directory]) => directory)
+    expect(pinned).toEqual(cloned)
+  })
+
+  test.each(workflows)('%s installs PostgreSQL', path => {
+    expect(read(path)).toMatch(/apt-get install --yes .*\bpostgresql\b/)
   })
 })
