@@ -247,6 +247,11 @@ describe('architecture', () => {
     expect(files.filter(file => layerOf(file.path) === -1).map(file => file.path)).toEqual([])
   })
 
+  test('the document on the architecture names every layer, in order', () => {
+    const rows = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').matchAll(/^\| `((?:src|adapters)[^`]*)` \|/gm)
+    expect([...rows].map(([, layer = '']) => layer.replace(/\/$/, ''))).toEqual(LAYERS)
+  })
+
   test('imports go down the layers or stay in their folder', () => {
     const wrong = importsWhere((file, _, target) => {
       if (target === null) return null

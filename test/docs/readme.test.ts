@@ -26,11 +26,4 @@ describe('README', () => {
     const { stdout } = await run(process.execPath, ['example.js'], { cwd: dir, timeout: 20_000 })
     expect(stdout).toMatch(/^bafkrei\w+ 1\nhello, holdfast\n/)
   })
-
-  test('it names only files that exist', async () => {
-    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(match => match[1] ?? '')
-    const sources = [...readme.matchAll(/`((?:src|docs|test|adapters)\/[\w./-]+)`/g)].map(match => match[1] ?? '')
-    expect(links.length).toBeGreaterThan(2)
-    for (const file of [...links, ...sources]) await expect(readFile(join(root, file)), file).resolves.toBeDefined()
-  })
 })
