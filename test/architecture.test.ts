@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
@@ -73,7 +73,7 @@ const DECODES: Readonly<Record<string, string>> = {
 }
 
 /** Adapters of systems that keep clusters, and what these share. */
-const BACKENDS = ['kubo', 'ipfs-cluster', 'holdfast', 'remote'].map(name => `adapters/${name}`)
+const BACKENDS = ['adapters/remote', ...globSync('adapters/*/definition.ts', { cwd: ROOT }).map(path => dirname(path))]
 
 const LONGEST_FILE = 300
 

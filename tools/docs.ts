@@ -2,9 +2,7 @@
 // `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { holdfast } from '../adapters/holdfast/index.ts'
-import { ipfsCluster } from '../adapters/ipfs-cluster/index.ts'
-import { kubo } from '../adapters/kubo/index.ts'
+import { clusterAdapters } from '../adapters/cli/cluster-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { planSchema } from '../src/config/plan-schema.ts'
@@ -39,9 +37,9 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
-  'fields of a backend': () => table(FIELD_HEAD, configRows(holdfast.schema)),
-  'fields of a Kubo': () => table(FIELD_HEAD, configRows(kubo.schema)),
-  'fields of an IPFS Cluster': () => table(FIELD_HEAD, configRows(ipfsCluster.schema)),
+  ...Object.fromEntries(
+    clusterAdapters.map(({ type, schema }) => [`fields of ${type}`, () => table(FIELD_HEAD, configRows(schema))]),
+  ),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {
@@ -69,7 +67,7 @@ export function generatedDocuments(): Map<string, { is: string; shouldBe: string
     documents.set(path, { is, shouldBe })
   }
   documents.set(CONFIG_TYPES, { is: readFileSync(join(ROOT, CONFIG_TYPES), 'utf8'), shouldBe: configTypes() })
-  for (const { type, schema } of [holdfast, kubo, ipfsCluster]) {
+  for (const { type, schema } of clusterAdapters) {
     const path = `adapters/${type}/options.ts`
     documents.set(path, { is: readFileSync(join(ROOT, path), 'utf8'), shouldBe: definitionType(schema) })
   }

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { holdfast } from '../../adapters/holdfast/index.ts'
-import { ipfsCluster } from '../../adapters/ipfs-cluster/index.ts'
-import { kubo } from '../../adapters/kubo/index.ts'
+import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
 import { clusterSchema } from '../../src/config/cluster-schema.ts'
 import { configSchema } from '../../src/config/config-schema.ts'
 import { planSchema } from '../../src/config/plan-schema.ts'
@@ -34,12 +32,9 @@ describe('what is made of the sources', () => {
   })
 
   test('every field of the configuration says what it means and what holds without it', () => {
-    const rows = [
-      configSchema,
-      clusterSchema,
-      planSchema,
-      ...[holdfast, kubo, ipfsCluster].map(({ schema }) => schema),
-    ].flatMap(schema => configRows(schema))
+    const rows = [configSchema, clusterSchema, planSchema, ...clusterAdapters.map(({ schema }) => schema)].flatMap(
+      schema => configRows(schema),
+    )
     expect(rows.length).toBeGreaterThan(60)
     for (const [name, fallback, meaning] of rows) {
       expect(meaning, name).toMatch(/\S/)

@@ -1,21 +1,14 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import packageJson from '../../package.json' with { type: 'json' }
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The entries of the package and the sources behind them. */
-const ENTRIES = {
-  '.': 'src/index.ts',
-  './node-http': 'adapters/node-http/index.ts',
-  './fetch': 'adapters/fetch/index.ts',
-  './fastify': 'adapters/fastify/index.ts',
-  './console': 'adapters/console/index.ts',
-  './client': 'adapters/client/index.ts',
-  './kubo': 'adapters/kubo/index.ts',
-  './ipfs-cluster': 'adapters/ipfs-cluster/index.ts',
-  './holdfast': 'adapters/holdfast/index.ts',
-}
+/** The entries of the package, and the sources that each is built from. */
+const ENTRIES = Object.entries(packageJson.exports).flatMap(([entry, target]) =>
+  typeof target === 'string' ? [] : [[entry, sourceOf(target.default)] as const],
+)
 
 /**
  * Makes a directory a project in which `holdfast` is installed: its entries lead to the sources, which run as they
@@ -25,7 +18,7 @@ export async function linkPackage(dir: string, others: readonly string[] = []): 
   const installed = join(dir, 'node_modules', 'holdfast')
   await mkdir(installed, { recursive: true })
   const exports: Record<string, string> = {}
-  for (const [entry, source] of Object.entries(ENTRIES)) {
+  for (const [entry, source] of ENTRIES) {
     const file = `./${source.replaceAll('/', '-')}.js`
     exports[entry] = file
     await writeFile(join(installed, file), `export * from ${JSON.stringify(pathToFileURL(join(ROOT, source)))}\n`)
@@ -36,4 +29,9 @@ export async function linkPackage(dir: string, others: readonly string[] = []): 
     await mkdir(dirname(join(dir, 'node_modules', name)), { recursive: true })
     await symlink(join(ROOT, 'node_modules', name), join(dir, 'node_modules', name), 'junction')
   }
+}
+
+/** Returns the source of a built file: `./dist/src/index.js` is built from `src/index.ts`. */
+function sourceOf(built: string): string {
+  return built.replace('./dist/', '').replace(/\.js$/, '.ts')
 }
