@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { testKinds } from './tools/test-kinds.ts'
 
-const { unit, system } = testKinds(import.meta.dirname)
+const { unit, system, long } = testKinds(import.meta.dirname)
 
 export default defineConfig({
   test: {
@@ -20,6 +20,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: unit } },
       // Processes of their own start slowly where others are at work as well.
       { extends: true, test: { name: 'system', include: system, testTimeout: 90_000, hookTimeout: 90_000 } },
+      { extends: true, test: { name: 'long', include: long, testTimeout: 90_000, hookTimeout: 90_000 } },
     ],
   },
 })

@@ -1,5 +1,8 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
+/** A run of more files than this is one of all, not of some that were named. */
+const FEW = 100
+
 /**
  * Ends a test run with what was not run and why, and one plain line over all projects, `N passed, N failed[, N skipped]`,
  * that a script can read.
@@ -25,6 +28,8 @@ export default class ClosingLine implements Reporter {
     const reasons = [...notRun].map(
       ([reason, { tests, files }]) => `not run: ${tests} of ${[...files].join(', ')}: ${reason}\n`,
     )
+    const isAll = modules.some(({ project }) => project.name === 'long')
+    if (!isAll && modules.length > FEW) reasons.push('not run: tests that take long; npm run test:all runs them, too\n')
     const closing = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`
     process.once('exit', () => process.stdout.write([...reasons, closing].join('')))
   }

@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import Type from 'typebox'
 import type { BackendDefinition } from '../domain/cluster.ts'
 
 /** The configuration of one kind of system that can keep a cluster's content. */
@@ -6,7 +6,7 @@ export interface BackendKind<Definition extends BackendDefinition = BackendDefin
   /** Names the kind in `clusters[].backend.type`. */
   readonly type: Definition['type']
   /** The JSON Schema of a definition, `type` included. */
-  readonly schema: TSchema
+  readonly schema: object
   /** Checks a definition beyond its schema. @throws HoldfastError `CONFIG_INVALID` naming the field */
   check(definition: Definition, problems: BackendProblems): void
   /** Names the place of a definition. Clusters of one place are kept together. */

@@ -53,6 +53,9 @@ describe('the package', () => {
       './fetch',
       './fastify',
       './console',
+      './kubo',
+      './ipfs-cluster',
+      './holdfast',
       './client',
       './package.json',
     ]

@@ -1,0 +1,58 @@
+/** Files of tests that `npm test` leaves to `npm run test:all`, by the reason. The short tests cover the same promises. */
+export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
+  'attacks, beyond those on each bound': ['test/abuse/abuse.test.ts', 'test/fuzz/fuzz.test.ts'],
+  'every statement and every step is cut short': [
+    'test/catalogue/postgres/steps.test.ts',
+    'test/adapters/holdfast/remote-steps.test.ts',
+    'test/pins/fetches/interruptions.test.ts',
+  ],
+  'random models and mutations of bytes': [
+    'test/backup/bit-flips.test.ts',
+    'test/catalogue/postgres/catalogue-model.test.ts',
+    'test/content/ledger-model.test.ts',
+    'test/storage/wrong-directories.test.ts',
+  ],
+  'plans of statements at a million rows': ['test/catalogue/postgres/plans.test.ts'],
+  'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],
+  'browsers, beyond one pass': [
+    'test/adapters/console/page/accessibility.test.ts',
+    'test/adapters/console/page/content.test.ts',
+    'test/adapters/console/page/owner.test.ts',
+    'test/adapters/console/page/pins.test.ts',
+    'test/adapters/console/safety.test.ts',
+    'test/gateway/browser.test.ts',
+  ],
+  'packages, documents and old versions as others run them': [
+    'test/docs/embedding.test.ts',
+    'test/docs/snippets.test.ts',
+    'test/package/bundle.test.ts',
+    'test/package/npm-start.test.ts',
+    'test/storage/packed-0.1.0.test.ts',
+  ],
+  'comparison with Kubo, CID by CID': ['test/content/unixfs/unixfs-cids.test.ts'],
+  'commands, beyond one way through each': [
+    'test/adapters/cli/catalogue-command.test.ts',
+    'test/adapters/cli/compile-cache.test.ts',
+    'test/adapters/cli/gateway-port.test.ts',
+    'test/adapters/cli/owner.test.ts',
+    'test/content/car/command.test.ts',
+    'test/wiring/move-catalogue.test.ts',
+    'test/wiring/replace-data-key.test.ts',
+  ],
+  'several servers, beyond one pair': [
+    'test/adapters/holdfast/two-servers.test.ts',
+    'test/nodes/deaths.test.ts',
+    'test/pins/fetches/two-servers.test.ts',
+  ],
+  'large content and slow peers': [
+    'test/backup/elsewhere.test.ts',
+    'test/content/car/bounds.test.ts',
+    'test/content/chunk-pool.test.ts',
+    'test/content/system-calls.test.ts',
+    'test/gateway/representations/bounds.test.ts',
+    'test/pins/fetches/bounds.test.ts',
+    'test/pins/fetches/serving.test.ts',
+    'test/wiring/catalogue-past.test.ts',
+  ],
+  'torture, beyond one crash': ['test/torture/power-cut.test.ts', 'test/torture/torture.test.ts'],
+}
