@@ -11,6 +11,13 @@ const storeWatch = 'test/content/store-watch.test.ts'
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
   {
+    promise: 'a database that reads as malformed on a file system that was shut down is a failed disk',
+    file: 'src/domain/disk-trouble.ts',
+    find: '/^SQLITE_(IOERR|CORRUPT|NOTADB)/',
+    replace: '/^SQLITE_IOERR/',
+    test: { file: 'test/domain/disk-trouble.test.ts', name: 'SQLITE_CORRUPT says of the disk' },
+  },
+  {
     promise: 'a directory with content that no cluster uses refuses the start',
     file: 'src/ledger/unused-backends.ts',
     find: '    if (!isAbsent) throw unusedDirectory(backend, owners, clusters)\n',

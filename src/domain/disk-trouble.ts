@@ -61,6 +61,7 @@ function troublesOf(error: unknown): (DiskTrouble | null)[] {
 function troubleOf(code: unknown, message: string): DiskTrouble | null {
   const known = typeof code === 'string' ? TROUBLES[code] : undefined
   if (known !== undefined) return known
-  if (typeof code === 'string' && code.startsWith('SQLITE_IOERR')) return 'failed'
+  // On a file system that was shut down, SQLite reads pages that were never written, and calls the database malformed.
+  if (typeof code === 'string' && /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) return 'failed'
   return LEVEL_WORDS.find(([words]) => words.test(message))?.[1] ?? null
 }
