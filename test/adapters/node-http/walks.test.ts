@@ -5,12 +5,18 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const SCRIPT = join(ROOT, 'test/support/crossed-files.ts')
 
-/** The files that every chunk of a request passes, as V8 counts calls. */
-const walks = promisify(execFile)(process.execPath, [SCRIPT], { timeout: 25_000 }).then(
-  ({ stdout }) => JSON.parse(stdout) as Record<'upload' | 'read', string[]>,
-)
+/** Files that V8 counts as passed, by the name of a walk. */
+async function walksOf(script: string): Promise<Record<string, string[]>> {
+  const path = join(ROOT, 'test/support', script)
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })
+  return JSON.parse(stdout) as Record<string, string[]>
+}
+
+/** The files that every chunk of a request passes. */
+const chunks = walksOf('crossed-files.ts')
+/** The files with any function called in a whole warm request. */
+const requests = walksOf('request-walks.ts')
 
 /** The files that a section of the document on the architecture names. */
 function named(heading: string): string[] {
@@ -21,14 +27,29 @@ function named(heading: string): string[] {
 
 describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than are told of', async () => {
-    const { upload } = await walks
+    const { upload = [] } = await chunks
     expect(upload).toEqual(named('A byte from the socket to the disk'))
     expect(upload.length).toBeLessThanOrEqual(18)
   })
 
   test('from a CID at the gateway back: no more than are told of', async () => {
-    const { read } = await walks
+    const { read = [] } = await chunks
     expect(read).toEqual(named('A CID from the gateway back'))
     expect(read.length).toBeLessThanOrEqual(19)
+  })
+})
+
+// A change that makes a walk longer says why, and raises its bound. One that makes it shorter lowers it.
+describe('how many files a whole request passes', () => {
+  test.each([
+    ['upload', 100],
+    ['read', 59],
+    ['pin', 84],
+    ['remove', 63],
+    ['list', 61],
+  ])('%s: at most %i', async (name, most) => {
+    const files = (await requests)[name] ?? []
+    expect(files.length, files.join('\n')).toBeGreaterThan(30)
+    expect(files.length, files.join('\n')).toBeLessThanOrEqual(most)
   })
 })
