@@ -21,6 +21,12 @@ export interface LeasedContent {
   release(): void
 }
 
+/** The readers of backends. */
+export interface BackendReaders {
+  /** Returns the reader of a backend, its blocks checked; null if it cannot be read. */
+  readerOf(backendId: number): BlockSource | null
+}
+
 /** When to ask again for what is refused until a walk has ended. */
 const RETRY_SECONDS = 5
 
@@ -30,19 +36,13 @@ const RETRY_SECONDS = 5
  */
 export class LiveContent {
   readonly #held: HeldPlaces
-  readonly #readerOf: (backendId: number) => BlockSource | null
+  readonly #readers: BackendReaders
   readonly #leases: LeaseHolder
   readonly #clock: Clock
 
-  /** @param readerOf what a backend is read through, its blocks checked; null if it cannot be read */
-  constructor(
-    held: HeldPlaces,
-    readerOf: (backendId: number) => BlockSource | null,
-    leases: LeaseHolder,
-    clock: Clock,
-  ) {
+  constructor(held: HeldPlaces, readers: BackendReaders, leases: LeaseHolder, clock: Clock) {
     this.#held = held
-    this.#readerOf = readerOf
+    this.#readers = readers
     this.#leases = leases
     this.#clock = clock
   }
@@ -82,7 +82,7 @@ export class LiveContent {
   #locate({ multihash }: CID) {
     const place = this.#held.open(multihash.bytes, this.#clock.now())
     if (place === null || typeof place === 'number') return place
-    const source = this.#readerOf(place.backendId)
+    const source = this.#readers.readerOf(place.backendId)
     return source === null ? null : { ...place, source }
   }
 }

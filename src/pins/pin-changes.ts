@@ -4,7 +4,7 @@ import type { PinStatus } from '../domain/pin-status.ts'
 import { presentRecord } from './record-view.ts'
 import type { EngineEvents, PinRecord } from './types.ts'
 
-/** Whoever inside the engine has something to do when a record changes. */
+/** A part of the engine that acts when a record changes. */
 export interface PinObserver {
   created?(record: PinRecord): void
   /** The record is as it is now. */
@@ -19,6 +19,7 @@ export interface PinObserver {
 export class PinChanges {
   readonly #events: Emitter<EngineEvents>
   readonly #observers: PinObserver[] = []
+  readonly #runners: Array<{ wake(): void }> = []
 
   constructor(events: Emitter<EngineEvents>) {
     this.#events = events
@@ -28,9 +29,15 @@ export class PinChanges {
     this.#observers.push(observer)
   }
 
+  /** Wakes a runner of jobs after every change. */
+  wakes(runner: { wake(): void }): void {
+    this.#runners.push(runner)
+  }
+
   created(row: RecordRow): PinRecord {
     const record = presentRecord(row)
     for (const observer of this.#observers) observer.created?.(record)
+    this.#wake()
     this.#events.emit('pin:created', { record })
     return record
   }
@@ -38,6 +45,7 @@ export class PinChanges {
   changed(row: RecordRow, from: PinStatus): PinRecord {
     const record = presentRecord(row)
     for (const observer of this.#observers) observer.changed?.(record, from)
+    this.#wake()
     this.#events.emit('pin:status', { record, from, reason: row.statusReason })
     return record
   }
@@ -45,7 +53,12 @@ export class PinChanges {
   removed(row: RecordRow, reason: 'deleted' | 'expired'): PinRecord {
     const record = presentRecord(row)
     for (const observer of this.#observers) observer.removed?.(record)
+    this.#wake()
     this.#events.emit('pin:removed', { record, reason })
     return record
+  }
+
+  #wake(): void {
+    for (const runner of this.#runners) runner.wake()
   }
 }

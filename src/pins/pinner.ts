@@ -4,6 +4,7 @@ import { stagingOf } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
+import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { checkNew, HASH, identityOf, parseCid } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
@@ -18,7 +19,7 @@ interface Parts {
   commit: PinCommit
   held: HeldRoots
   network: NetworkPinner
-  now: () => number
+  clock: Clock
   /** Distinct blocks below an identity CID, which nobody has admitted. */
   maxBlocks: number
   /** Where another node has content, with what it is read through; null if none has. */
@@ -75,7 +76,7 @@ export class Pinner {
   /** Below a complete root every block is held, so the one block answers for all that is below it. */
   #findHolder(cid: CID): BlockSource | null {
     if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader
-    const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.now())
+    const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())
     return place === null ? null : this.#parts.clusters.readerOf(place.backendId)
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
-import type { RequestObservation } from '../domain/metrics.ts'
+import type { Metrics, RequestObservation } from '../domain/metrics.ts'
 import type { EngineStats } from '../pins/lists/statistics.ts'
 
 /** What happened in a span of time, and how much there was at its end. */
@@ -35,30 +35,40 @@ export type HistoryStep = (typeof HISTORY_STEPS)[number]
 const MOST_SAMPLES: Readonly<Record<HistoryStep, number>> = { 60: 180, 900: 288 }
 const LOOK_MS = 60_000
 
-/** What a node has done lately and held, in memory alone and bounded. It begins anew with each start. */
-export class History {
+/**
+ * What a node has done lately and held, in memory alone and bounded. It begins anew with each start. It takes the place of
+ * the host's metrics, and passes on to them.
+ */
+export class History implements Metrics {
   readonly #clock: Clock
+  readonly #metrics: Metrics | null
   readonly #series: Readonly<Record<HistoryStep, Series>> = { 60: new Series(60), 900: new Series(900) }
   #cancel: () => void = () => undefined
   #stopped = false
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, metrics: Metrics | null = null) {
     this.#clock = clock
+    this.#metrics = metrics
   }
 
-  /** A request has been answered. */
-  request({ status, bytesIn }: Pick<RequestObservation, 'status' | 'bytesIn'>): void {
+  request(observation: RequestObservation): void {
+    const { status, bytesIn } = observation
     for (const sample of this.#now()) {
       sample.requests += 1
       if (status >= 500) sample.failed += 1
       else if (status >= 400) sample.refused += 1
       sample.receivedBytes += bytesIn
     }
+    this.#metrics?.request(observation)
   }
 
-  /** The body of an answer has gone out. */
   answered(bytes: number): void {
     for (const sample of this.#now()) sample.sentBytes += bytes
+    this.#metrics?.answered?.(bytes)
+  }
+
+  collected(freed: Parameters<Metrics['collected']>[0]): void {
+    this.#metrics?.collected(freed)
   }
 
   /** The oldest first; the last one is still going on. */

@@ -58,7 +58,7 @@ export function makeClusters(
     watch,
     start: async (): Promise<void> => watch.start(),
     stop: async (): Promise<void> => watch.stop(),
-    live: new LiveContent(heldRoots, id => registry.readerOf(id), leases, clock),
+    live: new LiveContent(heldRoots, registry, leases, clock),
   }
 }
 

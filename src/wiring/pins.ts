@@ -117,13 +117,12 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
-  const now = (): number => clock.now()
   const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
   const { accounts, plans } = access
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock: new Timelock(), clock })
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
   const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
-  const staging = new UploadStaging(registry, targets, records, catalogue.keys, now)
+  const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock)
   const { findTimeoutSeconds, waitSeconds, maxBlocks, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
@@ -148,12 +147,12 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
       commit,
       held,
       network: networkPinner,
-      now,
+      clock,
       others: nodes.find,
       maxBlocks,
     }),
-    lists: new PinList({ targets, catalogue, now }),
-    statuses: new PinStatusView(catalogue, scheduler, now, backendOf, peersOf),
+    lists: new PinList({ targets, catalogue, clock }),
+    statuses: new PinStatusView(catalogue, scheduler, clock, backendOf, peersOf),
   }
 }
 
@@ -207,9 +206,8 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChan
 
 /** Begins to tell clusters elsewhere what to keep, and goes on whenever that changes. */
 function tellPlacements(changes: PinChanges, runner: PlacementRunner): void {
-  const wake = (): void => runner.wake()
-  changes.observe({ created: wake, changed: wake, removed: wake })
-  wake()
+  changes.wakes(runner)
+  runner.wake()
 }
 
 /** Begins to tell routers of what is pinned. */

@@ -115,7 +115,7 @@ function contentOf(
     })
   }
   const sources = new Map(backends.map(({ id, dataDir }) => [id, sourceOf(id, dataDir)]))
-  return new LiveContent(places, id => sources.get(id) ?? null, new SharedLeases(leases), clock)
+  return new LiveContent(places, { readerOf: id => sources.get(id) ?? null }, new SharedLeases(leases), clock)
 }
 
 /** Blocks that only the engine's own thread can get. */

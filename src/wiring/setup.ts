@@ -9,7 +9,7 @@ import { Emitter } from '../domain/emitter.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
-import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import type { Metrics } from '../domain/metrics.ts'
 import type { EngineEvents } from '../pins/types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
@@ -45,7 +45,7 @@ export interface Setup {
 
 /** @throws HoldfastError `CONFIG_INVALID` naming the option */
 export function setupOf(options: EngineOptions): Setup {
-  const { dataDir, logger = silentLogger, metrics = silentMetrics, clock = systemClock, ...rest } = options ?? {}
+  const { dataDir, logger = silentLogger, metrics = null, clock = systemClock, ...rest } = options ?? {}
   const {
     fileSystem,
     threadPoolSize,
@@ -63,7 +63,7 @@ export function setupOf(options: EngineOptions): Setup {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)
   }
   const clusters = config.clusters ?? knownClusters
-  const history = new History(clock)
+  const history = new History(clock, metrics)
   const failures = new RecentFailures(clock)
   return {
     dataDir: resolve(dataDir),
@@ -72,7 +72,7 @@ export function setupOf(options: EngineOptions): Setup {
     ownClusters: clusters.filter(({ node }) => node === config.node?.id),
     clock,
     logger: failures.noting(logger),
-    metrics: rememberedBy(history, metrics),
+    metrics: history,
     history,
     failures,
     events: new Emitter<EngineEvents>(failures.noting(logger)),
@@ -84,20 +84,5 @@ export function setupOf(options: EngineOptions): Setup {
     environment,
     adapters,
     backends,
-  }
-}
-
-/** Tells both. */
-function rememberedBy(history: History, metrics: Metrics): Metrics {
-  return {
-    request: observation => {
-      history.request(observation)
-      metrics.request(observation)
-    },
-    answered: bytes => {
-      history.answered(bytes)
-      metrics.answered?.(bytes)
-    },
-    collected: freed => metrics.collected(freed),
   }
 }

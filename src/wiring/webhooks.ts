@@ -20,9 +20,8 @@ export function makeWebhooks(
   return {
     webhooks: new WebhookService({ store, sealing, clock, allowPrivate }),
     start: async (): Promise<void> => {
-      const wake = (): void => runner.wake()
-      pins.changes.observe({ created: wake, changed: wake, removed: wake })
-      wake()
+      pins.changes.wakes(runner)
+      runner.wake()
     },
     stop: async (): Promise<void> => {
       await runner.stop()

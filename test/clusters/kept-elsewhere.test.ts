@@ -67,7 +67,7 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
       backends: new Map([['away', away]]),
       gatewayUrl: 'http://127.0.0.1',
     })
-    const content = new LiveContent(held, id => registry.readerOf(id), leases, clock)
+    const content = new LiveContent(held, registry, leases, clock)
     const hold = async ({ root }: Dag, ends: number | null = null): Promise<void> => {
       const stagedRootId = await ledger.stage(ELSEWHERE, clock.now())
       const sizes = { contentSize: 0, dagSize: 0, blocks: 0, charge: 0, fileCount: 0 }

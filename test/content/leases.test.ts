@@ -32,7 +32,7 @@ function contentOf(crossing: (rootId: number) => void): LiveContent {
     return hold(rootId)
   }
   const places = new HeldPlaces(new RootTable(reading), new BlockTable(reading))
-  return new LiveContent(places, () => world, leases, world.clock)
+  return new LiveContent(places, { readerOf: () => world }, leases, world.clock)
 }
 
 test('a lease of another thread is seen by the collector until it ends', async () => {

@@ -93,7 +93,12 @@ export class GatewayWorld {
       onHealed: () => undefined,
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
     })
-    this.content = new LiveContent(new HeldRoots(this.#roots, blocks, this.#queue), () => this, this.leases, this.clock)
+    this.content = new LiveContent(
+      new HeldRoots(this.#roots, blocks, this.#queue),
+      { readerOf: () => this },
+      this.leases,
+      this.clock,
+    )
   }
 
   static async open(): Promise<GatewayWorld> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { kubo } from '../../adapters/kubo/index.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { checkEveryMs } from '../../src/domain/cluster-check.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
@@ -15,6 +16,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const HOUR_MS = 3_600_000
+const IDLE_MS = 250
 const CLUSTERS = ['near', 'far'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
 
 /** A node with a cluster in memory that forgets nothing by itself; `pass` lets time go by in steps. */
@@ -30,6 +32,12 @@ interface World {
 function withWorld(everyHours: number, run: (world: World) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
     const cluster = new MemoryCluster()
+    let asked = 0
+    const status = cluster.status.bind(cluster)
+    cluster.status = root => {
+      asked++
+      return status(root)
+    }
     const clock = new ManualClock()
     const options = { dataDir: join(dir, 'data'), clusters: CLUSTERS, defaultCluster: 'far', clock }
     const open = () => createEngine({ ...options, backends: { far: cluster }, reconcile: { everyHours, sample: 0 } })
@@ -52,7 +60,11 @@ function withWorld(everyHours: number, run: (world: World) => Promise<void>): Pr
             clock.advance(Math.min(left, 30_000))
             await wait(1)
           }
-          await wait(50)
+          // A check that began goes on over the disk: it is over once the cluster is asked nothing more.
+          for (let before = -1; before !== asked; ) {
+            before = asked
+            await wait(IDLE_MS)
+          }
         },
         restart: async () => {
           await engine.stop()
@@ -161,6 +173,7 @@ describe('the time between two checks', () => {
       return parseConfig(
         { clusters: [{ id: 'cl0-global' }, { id: 'far', backend }], reconcile: { everyHours } },
         'file',
+        [kubo],
       )
     }
     const path = 'file: clusters.1.backend.localGraceSeconds: '

@@ -6,15 +6,16 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { withEngine } from '../support/test-engine.ts'
 
 const MINUTE = 60_000
+const asked = { surface: 'api', method: 'GET', route: null, code: null, source: null, ms: 1 } as const
 
 test('requests and bytes are counted in the span of time in which they are answered', () => {
   const clock = new ManualClock()
   const history = new History(clock)
-  history.request({ status: 200, bytesIn: 10 })
+  history.request({ ...asked, status: 200, bytesIn: 10 })
   history.answered(7)
   clock.advance(MINUTE)
-  history.request({ status: 404, bytesIn: 0 })
-  history.request({ status: 500, bytesIn: 1 })
+  history.request({ ...asked, status: 404, bytesIn: 0 })
+  history.request({ ...asked, status: 500, bytesIn: 1 })
   expect(history.samples(60)).toMatchObject([
     { at: clock.now() - MINUTE, requests: 1, refused: 0, failed: 0, receivedBytes: 10, sentBytes: 7 },
     { at: clock.now(), requests: 2, refused: 1, failed: 1, receivedBytes: 1, sentBytes: 0 },
@@ -22,18 +23,31 @@ test('requests and bytes are counted in the span of time in which they are answe
   expect(history.samples(900)).toMatchObject([{ requests: 3, receivedBytes: 11, sentBytes: 7 }])
 })
 
+test('the metrics of the host are told of everything, too', () => {
+  const told: unknown[] = []
+  const history = new History(new ManualClock(), {
+    request: ({ status }) => told.push(status),
+    answered: bytes => told.push(bytes),
+    collected: freed => told.push(freed),
+  })
+  history.request({ ...asked, status: 200, bytesIn: 1 })
+  history.answered(7)
+  history.collected({ roots: 1, blocks: 2, bytes: 3 })
+  expect(told).toEqual([200, 7, { roots: 1, blocks: 2, bytes: 3 }])
+})
+
 test('it stays as long as it is, however long the node runs, and a clock that is set back does not harm it', () => {
   const clock = new ManualClock()
   const history = new History(clock)
   for (let minutes = 0; minutes < 5 * 24 * 60; minutes += 1) {
     clock.advance(MINUTE)
-    history.request({ status: 200, bytesIn: 0 })
+    history.request({ ...asked, status: 200, bytesIn: 0 })
   }
   expect(HISTORY_STEPS.map(step => history.samples(step).length)).toEqual([180, 288])
   const hour = history.samples(60)
   expect((hour.at(-1)?.at ?? 0) - (hour[0]?.at ?? 0)).toBe(179 * MINUTE)
   const before = new History({ now: () => clock.now(), after: () => () => undefined })
-  before.request({ status: 200, bytesIn: 0 })
+  before.request({ ...asked, status: 200, bytesIn: 0 })
   expect(before.samples(60)).toHaveLength(1)
 })
 

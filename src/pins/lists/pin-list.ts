@@ -1,6 +1,7 @@
 import type { Files } from '../../catalogue/files.ts'
 import type { Page } from '../../catalogue/page.ts'
 import type { ListedRecord, RecordFilter, RecordRow, Records } from '../../catalogue/records.ts'
+import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
 import type { PinTargets } from '../pin-targets.ts'
@@ -19,7 +20,7 @@ interface Slice {
 export interface PinListParts {
   targets: PinTargets
   catalogue: { records: Records; files: Files }
-  now: () => number
+  clock: Clock
 }
 
 /** Pages through an account's records, or through the files below one of its directories. */
@@ -68,7 +69,7 @@ export class PinList {
   #filterOf(accountId: string, query: ListQuery): RecordFilter {
     const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
     const search = searchOf(query)
-    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#parts.now(), search }
+    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#parts.clock.now(), search }
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
@@ -91,7 +92,7 @@ export class PinList {
       accountId,
       dag,
       hasExpiration: query.hasExpiration === true,
-      now: this.#parts.now(),
+      now: this.#parts.clock.now(),
     })
     if (parent === undefined || parent.rootId === null) return { items: [], total: 0 }
     const { rootId } = parent

@@ -3,6 +3,7 @@ import type { Fetches, FetchRow } from '../../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../../catalogue/files.ts'
 import type { Placements } from '../../catalogue/placements.ts'
 import type { RecordRow, Records } from '../../catalogue/records.ts'
+import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { checkNew, cidOf, type DagIdentity, identityOf, parseCid } from '../../ipld/cid.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
@@ -22,7 +23,7 @@ export class PinStatusView {
   readonly #files: Files
   readonly #fetches: Fetches
   readonly #scheduler: FetchScheduler
-  readonly #now: () => number
+  readonly #clock: Clock
   readonly #placements: Placements
   readonly #backendOf: (clusterId: string) => number | null
   readonly #peersOf: PeersOf
@@ -30,7 +31,7 @@ export class PinStatusView {
   constructor(
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
-    now: () => number,
+    clock: Clock,
     /** Null for one of another node. */
     backendOf: (clusterId: string) => number | null,
     peersOf: PeersOf,
@@ -42,7 +43,7 @@ export class PinStatusView {
     this.#files = catalogue.files
     this.#fetches = catalogue.fetches
     this.#scheduler = scheduler
-    this.#now = now
+    this.#clock = clock
   }
 
   /**
@@ -109,7 +110,7 @@ export class PinStatusView {
     const parsed = readCid(cid)
     if (parsed === null) return []
     const dag = identityOf(parsed)
-    const records = await this.#records.ofDag({ accountId, dag, clusterId, now: this.#now(), limit })
+    const records = await this.#records.ofDag({ accountId, dag, clusterId, now: this.#clock.now(), limit })
     if (records.length === 0) checkNew(parsed, 'cid')
     return records
   }

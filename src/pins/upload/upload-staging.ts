@@ -2,6 +2,7 @@ import type { KeyStore } from '../../catalogue/keys.ts'
 import type { Records } from '../../catalogue/records.ts'
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
+import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import type { PinTargets } from '../pin-targets.ts'
@@ -37,7 +38,7 @@ export class UploadStaging {
   readonly #clusters: ClusterRegistry
   readonly #targets: PinTargets
   readonly #records: Records
-  readonly #now: () => number
+  readonly #clock: Clock
   readonly #uses: UploadTokenUses
   readonly #reservations = new StorageReservations()
 
@@ -46,13 +47,13 @@ export class UploadStaging {
     targets: PinTargets,
     records: Records,
     keys: Pick<KeyStore, 'uses'>,
-    now: () => number,
+    clock: Clock,
   ) {
     this.#uses = new UploadTokenUses(keys)
     this.#clusters = clusters
     this.#targets = targets
     this.#records = records
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
@@ -83,7 +84,7 @@ export class UploadStaging {
     upload: (upload: Omit<Upload, 'giveBack'>) => Promise<T>,
   ): Promise<T> {
     const accountId = requester.account.id
-    const { storedBytes } = await this.#records.usage(accountId, this.#now())
+    const { storedBytes } = await this.#records.usage(accountId, this.#clock.now())
     const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })

@@ -61,7 +61,7 @@ test('what is taken down is not served to peers: the CID, and what nothing else 
 test('a taken down CID that has its bytes in itself is not served to peers', async () => {
   await withContentParts(async ({ held, store, leases, clock }) => {
     const cid = CID.createV1(0x55, identity.digest(Buffer.from('inline')))
-    const live = new LiveContent(held, () => store, leases, clock)
+    const live = new LiveContent(held, { readerOf: () => store }, leases, clock)
     expect(new PeerBlocks(live, { denylist: new Denylist('') }).has(cid)).toBe(true)
     const blocks = new PeerBlocks(live, { denylist: new Denylist(`/ipfs/${cid}`) })
     expect([blocks.has(cid), await blocks.get(cid)]).toEqual([false, null])
