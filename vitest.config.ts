@@ -17,7 +17,8 @@ export default defineConfig({
     expect: { poll: { timeout: 25_000 } },
     hookTimeout: 30_000,
     projects: [
-      { extends: true, test: { name: 'unit', include: unit } },
+      // Parts keep nothing in their modules, so that files may share them.
+      { extends: true, test: { name: 'unit', include: unit, isolate: false } },
       // Processes of their own start slowly where others are at work as well.
       { extends: true, test: { name: 'system', include: system, testTimeout: 90_000, hookTimeout: 90_000 } },
       { extends: true, test: { name: 'long', include: long, testTimeout: 90_000, hookTimeout: 90_000 } },
