@@ -6,6 +6,7 @@ import { holdfast } from '../../adapters/holdfast/index.ts'
 import { parseConfig, withDefaults } from '../../src/config/config.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
+const TYPES = clusterAdapters.map(({ type }) => type).join(', ')
 const plan = { timelock: true, clusters: '*' }
 
 /** Clusters that are kept elsewhere, beside the usual one. */
@@ -132,7 +133,7 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
   [withBackend({}), 'clusters.1.backend: type missing'],
-  [withBackend({ type: 'cluster', api: 1 }), 'clusters.1.backend.type: must be one of holdfast, kubo, ipfs-cluster'],
+  [withBackend({ type: 'cluster', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}`],
   [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],
   [
