@@ -27,7 +27,7 @@ function missing(from: string, target: string): string | null {
 
 describe('documents', () => {
   test.each(documents)('%s names only files and headings that exist', path => {
-    const text = readFileSync(join(ROOT, path), 'utf8')
+    const text = readFileSync(join(ROOT, path), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '')
     const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, target = '']) => target)
     const sources = [...text.matchAll(/`((?:src|adapters|docs|test|tools|bench|examples|\.github)\/[\w./-]*)`/g)]
     expect(links.filter(target => missing(path, target) !== null)).toEqual([])
