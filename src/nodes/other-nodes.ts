@@ -26,8 +26,17 @@ const LONGEST_ERROR = 1024 * 1024
 
 /** What an answer may depend on. Who asks is told by what the node itself says. */
 const HEADERS = [
-  ...['accept', 'authorization', 'content-encoding', 'content-length', 'content-type', 'holdfast-node'],
-  ...['prefer', 'user-agent', 'x-api-key', 'x-cluster', 'x-request-source'],
+  'accept',
+  'authorization',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'holdfast-node',
+  'prefer',
+  'user-agent',
+  'x-api-key',
+  'x-cluster',
+  'x-request-source',
 ]
 
 /**

@@ -17,6 +17,7 @@ import type { PinTargets } from './pin-targets.ts'
 import type { Pinner } from './pinner.ts'
 import { presentRecord } from './record-view.ts'
 import type { ExpirySweeper } from './removal/expiry-sweeper.ts'
+import type { Timelock } from './removal/timelock.ts'
 import type * as types from './types.ts'
 import type { CarImporter } from './upload/car-importer.ts'
 import type { Uploader } from './upload/uploader.ts'
@@ -27,6 +28,7 @@ export interface PinServiceParts {
   pinner: Pinner
   lists: PinList
   targets: PinTargets
+  timelock: Timelock
   sweeper: ExpirySweeper
   scheduler: FetchScheduler
   statuses: PinStatusView
@@ -102,8 +104,8 @@ export class PinService {
   async get(request: types.RecordRequest): Promise<types.PinRecord> {
     const accountId = await this.#accountOf(request)
     const row = typeof request.uploadId === 'string' ? await this.#parts.records.get(request.uploadId) : undefined
-    const isOver = row?.expiresAt != null && row.expiresAt <= this.#parts.clock.now()
-    if (row === undefined || row.accountId !== accountId || isOver) throw noUpload()
+    if (row === undefined || row.accountId !== accountId) throw noUpload()
+    if (this.#parts.timelock.hasPassed(row.expiresAt, this.#parts.clock.now())) throw noUpload()
     return presentRecord(row)
   }
 

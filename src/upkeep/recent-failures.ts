@@ -16,8 +16,21 @@ const MOST = 200
 const LONGEST_TEXT = 300
 /** Fields that never hold what a client has sent of itself, or where the node keeps what. */
 const TOLD = new Set([
-  ...['requestId', 'method', 'route', 'status', 'code', 'surface', 'ms'],
-  ...['cid', 'reason', 'jobs', 'job', 'backend', 'webhook', 'files', 'event'],
+  'requestId',
+  'method',
+  'route',
+  'status',
+  'code',
+  'surface',
+  'ms',
+  'cid',
+  'reason',
+  'jobs',
+  'job',
+  'backend',
+  'webhook',
+  'files',
+  'event',
 ])
 
 /** The last lines of the log that told of something wrong, in memory alone and bounded. */

@@ -119,7 +119,8 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const { registry } = clusters
   const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
   const { accounts, plans } = access
-  const targets = new PinTargets({ accounts, plans, clusters: registry, timelock: new Timelock(), clock })
+  const timelock = new Timelock()
+  const targets = new PinTargets({ accounts, plans, clusters: registry, timelock, clock })
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
   const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
   const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock)
@@ -131,6 +132,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
     registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
   return {
     targets,
+    timelock,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
     carImporter: new CarImporter({
       clusters: registry,
