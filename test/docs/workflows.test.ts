@@ -64,6 +64,7 @@ describe('workflows', () => {
     const wanted = [
       ...['torture -- --rounds', '--fleet', '--cluster --', '--cluster kubo', '--cluster ipfs-cluster', 'fuzz --'],
       ...['silent mutations', 'test/catalogue/catalogue-model', 'test/catalogue/postgres/catalogue-model', 'power-cut'],
+      ...['test/interop', 'test/adapters/kubo', 'test/adapters/ipfs-cluster'],
     ]
     expect(wanted.filter(text => !commands.some(command => command.includes(text)))).toEqual([])
   })
