@@ -16,7 +16,11 @@ describe('pages of common changes', () => {
   test.each(pages)('%s has diffs that apply', path => {
     const patch = blocksOf(path, 'diff').join('')
     expect(patch).toMatch(/^\+\+\+ /m)
-    execFileSync('git', ['apply', '--check', '-'], { cwd: ROOT, input: patch, stdio: ['pipe', 'ignore', 'pipe'] })
+    const apply = ['apply', '--check', '--numstat', '-']
+    const changes = execFileSync('git', apply, { cwd: ROOT, input: patch, encoding: 'utf8' }).trim().split('\n')
+    // A hunk whose header counts too few lines loses the rest of them.
+    const added = changes.reduce((sum, line) => sum + Number(line.split('\t')[0]), 0)
+    expect(added).toBe(patch.match(/^\+(?!\+\+ b\/)/gm)?.length)
   })
 
   test.each(pages)('%s runs tests and scripts that exist', path => {
