@@ -3,6 +3,7 @@ import type { Datastore } from 'interface-datastore'
 import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
+import type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
 import type { BackendAdapter } from './clusters/backend-adapter.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
@@ -194,6 +195,8 @@ export interface EngineOptions extends EngineConfig {
   environment?: Readonly<Record<string, string | undefined>>
   /** Kinds of systems that clusters of the configuration may name as their `backend`. Default: none. */
   adapters?: readonly BackendAdapter[]
+  /** The database system of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  catalogue?: CatalogueAdapter
   /**
    * Who keeps the content of clusters in place of this node, by cluster id. What has still to get there is kept here
    * meanwhile, and its records are `pinning`; the caller ends a backend once the engine has stopped.

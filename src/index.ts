@@ -5,6 +5,7 @@ export type {
   AccountsHandle,
   AccountsOptions,
   ConnectedAccounts,
+  ConnectOptions,
   SecondFactors,
   Sessions,
 } from './access/accounts/accounts-handle.ts'
@@ -32,6 +33,7 @@ export type { CheckBackupOptions, CheckedBackup } from './backup/check.ts'
 export { checkBackup } from './backup/check.ts'
 export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './backup/restore.ts'
 export { restoreBackup } from './backup/restore.ts'
+export type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'
@@ -130,4 +132,4 @@ export { connectAccounts } from './wiring/connect-accounts.ts'
 export { type MoveCatalogueOptions, type MovedCatalogue, moveCatalogue } from './wiring/move-catalogue.ts'
 export { openAccounts } from './wiring/open-accounts.ts'
 export { openReading, type Reading, type ReadingMeans } from './wiring/reading.ts'
-export { type LostSecrets, replaceDataKey } from './wiring/replace-data-key.ts'
+export { type LostSecrets, type ReplaceDataKeyOptions, replaceDataKey } from './wiring/replace-data-key.ts'

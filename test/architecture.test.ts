@@ -47,7 +47,7 @@ const ROOMS = ['gateway.ts', 'site', 'reader', 'representations', 'pages', 'sour
 const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
-  [/^pg$/, 'src/catalogue/postgres/'],
+  [/^pg$/, 'adapters/postgres/'],
   [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
   [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
   [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],
@@ -74,6 +74,9 @@ const DECODES: Readonly<Record<string, string>> = {
 
 /** Adapters of systems that keep clusters, and what these share. */
 const BACKENDS = ['adapters/remote', ...globSync('adapters/*/definition.ts', { cwd: ROOT }).map(path => dirname(path))]
+
+/** Modules that the adapter of PostgreSQL knows: the catalogue's port and rules, the ledger that it tells, and values. */
+const CATALOGUE_PORT = /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|whole-dag)\.ts$|ipld\/|domain\/)/
 
 const LONGEST_FILE = 300
 
@@ -279,8 +282,9 @@ describe('architecture', () => {
     const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
-      if (BACKENDS.includes(adapterOf(file.path))) return null
+      if ([...BACKENDS, 'adapters/postgres'].includes(adapterOf(file.path))) return null
       if (file.path === 'adapters/cli/cluster-adapters.ts' && BACKENDS.includes(adapterOf(target))) return null
+      if (file.path.startsWith('adapters/cli/') && target === 'adapters/postgres/index.ts') return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
     })
     expect(wrong).toEqual([])
@@ -297,6 +301,17 @@ describe('architecture', () => {
       return known.some(path => target.startsWith(path)) ? null : `imports ${target}`
     })
     expect(wrong).toEqual([])
+  })
+
+  test('the adapter of PostgreSQL knows the catalogue’s port and rules, and loads with its first use', () => {
+    const own = files.filter(({ path }) => path.startsWith('adapters/postgres/'))
+    const wrong = importsWhere((file, _, target) => {
+      if (!own.includes(file) || target === null || target.startsWith('adapters/postgres/')) return null
+      return CATALOGUE_PORT.test(target) ? null : `imports ${target}`
+    })
+    const index = own.find(({ path }) => path === 'adapters/postgres/index.ts')
+    const atOnce = index?.text.match(/^(import|export)\b(?! (type|const)\b).*$/m)
+    expect([own.length > 40, wrong, atOnce]).toEqual([true, [], null])
   })
 
   test('what is not passed to an engine is not loaded: src knows no adapter', () => {

@@ -124,4 +124,25 @@ export const cataloguePromises: readonly KeptPromise[] = [
       name: 'a count whose successor was undone is not gone on with',
     },
   },
+  {
+    promise: 'an engine whose database has no adapter does not start with a catalogue on its disk',
+    file: 'src/wiring/setup.ts',
+    find: 'catalogueDatabase: catalogueDatabase(config.database, catalogue)',
+    replace: 'catalogueDatabase: null',
+    test: { file: 'test/catalogue/catalogue-adapter.test.ts', name: 'is refused by createEngine' },
+  },
+  {
+    promise: 'a move without an adapter touches no data directory',
+    file: 'src/wiring/move-catalogue.ts',
+    find: 'const adapter = neededAdapter(options.catalogue)',
+    replace: 'const adapter = options.catalogue',
+    test: { file: 'test/catalogue/catalogue-adapter.test.ts', name: 'is refused by moveCatalogue' },
+  },
+  {
+    promise: 'an adapter that is passed loads nothing before a configuration names a database',
+    file: 'adapters/postgres/index.ts',
+    find: 'import type { CatalogueAdapter }',
+    replace: "import './postgres-system.ts'\nimport type { CatalogueAdapter }",
+    test: { file: 'test/architecture.test.ts', name: 'the adapter of PostgreSQL knows' },
+  },
 ]

@@ -1,14 +1,14 @@
 import type { KeptPromise } from './promises.ts'
 import { hasPostgres } from './support/postgres-server.ts'
 
-const test = (name: string) => ({ file: 'test/catalogue/postgres/bad-days.test.ts', name })
-const step = (name: string) => ({ file: 'test/catalogue/postgres/steps.test.ts', name })
+const test = (name: string) => ({ file: 'test/adapters/postgres/bad-days.test.ts', name })
+const step = (name: string) => ({ file: 'test/adapters/postgres/steps.test.ts', name })
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
-const signIn = (name: string) => ({ file: 'test/catalogue/postgres/sign-in.test.ts', name })
+const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
 
 const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
 
-const pages = (name: string) => ({ file: 'test/catalogue/postgres/pages.test.ts', name })
+const pages = (name: string) => ({ file: 'test/adapters/postgres/pages.test.ts', name })
 
 const takedowns = (name: string) => ({ file: 'test/nodes/fleet-takedowns.test.ts', name })
 
@@ -16,7 +16,7 @@ const passedOn = (name: string) => ({ file: 'test/http/passed-on.test.ts', name 
 
 const sender = (name: string) => ({ file: 'test/nodes/node-sender.test.ts', name })
 
-const columns = (name: string) => ({ file: 'test/catalogue/postgres/move-in.test.ts', name })
+const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
   {
@@ -24,46 +24,46 @@ const promises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/dialect.ts',
     find: "FOR_UPDATE = either('', 'FOR UPDATE')",
     replace: "FOR_UPDATE = either('', '')",
-    test: { file: 'test/catalogue/postgres/access.test.ts', name: 'two nodes make no more keys than a plan allows' },
+    test: { file: 'test/adapters/postgres/access.test.ts', name: 'two nodes make no more keys than a plan allows' },
   },
   {
     promise: 'a hold that was made void is never used',
-    file: 'src/catalogue/postgres/shared-holds.ts',
+    file: 'adapters/postgres/shared-holds.ts',
     find: 'WHERE id = $1 AND ${IS_PLACING}`',
     replace: 'WHERE id = $1`',
     test: test('what is begun and never used is let go of'),
   },
   {
     promise: 'a commit of which the answer was lost is never taken for refused',
-    file: 'src/catalogue/postgres/postgres.ts',
+    file: 'adapters/postgres/postgres.ts',
     find: '      if (isCommitting && isBroken) throw outcomeUnknown(error)\n',
     replace: '',
     test: test('what cannot be looked up is unknown'),
   },
   {
     promise: 'a commit of which the answer was lost is looked up',
-    file: 'src/catalogue/postgres/record-commits.ts',
+    file: 'adapters/postgres/record-commits.ts',
     find: '        return isUsed\n',
     replace: '        return false\n',
     test: test('a commit whose answer is lost is looked up'),
   },
   {
     promise: 'quotas are exact, whoever else commits',
-    file: 'src/catalogue/postgres/locked-accounts.ts',
+    file: 'adapters/postgres/locked-accounts.ts',
     find: 'ORDER BY id FOR UPDATE',
     replace: 'ORDER BY id',
     test: test('quotas are exact, however many nodes'),
   },
   {
     promise: 'what a cluster elsewhere has got is not kept here for ever by a node that was killed',
-    file: 'src/catalogue/postgres/placements.ts',
+    file: 'adapters/postgres/placements.ts',
     find: '        await this.#ledger.setPlaced(row.backendId, row, now)\n',
     replace: '',
     test: test('what a cluster elsewhere was seen to have stops'),
   },
   {
     promise: 'a commit that finds that it needs a hold is done again with one',
-    file: 'src/catalogue/postgres/failures.ts',
+    file: 'adapters/postgres/failures.ts',
     find: '  if (!(error instanceof StatementFailure)) return error\n',
     replace:
       "  if (!(error instanceof StatementFailure)) return new HoldfastError('UNAVAILABLE', 'not now', { cause: error })\n",
@@ -71,7 +71,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal that was noted is finished, whoever has begun it',
-    file: 'src/catalogue/postgres/record-removals.ts',
+    file: 'adapters/postgres/record-removals.ts',
     find: '    await this.#finishNoted(now - LATE_MS)\n',
     replace: '',
     test: test('a removal that was noted and not finished'),
@@ -85,7 +85,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'content that a cluster elsewhere has does not stay here for ever because it was uploaded twice',
-    file: 'src/catalogue/postgres/content-change.ts',
+    file: 'adapters/postgres/content-change.ts',
     find: '    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)\n',
     replace: '',
     test: test('what a cluster elsewhere was let go of'),
@@ -99,31 +99,31 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node that has no connection left but the one it listens by says so',
-    file: 'src/catalogue/postgres/credential-changes.ts',
+    file: 'adapters/postgres/credential-changes.ts',
     find: '    if (!this.#database.isRefused) return this.health.look(client)\n',
     replace: '    if (this.#client === client) return this.health.look(client)\n',
     test: {
-      file: 'test/catalogue/postgres/credential-changes.test.ts',
+      file: 'test/adapters/postgres/credential-changes.test.ts',
       name: 'by a connection that is the only one to be had',
     },
   },
   {
     promise: 'a removal of which some has happened is not told to have been refused',
-    file: 'src/catalogue/postgres/record-removals.ts',
+    file: 'adapters/postgres/record-removals.ts',
     find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
     replace: 'throw error',
     test: step('a removal of more than one transaction removes'),
   },
   {
     promise: 'a node that stands still in a transaction keeps nothing from others',
-    file: 'src/catalogue/postgres/postgres.ts',
+    file: 'adapters/postgres/postgres.ts',
     find: '      idle_in_transaction_session_timeout: silentMs,\n',
     replace: '',
     test: test('a node that stands still in the middle'),
   },
   {
     promise: 'what a node has begun when it ended is given up, whether its ledger had it or not',
-    file: 'src/catalogue/postgres/reconciliation.ts',
+    file: 'adapters/postgres/reconciliation.ts',
     find: '      await holds.voidLate()\n',
     replace: '',
     test: test('what a node has begun and its ledger never had'),
@@ -131,42 +131,42 @@ const promises: readonly KeptPromise[] = [
   {
     promise:
       'content whose record a database has lost, which was set back, is not let go of before somebody has looked',
-    file: 'src/catalogue/postgres/database-past.ts',
+    file: 'adapters/postgres/database-past.ts',
     find: '    if (isBehind) return ',
     replace: '    if (rows.length < 0) return ',
     test: past('as it was set back to an earlier point'),
   },
   {
     promise: 'no number of a hold is given twice by a database that was set back',
-    file: 'src/catalogue/postgres/database-past.ts',
+    file: 'adapters/postgres/database-past.ts',
     find: '    if (isBehind) {\n',
     replace: '    if (rows.length < 0) {\n',
     test: past('as it was set back to an earlier point'),
   },
   {
     promise: 'a standby that has taken over stops what lets go of content',
-    file: 'src/catalogue/postgres/database-past.ts',
+    file: 'adapters/postgres/database-past.ts',
     find: '    if (past.timeline === known.timeline) return null\n',
     replace: "    if (past.timeline !== '') return null\n",
     test: past('as a standby that took over'),
   },
   {
     promise: 'failed logins are counted by all nodes together',
-    file: 'src/catalogue/postgres/sign-in.ts',
+    file: 'adapters/postgres/sign-in.ts',
     find: 'WHERE a.used < $3 OR ',
     replace: 'WHERE a.used < 2 * $3 OR ',
     test: signIn('are counted by all together'),
   },
   {
     promise: 'nodes together let no more requests pass than a limit says',
-    file: 'src/catalogue/postgres/request-windows.ts',
+    file: 'adapters/postgres/request-windows.ts',
     find: 'ELSE w.used + ${OF_LEFT} END',
     replace: 'ELSE w.used END',
     test: signIn('never pass more, however many'),
   },
   {
     promise: 'nodes sign sessions with one key, however many make it',
-    file: 'src/catalogue/postgres/signing-keys.ts',
+    file: 'adapters/postgres/signing-keys.ts',
     find: '      if ((there[0]?.kid ?? null) !== newest) return there\n',
     replace: '',
     test: signIn('are signed with one key'),
@@ -180,24 +180,24 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'signing keys that nodes share are sealed',
-    file: 'src/catalogue/postgres/signing-keys.ts',
+    file: 'adapters/postgres/signing-keys.ts',
     find: "this.#sealing.seal(Buffer.from(secret, 'base64url'), contextOf(kid))",
     replace: "Buffer.from(secret, 'base64url')",
     test: signIn('keys lie there sealed'),
   },
   {
     promise: 'a node whose clock is wrong says that it is not ready',
-    file: 'src/catalogue/postgres/database-health.ts',
+    file: 'adapters/postgres/database-health.ts',
     find: '- this.#skew.within > MOST_SKEW_MS',
     replace: '- this.#skew.within > 60 * MOST_SKEW_MS',
-    test: { file: 'test/catalogue/postgres/database-health.test.ts', name: 'ms apart' },
+    test: { file: 'test/adapters/postgres/database-health.test.ts', name: 'ms apart' },
   },
   {
     promise: 'slow answers of a database make no clock wrong',
-    file: 'src/catalogue/postgres/database-health.ts',
+    file: 'adapters/postgres/database-health.ts',
     find: 'Math.abs(this.#skew.ms) - this.#skew.within >',
     replace: 'Math.abs(this.#skew.ms) >',
-    test: { file: 'test/catalogue/postgres/database-health.test.ts', name: 'makes no clock wrong that is right' },
+    test: { file: 'test/adapters/postgres/database-health.test.ts', name: 'makes no clock wrong that is right' },
   },
   {
     promise: 'a server that is told to end says so before it takes nothing more',
@@ -208,7 +208,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what is copied for a data directory is nobody else’s until that uses it',
-    file: 'src/catalogue/postgres/shared-database.ts',
+    file: 'adapters/postgres/shared-database.ts',
     find: "if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {",
     replace: 'if (sql === null) {',
     test: moved('takes up again what was copied for it and never used'),
@@ -222,63 +222,63 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a move that was cut short after the directory was switched is taken up by its start',
-    file: 'src/catalogue/postgres/shared-database.ts',
+    file: 'adapters/postgres/shared-database.ts',
     find: '    if (name.known !== null) await takeUp(database, name.known)\n',
     replace: '',
     test: moved('killed at any step, is where it was or where it goes'),
   },
   {
     promise: 'what a moved ledger holds is held in the catalogue under the same ids',
-    file: 'src/catalogue/postgres/move-in.ts',
+    file: 'adapters/postgres/move-in.ts',
     find: '        await hold(sql, table, batch, node)\n',
     replace: '',
     test: moved('is there as it was'),
   },
   {
     promise: 'a page by its number passes over few of those before it',
-    file: 'src/catalogue/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-lists.ts',
     find: 'offset >= FAR && filter',
     replace: 'offset < 0 && filter',
     test: pages('visit no more'),
   },
   {
     promise: 'how many records are pinned is told without counting them',
-    file: 'src/catalogue/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-lists.ts',
     find: 'isOfStates(filter) ? ',
     replace: 'isOfStates(filter) && offset < 0 ? ',
     test: pages('of some states'),
   },
   {
     promise: 'what waits or has failed is found without passing over what is pinned',
-    file: 'src/catalogue/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-lists.ts',
     find: "    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)\n",
     replace: '',
     test: pages('of some states'),
   },
   {
     promise: 'what has expired in another state is not left out twice of how many are pinned',
-    file: 'src/catalogue/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-lists.ts',
     find: "account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}",
     replace: 'account_id = $1 AND ${NOT_PINNED}',
     test: pages('of some states'),
   },
   {
     promise: 'places do not count what has expired',
-    file: 'src/catalogue/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-lists.ts',
     find: 'SELECT created_at, id, -1, FALSE',
     replace: 'SELECT created_at, id, 0, FALSE',
     test: pages('visit no more'),
   },
   {
     promise: 'places count what is removed no more',
-    file: 'src/catalogue/postgres/schema-pages.ts',
+    file: 'adapters/postgres/schema-pages.ts',
     find: "CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END",
     replace: '1',
     test: pages('are what they are to be'),
   },
   {
     promise: 'no place counts more than a page may pass over',
-    file: 'src/catalogue/postgres/schema-pages.ts',
+    file: 'adapters/postgres/schema-pages.ts',
     find: '        PERFORM split_place(place);\n',
     replace: '        NULL;\n',
     test: pages('visit no more'),
@@ -292,7 +292,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what is taken down at one node is taken down on all',
-    file: 'src/catalogue/postgres/credential-changes.ts',
+    file: 'adapters/postgres/credential-changes.ts',
     find: '      else if (channel === TAKEDOWNS_CHANNEL) this.#onTakedowns()\n',
     replace: '',
     test: takedowns('hold on all of them'),
@@ -306,49 +306,49 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what was lifted while a node was away it does not take down again',
-    file: 'src/catalogue/postgres/takedowns.ts',
+    file: 'adapters/postgres/takedowns.ts',
     find: 'UPDATE takedowns SET lifted_at = $3 WHERE cid = $1 AND path = $2 AND lifted_at IS NULL',
     replace: 'DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND at <= $3',
     test: takedowns('made or lifted while a node is away'),
   },
   {
     promise: 'what is moved is moved in every column',
-    file: 'src/catalogue/postgres/moved-rows.ts',
+    file: 'adapters/postgres/moved-rows.ts',
     find: 'original_name text, ',
     replace: '',
     test: columns('has every column of every table'),
   },
   {
     promise: 'pages of a catalogue that was moved are found by their numbers',
-    file: 'src/catalogue/postgres/move-in.ts',
+    file: 'adapters/postgres/move-in.ts',
     find: "    await sql.run('SELECT place_records()')\n",
     replace: '',
     test: columns('has every column of every table'),
   },
   {
     promise: 'a node two versions behind its database is refused',
-    file: 'src/catalogue/postgres/migrate.ts',
+    file: 'adapters/postgres/migrate.ts',
     find: 'beyond.length > 1 || ',
     replace: '',
     test: { file: 'test/wiring/postgres-catalogue.test.ts', name: 'is refused beside one of two' },
   },
   {
     promise: 'a hold is looked up by its id, whatever statistics say',
-    file: 'src/catalogue/postgres/shared-holds.ts',
+    file: 'adapters/postgres/shared-holds.ts',
     find: `"state NOT IN ('used', 'void')"`,
     replace: `"state = 'placing'"`,
-    test: { file: 'test/catalogue/postgres/plans.test.ts', name: 'none reads a table whole' },
+    test: { file: 'test/adapters/postgres/plans.test.ts', name: 'none reads a table whole' },
   },
   {
     promise: 'nodes that start at once bring the schema up once',
-    file: 'src/catalogue/postgres/migrate.ts',
+    file: 'adapters/postgres/migrate.ts',
     find: "    await sql.run('SELECT pg_advisory_xact_lock($1)', [LOCK])\n",
     replace: '',
     test: test('nodes that start at once bring it up once'),
   },
   {
     promise: 'a schema that is newer by a version that nobody may miss is refused',
-    file: 'src/catalogue/postgres/migrate.ts',
+    file: 'adapters/postgres/migrate.ts',
     find: '|| beyond.some(({ tolerated }) => !tolerated)',
     replace: '',
     test: test('nodes that start at once bring it up once'),
@@ -488,10 +488,10 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal that fails in its second step keeps the cause of it',
-    file: 'src/catalogue/postgres/record-removals.ts',
+    file: 'adapters/postgres/record-removals.ts',
     find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
     replace: 'throw outcomeUnknown(error)',
-    test: { file: 'test/catalogue/postgres/catalogue-model.test.ts', name: 'failed once' },
+    test: { file: 'test/adapters/postgres/catalogue-model.test.ts', name: 'failed once' },
   },
   {
     promise: 'what ends on another node ends in the threads that serve it here, too',
@@ -502,7 +502,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a copy of a data directory is no second process of a node',
-    file: 'src/catalogue/postgres/node-claim.ts',
+    file: 'adapters/postgres/node-claim.ts',
     find: "      throw new HoldfastError('DATA_DIR_IN_USE'",
     replace: "      if (message === '') throw new HoldfastError('DATA_DIR_IN_USE'",
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'no two engines are one node' },
@@ -537,7 +537,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'content of two nodes is told apart, whatever number each gives its backend',
-    file: 'src/catalogue/postgres/backends.ts',
+    file: 'adapters/postgres/backends.ts',
     find: 'node * BACKENDS + backendId',
     replace: 'node * 0 + backendId',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'each takes an upload for either' },
@@ -621,10 +621,10 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'files of a directory that is gone are forgotten, though the process was killed before',
-    file: 'src/catalogue/postgres/shared-holds.ts',
+    file: 'adapters/postgres/shared-holds.ts',
     find: '    await forgetFiles(this.#database)\n',
     replace: '    if (count > 0) await forgetFiles(this.#database)\n',
-    test: { file: 'test/catalogue/postgres/catalogue-model.test.ts', name: 'failed once' },
+    test: { file: 'test/adapters/postgres/catalogue-model.test.ts', name: 'failed once' },
   },
   {
     promise: 'what was passed on is not passed on again',
@@ -635,21 +635,21 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node that has said nothing for thirty seconds is gone',
-    file: 'src/catalogue/postgres/nodes.ts',
+    file: 'adapters/postgres/nodes.ts',
     find: "const GONE = `INTERVAL '30 seconds'`",
     replace: "const GONE = `INTERVAL '30 days'`",
-    test: { file: 'test/catalogue/postgres/nodes.test.ts', name: 'or have said nothing' },
+    test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
   {
     promise: 'a node says that it stops',
-    file: 'src/catalogue/postgres/nodes.ts',
+    file: 'adapters/postgres/nodes.ts',
     find: "await this.#say('NULL', false)",
     replace: "await this.#say('seen_at', false)",
-    test: { file: 'test/catalogue/postgres/nodes.test.ts', name: 'or have said nothing' },
+    test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
   {
     promise: 'no two data directories are one node',
-    file: 'src/catalogue/postgres/shared-database.ts',
+    file: 'adapters/postgres/shared-database.ts',
     find: 'address !== null && others.some(({ id }) => id === address.id)',
     replace: 'address === undefined',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'no two engines are one node' },
@@ -677,28 +677,28 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'transactions that wait for each other are repeated',
-    file: 'src/catalogue/postgres/failures.ts',
+    file: 'adapters/postgres/failures.ts',
     find: "|| TO_REPEAT.has(error.sqlState ?? '')\n",
     replace: '|| false\n',
     test: test('transactions that wait for each other'),
   },
   {
     promise: 'of accounts changed to one email at once all but one are told of it',
-    file: 'src/catalogue/postgres/failures.ts',
+    file: 'adapters/postgres/failures.ts',
     find: 'error.sqlState === MET_ANOTHER || ',
     replace: '',
-    test: { file: 'test/catalogue/postgres/access.test.ts', name: 'of accounts made at once with one email' },
+    test: { file: 'test/adapters/postgres/access.test.ts', name: 'of accounts made at once with one email' },
   },
   {
     promise: 'a repeat on a node whose disk failed is not told as refused',
-    file: 'src/catalogue/postgres/record-commits.ts',
+    file: 'adapters/postgres/record-commits.ts',
     find: "throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })",
     replace: 'throw cause',
     test: test('a repeat on a node whose disk failed'),
   },
   {
     promise: 'no node begins what another one is at',
-    file: 'src/catalogue/postgres/leased.ts',
+    file: 'adapters/postgres/leased.ts',
     find: '`(leased_until IS NULL OR',
     replace: '`(leased_until IS NOT NULL OR leased_until IS NULL OR',
     test: test('what one node is at no other begins'),

@@ -2,17 +2,17 @@
 export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'attacks, beyond those on each bound': ['test/abuse/abuse.test.ts', 'test/fuzz/fuzz.test.ts'],
   'every statement and every step is cut short': [
-    'test/catalogue/postgres/steps.test.ts',
+    'test/adapters/postgres/steps.test.ts',
     'test/adapters/holdfast/remote-steps.test.ts',
     'test/pins/fetches/interruptions.test.ts',
   ],
   'random models and mutations of bytes': [
     'test/backup/bit-flips.test.ts',
-    'test/catalogue/postgres/catalogue-model.test.ts',
+    'test/adapters/postgres/catalogue-model.test.ts',
     'test/content/ledger-model.test.ts',
     'test/storage/wrong-directories.test.ts',
   ],
-  'plans of statements at a million rows': ['test/catalogue/postgres/plans.test.ts'],
+  'plans of statements at a million rows': ['test/adapters/postgres/plans.test.ts'],
   'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],
   'browsers, beyond one pass': [
     'test/adapters/console/page/accessibility.test.ts',

@@ -1,4 +1,5 @@
 import { type MovedCatalogue, moveCatalogue } from '../../src/index.ts'
+import { postgres } from '../postgres/index.ts'
 import { readArguments, usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -13,9 +14,12 @@ export async function moveToDatabase(args: readonly string[], env: Environment):
   const to = given.flags.to ?? config.database
   if (to === undefined) throw usageError('--to is needed, or database in the configuration')
   const bar = new ProgressBar('moving', null, { format: rows => countOf(rows, 'row') })
-  const moved = await moveCatalogue({ dataDir, to, onProgress: ({ rows }) => bar.update(rows) }).finally(() =>
-    bar.end(),
-  )
+  const moved = await moveCatalogue({
+    dataDir,
+    to,
+    catalogue: postgres,
+    onProgress: ({ rows }) => bar.update(rows),
+  }).finally(() => bar.end())
   if (given.switches.has('json')) printJson({ ...moved })
   else for (const line of linesOf(moved)) print(line)
   return true

@@ -1,4 +1,5 @@
 import { HoldfastError, replaceDataKey } from '../../src/index.ts'
+import { postgres } from '../postgres/index.ts'
 import { readArguments } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
@@ -9,7 +10,7 @@ export async function replaceKey(args: readonly string[], env: Environment): Pro
   if (given === null) return false
   const { dataDir, config } = readDirectorySettings(given.flags, env)
   const forgetSecrets = given.switches.has('forget-secrets')
-  const lost = await replaceDataKey(dataDir, { forgetSecrets, database: config.database })
+  const lost = await replaceDataKey(dataDir, { forgetSecrets, database: config.database, catalogue: postgres })
   if (given.switches.has('json')) printJson({ ...lost })
   else {
     print(`data.key ${lost.problem}; what it had sealed cannot be opened:`)

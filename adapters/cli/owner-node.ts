@@ -4,9 +4,9 @@ import { accountRow } from './account-rows.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
-import { clusterAdapters } from './cluster-adapters.ts'
 import { endWithReader, isoTime } from './output.ts'
 import { patientFetch } from './patient-fetch.ts'
+import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** Where a backup goes, and how it is made. */
@@ -163,7 +163,7 @@ function localNode(engine: Engine): OwnerNode {
 async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
   const { dataDir, config } = readDirectorySettings(flags, env)
   const network = { ...config.network, enabled: false }
-  return createEngine({ ...config, network, dataDir, environment: process.env, adapters: clusterAdapters }).catch(
+  return createEngine({ ...config, network, dataDir, environment: process.env, ...serverAdapters }).catch(
     (error: unknown) => {
       if (!isHoldfastError(error, 'DATA_DIR_IN_USE')) throw error
       const advice = "leave --data-dir out and give the owner's key in HOLDFAST_API_KEY (and --api, unless it is here)"

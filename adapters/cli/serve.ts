@@ -28,6 +28,7 @@ import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
 import { logProcess } from './process-log.ts'
+import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readServerSettings, type ServerSettings } from './settings.ts'
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
@@ -73,7 +74,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     logger,
     metrics,
     environment: env,
-    adapters: clusterAdapters,
+    ...serverAdapters,
   })
   // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)

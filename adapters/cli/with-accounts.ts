@@ -1,6 +1,6 @@
 import { type Account, type ConnectedAccounts, connectAccounts, HoldfastError } from '../../src/index.ts'
 import type { CommonFlag, Flags } from './arguments.ts'
-import { clusterAdapters } from './cluster-adapters.ts'
+import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 export type Accounts = ConnectedAccounts
@@ -11,7 +11,7 @@ export async function withAccounts(
   env: Environment,
   work: (handle: Accounts) => Promise<void>,
 ): Promise<true> {
-  const handle = await connectAccounts({ ...readDirectorySettings(flags, env), adapters: clusterAdapters })
+  const handle = await connectAccounts({ ...readDirectorySettings(flags, env), ...serverAdapters })
   try {
     await work(handle)
     return true

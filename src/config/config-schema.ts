@@ -139,7 +139,7 @@ export const configSchema = Type.Object(
       Type.String({
         pattern: '^postgres(ql)?://',
         description:
-          'A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are kept; blocks stay in the data directory. Needs the package `pg`. Chosen with the first start; see [PostgreSQL](postgresql.md).',
+          'A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are kept; blocks stay in the data directory. Needs the package `pg`, and in an embedded engine the adapter of `holdfast/postgres`. Chosen with the first start; see [PostgreSQL](postgresql.md).',
         defaultText: '`holdfast.db` in the data directory',
       }),
     ),

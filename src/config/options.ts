@@ -88,8 +88,8 @@ export interface EngineConfig {
   publicUrl?: string
   /**
    * A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are
-   * kept; blocks stay in the data directory. Needs the package `pg`. Chosen with the first start; see PostgreSQL.
-   * Default: `holdfast.db` in the data directory.
+   * kept; blocks stay in the data directory. Needs the package `pg`, and in an embedded engine the adapter of
+   * `holdfast/postgres`. Chosen with the first start; see PostgreSQL. Default: `holdfast.db` in the data directory.
    */
   database?: string
   /**

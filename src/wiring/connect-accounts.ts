@@ -1,6 +1,5 @@
-import type { AccountsOptions, ConnectedAccounts } from '../access/accounts/accounts-handle.ts'
-import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
-import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
+import type { ConnectedAccounts, ConnectOptions } from '../access/accounts/accounts-handle.ts'
+import { catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { parseConfig, withDefaults } from '../config/config.ts'
 import { systemClock } from '../domain/clock.ts'
 import { makeAccounts } from './access.ts'
@@ -13,19 +12,21 @@ import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from '.
  *
  * A directory of an older version is migrated, unless an engine of that version runs on it.
  *
- * @throws HoldfastError `CONFIG_INVALID` if its catalogue is in the other place, or in another database; `UNAVAILABLE`,
+ * @throws HoldfastError `CONFIG_INVALID` if its catalogue is in the other place, or in another database, or if `catalogue`
+ * is missing for one in PostgreSQL; `UNAVAILABLE`,
  * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
-export async function connectAccounts(options: AccountsOptions): Promise<ConnectedAccounts> {
+export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
   const { dataDir, clock = systemClock, adapters } = options
   const config = withDefaults(parseConfig(options.config ?? {}, 'config', adapters))
+  const database = catalogueDatabase(config.database, options.catalogue)
   const directory = await openMigratedDirectory(dataDir)
-  if (config.database === undefined) {
+  if (database === null) {
     const handle = accountsIn(directory, { dataDir, config, clock })
     return { ...handle, close: async () => handle.close() }
   }
   try {
-    const { postgres, node } = await connectCatalogue(directory, config.database)
+    const { catalogue, node } = await connectCatalogue(directory, database)
     const sealing = keyOnDemand(directory, dataDir)
     // Nothing is remembered: others may change it at any time.
     let asked = 0
@@ -33,14 +34,14 @@ export async function connectAccounts(options: AccountsOptions): Promise<Connect
       { config, clock },
       {
         credentialsVersion: () => asked++,
-        catalogue: postgresAccess(postgres, node),
+        catalogue: catalogue.access(node),
         sealing,
-        signIn: postgresSignIn(postgres, sealing),
+        signIn: catalogue.signIn(sealing),
       },
     )
     const close = async (): Promise<void> => {
       directory.close()
-      await postgres.close()
+      await catalogue.close()
     }
     return { ...shownAccounts(made), close }
   } catch (error) {

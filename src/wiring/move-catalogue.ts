@@ -3,12 +3,9 @@ import { join, resolve } from 'node:path'
 import { MemoryAttempts } from '../access/limits/memory-attempts.ts'
 import { SecretsFile } from '../access/sessions/secrets-file.ts'
 import { SecondFactor } from '../access/sign-in/second-factor.ts'
+import { type CatalogueAdapter, neededAdapter } from '../catalogue/catalogue-adapter.ts'
+import { loadSystem, type MoveTarget } from '../catalogue/catalogue-system.ts'
 import type { CopiedCatalogue, MoveProgress } from '../catalogue/moving.ts'
-import { isKnownTo, moveIn, takeUp } from '../catalogue/postgres/move-in.ts'
-import type { Postgres } from '../catalogue/postgres/postgres.ts'
-import { agreeOnKey } from '../catalogue/postgres/sealing-key.ts'
-import { openMigrated } from '../catalogue/postgres/shared-database.ts'
-import { PostgresSigningKeys } from '../catalogue/postgres/signing-keys.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { SqliteMovedCatalogue } from '../catalogue/sqlite/moved-catalogue.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
@@ -28,6 +25,8 @@ export interface MoveCatalogueOptions {
   dataDir: string
   /** `postgres://user:password@host:port/database`: of a database that has nothing. */
   to: string
+  /** The system of that database: `postgres` of `holdfast/postgres`. */
+  catalogue: CatalogueAdapter
   /** Told after each few hundred rows, and after each step. */
   onProgress?: (progress: MoveProgress) => void
 }
@@ -42,30 +41,29 @@ export interface MovedCatalogue {
   removed: number
 }
 
-/** How long an answer is waited for: counting takes its time where there is much. In milliseconds. */
-const ANSWER_MS = 3_600_000
-
 /**
  * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and what waits. The directory uses it
  * from one commit on; whatever stops before leaves it as it was, and after that as it will be: the same is then done
  * again, and finished.
  *
  * @throws HoldfastError `CONFLICT` if the database has something, or the directory was changed meanwhile;
- * `CONFIG_INVALID` if the directory's catalogue is elsewhere; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`,
+ * `CONFIG_INVALID` if the directory's catalogue is elsewhere, or `catalogue` is missing; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`,
  * `UNAVAILABLE`, `OUTCOME_UNKNOWN`
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
   const { dataDir, to, onProgress = () => undefined } = options
+  const adapter = neededAdapter(options.catalogue)
   const directory = resolve(dataDir)
   const owned = await ownDataDirectory(directory, silentLogger)
   try {
     const database = new Database(join(directory, DATABASE))
     try {
-      const postgres = await openMigrated({ url: to, answerMs: ANSWER_MS })
+      const system = await loadSystem(adapter)
+      const target = await system.connectToMove(to)
       try {
-        return await move({ database, postgres, directory, onProgress })
+        return await move({ database, target, directory, onProgress })
       } finally {
-        await postgres.close()
+        await target.close()
       }
     } finally {
       database.close()
@@ -77,34 +75,34 @@ export async function moveCatalogue(options: MoveCatalogueOptions): Promise<Move
 
 interface Move {
   database: Database
-  postgres: Postgres
+  target: MoveTarget
   directory: string
   onProgress: (progress: MoveProgress) => void
 }
 
 async function move(parts: Move): Promise<MovedCatalogue> {
-  const { database, postgres, onProgress } = parts
+  const { database, target, onProgress } = parts
   const known = catalogueNode(database)
   const copied = known === null ? await copy(parts) : null
   const node = catalogueNode(database) ?? ''
-  if (copied === null && !(await isKnownTo(postgres, node))) {
+  if (copied === null && !(await target.isKnownTo(node))) {
     throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is in another one')
   }
-  await takeUp(postgres, node)
+  await target.takeUp(node)
   onProgress({ step: 'joined', rows: 0, of: 0 })
   return { node, copied, removed: remove(database, onProgress) }
 }
 
-async function copy({ database, postgres, directory, onProgress }: Move): Promise<CopiedCatalogue> {
+async function copy({ database, target, directory, onProgress }: Move): Promise<CopiedCatalogue> {
   const source = new SqliteMovedCatalogue(database)
   const sealing = openDataKey(database, directory)
   await sealAll(database, sealing)
   const node = nameOf(database)
   const version = database.dataVersion()
-  const copied = await moveIn(postgres, source, { node, onProgress })
-  await agreeOnKey(postgres, expected => openFleetKey(database, directory, expected))
+  const copied = await target.moveIn(source, { node, onProgress })
+  await target.agreeOnKey(expected => openFleetKey(database, directory, expected))
   const secrets = await SecretsFile.open(join(directory, SECRETS))
-  await new PostgresSigningKeys(postgres, sealing).replace(null, await secrets.load())
+  await target.signIn(sealing).signingKeys.replace(null, await secrets.load())
   database.transaction(() => {
     if (database.dataVersion() !== version) {
       throw new HoldfastError('CONFLICT', 'the accounts were changed while they were copied: do it again')

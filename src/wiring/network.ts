@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { PostgresTakedowns } from '../catalogue/postgres/takedowns.ts'
 import { pooledHash } from '../content/pooled-hash.ts'
 import { ReachWalker } from '../content/reach-walk.ts'
 import { Withholding } from '../content/withholding.ts'
@@ -27,8 +26,7 @@ export function makeNetwork(
 ) {
   const walker = new ReachWalker(reach, id => registry.readerOf(id))
   const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
-  const sharedTakedowns = shared === null ? null : new PostgresTakedowns(shared.database)
-  const means = { fileSystem, clock, logger, shared: sharedTakedowns, withholding }
+  const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding }
   const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
   const followed = following(() => takedowns.follow(), clock)
   const blocks = new PeerBlocks(live, takedowns)

@@ -1,8 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { NodeWork } from '../catalogue/postgres/node-work.ts'
-import type { Nodes } from '../catalogue/postgres/nodes.ts'
-import type { SharedDatabase } from '../catalogue/postgres/shared-database.ts'
-import { SharedPlaces } from '../catalogue/postgres/shared-places.ts'
+import type { FleetNodes } from '../catalogue/fleet.ts'
+import type { NodeWork, SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { type ContentElsewhere, OtherContent } from '../gateway/source/other-content.ts'
@@ -57,8 +55,8 @@ const alone = {
 }
 
 interface Among {
-  shared: SharedDatabase
-  nodes: Nodes
+  shared: SharedCatalogue
+  nodes: FleetNodes
   /** This run of this node. */
   run: string
   /** Of the fleet. */
@@ -75,9 +73,8 @@ function amongOthers(
 ): typeof alone {
   const http = openNodeClient()
   const sender = new NodeSender({ self, known: () => nodes.all(), client: http, secret, clock })
-  const places = new SharedPlaces(shared.database)
   const placesOf = async (cid: CID) => {
-    const found = await places.find(cid.multihash.bytes, clock.now())
+    const found = await shared.places.find(cid.multihash.bytes, clock.now())
     const known = await nodes.all()
     const others = found.flatMap(place => {
       const other = known.find(({ number }) => number === place.node)

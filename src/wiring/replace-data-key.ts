@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Datastore, Key } from 'interface-datastore'
-import { forgetSealed, type SealedSecrets, sealedIn } from '../catalogue/postgres/lost-secrets.ts'
+import { type CatalogueAdapter, type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
+import type { SealedSecrets } from '../catalogue/catalogue-system.ts'
 import { forgetSecondFactors, secondFactorsIn } from '../catalogue/sqlite/lost-second-factors.ts'
 import { forgetWebhooks, webhooksIn } from '../catalogue/sqlite/lost-webhooks.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
@@ -27,18 +28,29 @@ export interface LostSecrets {
   replaced: boolean
 }
 
+/** How a `data.key` is replaced. */
+export interface ReplaceDataKeyOptions {
+  /** Whether to give up the secrets; default: false, which only tells what they are. */
+  forgetSecrets?: boolean
+  /** The URL of a catalogue outside the data directory. */
+  database?: string | undefined
+  /** The system of that database: `postgres` of `holdfast/postgres`. */
+  catalogue?: CatalogueAdapter
+}
+
 /**
  * Makes a new `data.key` for a data directory that has lost its own, and drops what that had sealed; without
  * `forgetSecrets` it only tells what that is. No engine may be using the directory. Where the catalogue is in PostgreSQL
- * that is named as `database`.
+ * that is named as `database`, and `postgres` of `holdfast/postgres` as `catalogue`.
  *
  * @throws HoldfastError `CONFLICT` if the key is in order, or other nodes have it; `CONFIG_INVALID` if the catalogue is not
  * where it is said to be; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function replaceDataKey(
   dataDir: string,
-  { forgetSecrets = false, database: url }: { forgetSecrets?: boolean; database?: string | undefined } = {},
+  { forgetSecrets = false, database: url, catalogue: adapter }: ReplaceDataKeyOptions = {},
 ): Promise<LostSecrets> {
+  const outside = catalogueDatabase(url, adapter)
   const directory = resolve(dataDir)
   const { datastore, close } = await ownDataDirectory(directory, silentLogger)
   try {
@@ -46,7 +58,7 @@ export async function replaceDataKey(
     try {
       const problem = dataKeyProblem(database, directory)
       if (problem === null) throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} is in order`)
-      const catalogue = await openCatalogue(database, url)
+      const catalogue = await openCatalogue(database, outside)
       try {
         const keys = await privateKeysIn(datastore)
         const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
@@ -80,25 +92,25 @@ interface SealingCatalogue {
   close(): Promise<void>
 }
 
-async function openCatalogue(database: Database, url: string | undefined): Promise<SealingCatalogue> {
+async function openCatalogue(database: Database, outside: CatalogueDatabase | null): Promise<SealingCatalogue> {
   if (catalogueNode(database) === null) {
     const nothing = async (): Promise<void> => undefined
     const sealed = async () => ({ secondFactors: secondFactorsIn(database), webhooks: webhooksIn(database) })
     return { sealed, forget: nothing, close: nothing }
   }
-  if (url === undefined) {
+  if (outside === null) {
     throw new HoldfastError(
       'CONFIG_INVALID',
       'database: the catalogue of this data directory is in PostgreSQL: name it',
     )
   }
-  const { postgres } = await connectCatalogue(database, url)
+  const { catalogue } = await connectCatalogue(database, outside)
   const sealed = async (): Promise<SealedSecrets> => {
-    const found = await sealedIn(postgres)
+    const found = await catalogue.sealed()
     if (found.nodes === 1) return found
     throw new HoldfastError('CONFLICT', 'other nodes have the key: copy data.key of one of them')
   }
-  return { sealed, forget: () => forgetSealed(postgres), close: () => postgres.close() }
+  return { sealed, forget: () => catalogue.forgetSealed(), close: () => catalogue.close() }
 }
 
 async function privateKeysIn(datastore: Datastore): Promise<Key[]> {

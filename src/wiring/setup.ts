@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { EngineOptions } from '../api.ts'
+import { type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { Activity } from '../concurrency/activity.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
@@ -40,6 +41,8 @@ export interface Setup {
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   adapters: NonNullable<EngineOptions['adapters']>
+  /** Null for a catalogue in the data directory. */
+  catalogueDatabase: CatalogueDatabase | null
   backends: NonNullable<EngineOptions['backends']>
 }
 
@@ -52,6 +55,7 @@ export function setupOf(options: EngineOptions): Setup {
     singleUser = false,
     environment = {},
     adapters = [],
+    catalogue,
     backends = {},
     ...given
   } = rest
@@ -83,6 +87,7 @@ export function setupOf(options: EngineOptions): Setup {
     isSingleUser: singleUser,
     environment,
     adapters,
+    catalogueDatabase: catalogueDatabase(config.database, catalogue),
     backends,
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { openShared, type SharedDatabase } from '../catalogue/postgres/shared-database.ts'
+import { loadSystem } from '../catalogue/catalogue-system.ts'
+import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
@@ -21,12 +22,11 @@ export function catalogueNode(database: Database): string | null {
  * @throws HoldfastError `CONFIG_INVALID` if the directory has its catalogue in the other place
  */
 export async function openSharedCatalogue(
-  { dataDir, config, clock, logger }: Setup,
+  { dataDir, config, clock, logger, catalogueDatabase }: Setup,
   database: Database,
-): Promise<SharedDatabase | null> {
+): Promise<SharedCatalogue | null> {
   const known = catalogueNode(database)
-  const { database: url } = config
-  if (url === undefined) {
+  if (catalogueDatabase === null) {
     if (known === null) return null
     throw new HoldfastError(
       'CONFIG_INVALID',
@@ -51,5 +51,7 @@ export async function openSharedCatalogue(
   const past = new CataloguePastTable(database)
   const onProblem = (problem: string): void =>
     logger.error({ problem }, 'the catalogue is not as it was: look with reconcile --dry-run')
-  return openShared({ url, clock, onError, address, openKey, newSecret, past, onProblem }, { known, make })
+  const { url, adapter } = catalogueDatabase
+  const system = await loadSystem(adapter)
+  return system.open({ url, clock, onError, address, openKey, newSecret, past, onProblem }, { known, make })
 }

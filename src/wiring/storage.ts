@@ -1,10 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
-import { postgresAccess } from '../catalogue/postgres/access-catalogue.ts'
-import { PostgresCensus } from '../catalogue/postgres/census.ts'
-import { postgresContent } from '../catalogue/postgres/content-catalogue.ts'
-import type { NodeWork } from '../catalogue/postgres/node-work.ts'
-import { postgresSignIn } from '../catalogue/postgres/sign-in.ts'
+import type { NodeWork } from '../catalogue/shared-catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { sqliteAccess } from '../catalogue/sqlite/access-catalogue.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
@@ -119,14 +115,13 @@ function catalogueOf(
       work: null,
     }
   }
-  const { database: postgres, node, changes } = shared
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
-  const { content, work } = postgresContent(postgres, ledger, node, elsewhere)
+  const { content, work } = shared.content(ledger, elsewhere)
   return {
-    catalogue: { ...postgresAccess(postgres, node.name), ...content },
-    census: new PostgresCensus(postgres, census),
-    signIn: postgresSignIn(postgres, sealing),
-    credentialsVersion: () => changes.version(),
+    catalogue: { ...shared.access, ...content },
+    census: shared.census(census),
+    signIn: shared.signIn(sealing),
+    credentialsVersion: () => shared.changes.version(),
     // What others write there is not told here.
     recordsVersion: () => null,
     work,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import { SecretsFile } from '../access/sessions/secrets-file.ts'
-import type { SharedDatabase } from '../catalogue/postgres/shared-database.ts'
+import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -52,7 +52,7 @@ export interface Stores {
   /** With the data directory's own key. */
   sealing: Sealing
   /** The catalogue where it is not in the data directory; null if it is. */
-  shared: SharedDatabase | null
+  shared: SharedCatalogue | null
   close(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import type { Engine, EngineOptions } from '../../src/index.ts'
 import { createEngine } from '../../src/index.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -50,7 +50,7 @@ export function withTwoNodes(
     ]
     const open = (changed: Partial<EngineOptions> = {}): Promise<Engine> =>
       createEngine({
-        adapters: clusterAdapters,
+        ...serverAdapters,
         ...{ dataDir: join(dir, 'here'), clusters, defaultCluster: 'near', environment: { FAR_KEY: there.key } },
         ...options,
         ...changed,

@@ -5,7 +5,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify from 'fastify'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { frameworkErrors, holdfast } from '../../adapters/fastify/index.ts'
 import { type FetchHandler, toFetch } from '../../adapters/fetch/index.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
@@ -110,7 +110,7 @@ export async function openWorld(
   clock = new AuditClock(AUDITS_BEGIN),
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
-  const engine = await createEngine({ adapters: clusterAdapters, dataDir, clock, ...auditConfig, ...options })
+  const engine = await createEngine({ ...serverAdapters, dataDir, clock, ...auditConfig, ...options })
   const { client, close } = await host.serve(engine)
   return {
     ...worldOf(engine, client, clock),

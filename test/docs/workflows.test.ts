@@ -63,7 +63,7 @@ describe('workflows', () => {
     const commands = commandsOf('.github/workflows/long.yml')
     const wanted = [
       ...['torture -- --rounds', '--fleet', '--cluster --', '--cluster kubo', '--cluster ipfs-cluster', 'fuzz --'],
-      ...['silent mutations', 'test/catalogue/catalogue-model', 'test/catalogue/postgres/catalogue-model', 'power-cut'],
+      ...['silent mutations', 'test/catalogue/catalogue-model', 'test/adapters/postgres/catalogue-model', 'power-cut'],
       ...['test/interop', 'test/adapters/kubo', 'test/adapters/ipfs-cluster'],
     ]
     expect(wanted.filter(text => !commands.some(command => command.includes(text)))).toEqual([])

@@ -4,6 +4,7 @@ import { cp } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgres } from '../../adapters/postgres/index.ts'
 import { createEngine } from '../../src/index.ts'
 import { type FleetNode, TWO_CLUSTERS, withFleet } from '../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
@@ -91,7 +92,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       await cp(b.dataDir, copied, { recursive: true })
       await cp(join(b.dataDir, 'data.key'), join(other, 'data.key'))
       const node = { id: 'b', url: 'http://127.0.0.1:1' }
-      const start = (dataDir: string) => createEngine({ ...TWO_CLUSTERS, database, dataDir, node })
+      const start = (dataDir: string) => createEngine({ catalogue: postgres, ...TWO_CLUSTERS, database, dataDir, node })
       await expect(start(copied)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
       const message = expect.stringContaining('node.id: another data directory is the node b')
       await expect(start(other)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })

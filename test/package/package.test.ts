@@ -56,6 +56,7 @@ describe('the package', () => {
       './kubo',
       './ipfs-cluster',
       './holdfast',
+      './postgres',
       './client',
       './package.json',
     ]

@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
@@ -106,7 +106,7 @@ async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promi
       return running()
     },
     start: async () => {
-      engine = await createEngine({ adapters: clusterAdapters, ...config, dataDir, node: { id, url } })
+      engine = await createEngine({ ...serverAdapters, ...config, dataDir, node: { id, url } })
       await engine.setPublicUrl(url)
     },
     stop: async () => {

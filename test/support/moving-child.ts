@@ -3,11 +3,13 @@
  * is told before.
  */
 import { writeSync } from 'node:fs'
+import { postgres } from '../../adapters/postgres/index.ts'
 import { moveCatalogue } from '../../src/index.ts'
 
 const [dataDir = '', to = '', survived = ''] = process.argv.slice(2)
 let told = 0
 await moveCatalogue({
+  catalogue: postgres,
   dataDir,
   to,
   onProgress: ({ step }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
 
@@ -15,7 +15,7 @@ export interface ServedEngine extends AsyncDisposable {
 
 /** The caller disposes of it. */
 export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
-  const engine = await createEngine({ adapters: clusterAdapters, ...config, dataDir })
+  const engine = await createEngine({ ...serverAdapters, ...config, dataDir })
   const server = createServer(engine)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

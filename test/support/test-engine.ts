@@ -1,4 +1,4 @@
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
 import { ManualClock } from './manual-clock.ts'
 import { withTempDir } from './temp-dir.ts'
@@ -31,7 +31,7 @@ async function runEngine<T>(
   const clock = new ManualClock()
   let accounts = 0
   const test: TestEngine = {
-    engine: await createEngine({ adapters: clusterAdapters, ...options, dataDir, clock }),
+    engine: await createEngine({ ...serverAdapters, ...options, dataDir, clock }),
     dataDir,
     clock,
     account: '',
@@ -41,7 +41,7 @@ async function runEngine<T>(
     },
     restart: async changed => {
       await test.engine.stop()
-      test.engine = await createEngine({ adapters: clusterAdapters, ...options, ...changed, dataDir, clock })
+      test.engine = await createEngine({ ...serverAdapters, ...options, ...changed, dataDir, clock })
       return test.engine
     },
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgres } from '../../adapters/postgres/index.ts'
 import { MOVED_TABLES } from '../../src/catalogue/moving.ts'
 import { createEngine, type MoveProgress, moveCatalogue } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
@@ -23,6 +24,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
   /** What a directory says that has its catalogue in a database, or in itself. */
   async function factsAt(dataDir: string, filled: Filled, database?: string): Promise<object> {
     const engine = await createEngine({
+      catalogue: postgres,
       dataDir,
       clock: filled.clock,
       passwordCost: 1_024,
@@ -46,11 +48,11 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
         return Object.fromEntries(MOVED_TABLES.map(table => [table, count(table).get()?.count]))
       })
       expect(there).toMatchObject({ second_factors: 1, recovery_codes: 10, webhooks: 1, root_files: 1_200, fetches: 1 })
-      const { copied } = await moveCatalogue({ dataDir, to: database })
+      const { copied } = await moveCatalogue({ catalogue: postgres, dataDir, to: database })
       expect(copied).toEqual({ rows: { ...there, roots: expect.any(Number) }, recounted: [] })
       await expect(createEngine({ dataDir, clock })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
       expect(await factsAt(dataDir, filled, database)).toEqual(facts)
-      const engine = await createEngine({ dataDir, clock, database, passwordCost: 1_024 })
+      const engine = await createEngine({ catalogue: postgres, dataDir, clock, database, passwordCost: 1_024 })
       expect(await signIn(engine, filled)).toEqual([200, 200, 200])
       expect((await engine.reconcile()).findings).toEqual([])
       expect((await engine.verify()).damaged).toEqual([])
@@ -81,7 +83,12 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
       const steps: Array<MoveProgress['step']> = []
       const trial = join(root, 'trial')
       await cp(whole, trial, { recursive: true })
-      await moveCatalogue({ dataDir: trial, to: await server.fresh(), onProgress: ({ step }) => steps.push(step) })
+      await moveCatalogue({
+        catalogue: postgres,
+        dataDir: trial,
+        to: await server.fresh(),
+        onProgress: ({ step }) => steps.push(step),
+      })
       expect([...new Set(steps)]).toEqual(['copying', 'copied', 'switched', 'joined', 'removing'])
       for (const step of [...new Set(steps)]) {
         const survived = steps.lastIndexOf(step)
@@ -98,7 +105,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
         expect([(await ended)[1], told.at(-1)]).toEqual(['SIGKILL', step])
         const isThere = survived >= steps.indexOf('switched')
         expect(await factsAt(dataDir, filled, isThere ? database : undefined), step).toEqual(facts)
-        const { copied } = await moveCatalogue({ dataDir, to: database })
+        const { copied } = await moveCatalogue({ catalogue: postgres, dataDir, to: database })
         expect(copied === null, step).toBe(isThere)
         expect(await factsAt(dataDir, filled, database), step).toEqual(facts)
       }
@@ -113,22 +120,28 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
         // As commands do beside it.
         if (step === 'copied') withDatabase(dataDir, db => db.prepare("UPDATE accounts SET name = 'late'").run())
       }
-      await expect(moveCatalogue({ dataDir, to: database, onProgress: change })).rejects.toMatchObject({
+      await expect(
+        moveCatalogue({ catalogue: postgres, dataDir, to: database, onProgress: change }),
+      ).rejects.toMatchObject({
         code: 'CONFLICT',
       })
       await withTempDir(async other => {
         // With the same key it is another directory's all the same.
         await cp(join(dataDir, 'data.key'), join(other, 'data.key'))
-        await expect(createEngine({ dataDir: other, database })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+        await expect(createEngine({ catalogue: postgres, dataDir: other, database })).rejects.toMatchObject({
+          code: 'CONFIG_INVALID',
+        })
         const own = await fillDirectory({ dataDir: other })
         expect(own.accounts).toHaveLength(3)
-        await expect(moveCatalogue({ dataDir: other, to: database })).rejects.toMatchObject({ code: 'CONFLICT' })
+        await expect(moveCatalogue({ catalogue: postgres, dataDir: other, to: database })).rejects.toMatchObject({
+          code: 'CONFLICT',
+        })
       })
-      await moveCatalogue({ dataDir, to: database })
-      await expect(moveCatalogue({ dataDir, to: await server.fresh() })).rejects.toMatchObject({
+      await moveCatalogue({ catalogue: postgres, dataDir, to: database })
+      await expect(moveCatalogue({ catalogue: postgres, dataDir, to: await server.fresh() })).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
       })
-      const engine = await createEngine({ dataDir, database, clock: filled.clock })
+      const engine = await createEngine({ catalogue: postgres, dataDir, database, clock: filled.clock })
       expect((await engine.accounts.list()).map(({ name }) => name)).toEqual(['late', 'late'])
       await engine.stop()
     })

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../src/catalogue/postgres/migrate.ts'
-import { Postgres } from '../../src/catalogue/postgres/postgres.ts'
-import { migrations } from '../../src/catalogue/postgres/schema.ts'
+import { postgres } from '../../adapters/postgres/index.ts'
+import { migrate } from '../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../adapters/postgres/postgres.ts'
+import { migrations } from '../../adapters/postgres/schema.ts'
 import { createEngine, type Engine, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { type DatabaseWay, openWay } from '../support/database-way.ts'
@@ -219,22 +220,24 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   test('has its accounts there alone, and is of one data directory', async () => {
     const database = await server.fresh()
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir, database })
+      const engine = await createEngine({ catalogue: postgres, dataDir, database })
       await engine.accounts.create({ email: 'one@example.org', plan: 'free' })
       await engine.stop()
       await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
       expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
       await withTempDir(async other => {
-        await expect(createEngine({ dataDir: other, database })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+        await expect(createEngine({ catalogue: postgres, dataDir: other, database })).rejects.toMatchObject({
+          code: 'CONFIG_INVALID',
+        })
         const own = await createEngine({ dataDir: other })
         await own.accounts.create({ email: 'two@example.org', plan: 'free' })
         await own.stop()
         const fresh = await server.fresh()
-        await expect(createEngine({ dataDir: other, database: fresh })).rejects.toMatchObject({
+        await expect(createEngine({ catalogue: postgres, dataDir: other, database: fresh })).rejects.toMatchObject({
           code: 'CONFIG_INVALID',
         })
       })
-      const again = await createEngine({ dataDir, database })
+      const again = await createEngine({ catalogue: postgres, dataDir, database })
       expect((await again.stats()).accounts).toBe(1)
       await again.stop()
     })

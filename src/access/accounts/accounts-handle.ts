@@ -1,3 +1,4 @@
+import type { CatalogueAdapter } from '../../catalogue/catalogue-adapter.ts'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { Session } from '../../catalogue/sessions.ts'
 import type { BackendKind } from '../../config/backend-kind.ts'
@@ -44,6 +45,12 @@ export interface AccountsOptions {
   adapters?: readonly BackendKind[]
   /** Default: the system's. */
   clock?: Clock
+}
+
+/** Which accounts to open, wherever they are kept. */
+export interface ConnectOptions extends AccountsOptions {
+  /** The database system of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  catalogue?: CatalogueAdapter
 }
 
 /** The accounts, keys, sessions and second factors of a data directory, without its engine. */

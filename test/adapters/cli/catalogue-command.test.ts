@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgres } from '../../../adapters/postgres/index.ts'
 import { connectAccounts, createEngine } from '../../../src/index.ts'
 import { factsOf, fillDirectory, signIn } from '../../support/filled-directory.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
@@ -33,7 +34,13 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       expect(JSON.parse(again.stdout)).toMatchObject({ copied: null, removed: 0 })
       // Without its configuration it is not known where they are.
       expect(await run('account', 'list')).toMatchObject({ code: 2, stdout: '' })
-      const engine = await createEngine({ dataDir, database, clock: filled.clock, passwordCost: 1_024 })
+      const engine = await createEngine({
+        catalogue: postgres,
+        dataDir,
+        database,
+        clock: filled.clock,
+        passwordCost: 1_024,
+      })
       const made = await run('account', 'create', '--email', 'new@example.org', '--plan', 'free', '--config', config)
       expect(made).toMatchObject({ code: 0, stderr: '' })
       expect((await engine.accounts.find('new@example.org'))?.plan).toBe('free')
@@ -44,7 +51,9 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       expect((await engine.keys.list(filled.accounts[1] ?? '')).map(({ name }) => name)).toEqual([])
       await engine.stop()
       const other = await server.fresh()
-      await expect(connectAccounts({ dataDir, config: { database: other } })).rejects.toMatchObject({
+      await expect(
+        connectAccounts({ catalogue: postgres, dataDir, config: { database: other } }),
+      ).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
       })
     })
@@ -64,7 +73,13 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       const sealed = { secondFactors: ['One@Example.org'], webhooks: ['http://127.0.0.1:9/told'] }
       expect([lost.code, JSON.parse(lost.stdout)]).toEqual([1, expect.objectContaining({ ...sealed, replaced: false })])
       expect(await run('data-key', 'replace', '--forget-secrets', '--config', config)).toMatchObject({ code: 0 })
-      const engine = await createEngine({ dataDir, database, clock: filled.clock, passwordCost: 1_024 })
+      const engine = await createEngine({
+        catalogue: postgres,
+        dataDir,
+        database,
+        clock: filled.clock,
+        passwordCost: 1_024,
+      })
       expect(await factsOf(engine, filled)).toMatchObject({ webhooks: { webhooks: [] }, mine: [200, 200, 401, 401] })
       // No code is asked for any more.
       expect((await signIn(engine, filled)).at(-1)).toBe(200)

@@ -1,6 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgres } from '../../../adapters/postgres/index.ts'
 import { moveCatalogue } from '../../../src/index.ts'
 import { OtherNode } from '../../clusters/other-node.ts'
 import { statusOf, type TwoNodes, type TwoNodesOptions, until, withTwoNodes } from '../../clusters/remote-support.ts'
@@ -138,7 +139,7 @@ describe('a cluster that another node keeps, of a catalogue in PostgreSQL', need
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
       await nodes.here.stop()
       const database = await server.fresh()
-      await moveCatalogue({ dataDir: join(nodes.dir, 'here'), to: database })
+      await moveCatalogue({ dataDir: join(nodes.dir, 'here'), to: database, catalogue: postgres })
       const here = await nodes.restart({ database })
       expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
       await here.pins.remove({ account: nodes.account, cid })

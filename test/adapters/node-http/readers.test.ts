@@ -3,6 +3,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { PrometheusMetrics, startReaders } from '../../../adapters/node-http/index.ts'
+import { postgres } from '../../../adapters/postgres/index.ts'
 import { createEngine, type Engine, type EngineConfig, type Logger } from '../../../src/index.ts'
 import { carOf } from '../../content/car/support/cars.ts'
 import { randomFile } from '../../pins/fetches/support/dags.ts'
@@ -31,7 +32,7 @@ function served(
     const keep = (fields: object, message: string): void => void lines.push({ ...fields, message })
     const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep }
     const metrics = new PrometheusMetrics()
-    const engine = await createEngine({ ...config, dataDir, singleUser: true })
+    const engine = await createEngine({ catalogue: postgres, ...config, dataDir, singleUser: true })
     const readers = await threadReaders(engine, { threads, logger, metrics }, sharesPort)
     try {
       const { account } = await engine.accounts.ensureOwner()

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
-import { clusterAdapters } from '../../../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../../../adapters/cli/server-adapters.ts'
 import { systemClock } from '../../../../src/domain/clock.ts'
 import { silentLogger } from '../../../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineEvents, type EngineOptions } from '../../../../src/index.ts'
@@ -106,7 +106,7 @@ async function startNode(dataDir: string, clock: Node['clock'], options: Partial
   const start = async (changed: Partial<EngineOptions> = {}): Promise<Engine> => {
     const network = { enabled: true, allowPrivateGateways: true, ...options.network, ...changed.network }
     const engine = await createEngine({
-      adapters: clusterAdapters,
+      ...serverAdapters,
       clock,
       pin: quick,
       ...options,

@@ -1,0 +1,18 @@
+import { type AccessStores, accessStores } from '../../src/catalogue/rules/access-stores.ts'
+import type { ClearSecrets } from '../../src/catalogue/rules/second-factor-rules.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { Postgres } from './postgres.ts'
+import { PostgresDriver } from './postgres-driver.ts'
+
+/** No version stored a secret in clear in PostgreSQL. */
+const NO_CLEAR_SECRETS: ClearSecrets = {
+  inClear: async () => [],
+  seal: async secrets => {
+    if (secrets.length > 0) throw new HoldfastError('INTERNAL_ERROR', 'PostgreSQL has no second factor in clear')
+  },
+}
+
+/** The part of the catalogue that access needs. The database is the caller's, and migrated. @param node whose process this is */
+export function postgresAccess(database: Postgres, node: string): AccessStores {
+  return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
+}

@@ -1,0 +1,202 @@
+import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { checkTransition } from '../../src/domain/pin-status.ts'
+import type { DagIdentity } from '../../src/ipld/cid.ts'
+import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
+import { LockedAccounts } from './locked-accounts.ts'
+import { wantPlacement } from './placement-rows.ts'
+import type { Postgres } from './postgres.ts'
+import { getRecord, type HeldRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
+import type { PlacedHold, SharedHolds } from './shared-holds.ts'
+import type { Sql } from './sql.ts'
+
+/** Thrown where a commit finds that it needs a hold that was not placed for it: it is placed, and all is done again. */
+export class NeedsHold extends Error {}
+
+/** What a commit was prepared with. */
+export interface Prepared {
+  /** On the whole DAG, or on what is there of it. */
+  hold: PlacedHold | { id: string; rootId: null } | null
+}
+
+/** What one transaction does to records and to what keeps their content. The accounts' rows are locked first. */
+export class ContentChange {
+  readonly #sql: Sql
+  readonly #holds: SharedHolds
+  readonly #ledger: CatalogueHolds
+  readonly #elsewhere: ReadonlySet<number>
+  readonly accounts: LockedAccounts
+
+  private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
+    this.#sql = sql
+    this.#holds = parts.holds
+    this.#ledger = parts.ledger
+    this.#elsewhere = parts.elsewhere
+    this.accounts = accounts
+  }
+
+  static async begin(sql: Sql, parts: ContentParts, accountIds: readonly string[]): Promise<ContentChange> {
+    return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds))
+  }
+
+  /** @throws NeedsHold if it turns out that one is needed */
+  async commit(intent: CommitIntent, { hold }: Prepared): Promise<Committed> {
+    return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
+  }
+
+  /** Removes records, and what kept their content. */
+  async remove(records: readonly HeldRecord[]): Promise<void> {
+    if (records.length === 0) return
+    await this.#sql.run('DELETE FROM records WHERE id = ANY($1)', [records.map(({ id }) => id)])
+    await this.#holds.void(
+      this.#sql,
+      records.flatMap(({ holdId }) => holdId ?? []),
+    )
+    const freed = new Map<string, HeldRecord>()
+    for (const record of records) {
+      const { accountId, expiresAt, multihash, codec } = record
+      this.accounts.count(accountId, { pins: -1, expiringPins: expiresAt === null ? 0 : -1, storedBytes: 0 })
+      const content = `${accountId} ${codec} ${Buffer.from(multihash).toString('hex')}`
+      if (record.rootId !== null) freed.set(content, record)
+    }
+    for (const record of freed.values()) await this.#free(record)
+  }
+
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
+  async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
+    if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
+    }
+  }
+
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if not one more record of the account may wait for its content. */
+  async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
+    if (maxQueuedPins === null) return
+    const counted = await this.#sql.first<{ count: number }>(
+      `SELECT COUNT(*) AS count FROM (
+         SELECT 1 FROM records WHERE account_id = $1 AND status IN ('queued', 'pinning') LIMIT $2) AS waiting`,
+      [accountId, maxQueuedPins],
+    )
+    if ((counted?.count ?? 0) < maxQueuedPins) return
+    throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
+  }
+
+  /** Whether a DAG fits into an account's storage; one that it has already always does. */
+  async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null, now: number) {
+    if (max === null || (await hasDag(this.#sql, accountId, dag))) return true
+    return (await this.accounts.usage(accountId, now)).storedBytes + dag.charge <= max
+  }
+
+  /** Writes a record that is new. */
+  async insert(row: RecordRow, holdId: string | null): Promise<void> {
+    const { accountId, rootId, expiresAt, charge } = row
+    const adds = rootId !== null && !(await hasDag(this.#sql, accountId, row))
+    await insertRecord(this.#sql, row, holdId, this.accounts.listOf(accountId))
+    const storedBytes = adds ? charge : 0
+    this.accounts.count(accountId, { pins: 1, expiringPins: expiresAt === null ? 0 : 1, storedBytes })
+  }
+
+  /** Gives a record that has waited its content; it is `pinning` on while that has still to reach its backend. */
+  async fulfil(record: RecordRow, hold: PlacedHold, backendId: number, now: number): Promise<RecordRow> {
+    const status = await this.#statusIn(backendId, record, now)
+    const from = record.status === 'failed' ? 'queued' : record.status
+    if (from !== status) checkTransition(from, status)
+    const adds = !(await hasDag(this.#sql, record.accountId, record))
+    await this.#holds.use(this.#sql, hold.id)
+    const former = await this.#sql.first<{ holdId: string | null }>(
+      `UPDATE records SET fetch_id = NULL, root_id = $2, size = $3, dag_size = $4, charge = $5, hold_id = $6
+       FROM (SELECT id, hold_id FROM records WHERE id = $1) AS before WHERE records.id = before.id
+       RETURNING before.hold_id AS "holdId"`,
+      [record.id, hold.rootId, hold.contentSize, hold.dagSize, hold.charge, hold.id],
+    )
+    if (former === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${record.id} has gone`)
+    await this.#holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])
+    this.accounts.count(record.accountId, { pins: 0, expiringPins: 0, storedBytes: adds ? hold.charge : 0 })
+    return setStatus(this.#sql, record.id, { status, at: now, reason: null })
+  }
+
+  /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
+  async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
+    await this.#sql.run('UPDATE records SET fetch_id = $2, root_id = NULL, dag_size = 0, charge = 0 WHERE id = $1', [
+      record.id,
+      fetchId,
+    ])
+    if (record.rootId !== null) await this.#free(record)
+    return setStatus(this.#sql, record.id, { status: 'pinning', at: now, reason: { code: null, text: reason } })
+  }
+
+  async #free(record: RecordRow): Promise<void> {
+    if (await hasDag(this.#sql, record.accountId, record)) return
+    this.accounts.count(record.accountId, { pins: 0, expiringPins: 0, storedBytes: -record.charge })
+  }
+
+  async #commitWhole(intent: CommitIntent & { kind: 'whole' }, hold: Prepared['hold']): Promise<Committed> {
+    const { record, dag, limits, now, backendId } = intent
+    const existing = await identicalRecord(this.#sql, record, now)
+    if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
+    if (hold === null || hold.rootId === null) throw new NeedsHold('the content is not held')
+    if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)
+    if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes, now))) {
+      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+    }
+    if (existing !== undefined) {
+      const fulfilled = await this.fulfil(existing, hold, backendId, now)
+      return { record: fulfilled, created: false, waited: existing }
+    }
+    await this.#holds.use(this.#sql, hold.id)
+    const { rootId, dagSize, charge } = hold
+    const status = await this.#statusIn(backendId, record, now)
+    await this.insert({ ...record, status, rootId, dagSize, charge, fetchId: null }, hold.id)
+    return { record: await this.#reread(record), created: true, waited: null }
+  }
+
+  async #commitPart(intent: CommitIntent & { kind: 'partial' }, hold: Prepared['hold']): Promise<Committed> {
+    const { record, backendId, stagedRootId, brought, limits, now } = intent
+    if ((await identicalRecord(this.#sql, record, now)) !== undefined) throw known(record)
+    if (hold === null) throw new NeedsHold('what is there is not held')
+    await this.checkPinCount(record.accountId, limits, now)
+    await this.#holds.use(this.#sql, hold.id)
+    const { accountId, codec, multihash } = record
+    const fetch = await this.#sql.first<{ id: number }>(
+      `INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at,
+         created_at, blocks, bytes, charge)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $8, $9, $10, $11)
+       ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
+      [
+        ...[accountId, this.#holds.backend(backendId), codec, multihash, this.#holds.node, stagedRootId, hold.id, now],
+        ...[brought.blocks, brought.bytes, brought.charge],
+      ],
+    )
+    if (fetch === undefined) throw known(record)
+    await this.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }, null)
+    return { record: await this.#reread(record), created: true, waited: null }
+  }
+
+  /** Content that is here, and held, is `pinned` once its backend has it as well. */
+  async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
+    if (!this.#elsewhere.has(backendId)) return 'pinned'
+    const isPlaced = await wantPlacement(this.#sql, this.#holds.backend(backendId), record, now)
+    // While the row is locked. The ledger may have kept the root since it was there the last time.
+    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
+    return isPlaced ? 'pinned' : 'pinning'
+  }
+
+  async #reread({ id }: NewRecord): Promise<RecordRow> {
+    const row = await getRecord(this.#sql, id)
+    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
+    return row
+  }
+}
+
+/** What each change of content is made with. */
+export interface ContentParts {
+  database: Postgres
+  ledger: CatalogueHolds
+  holds: SharedHolds
+  /** The backends that have to be told what to keep. */
+  elsewhere: ReadonlySet<number>
+}
+
+function known({ cid }: NewRecord): HoldfastError {
+  return new HoldfastError('CONFLICT', `${cid} is there in part, or being fetched, already`)
+}

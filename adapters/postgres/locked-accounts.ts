@@ -1,0 +1,85 @@
+import type { AccountUsage } from '../../src/catalogue/records.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { Sql } from './sql.ts'
+
+interface Counted extends AccountUsage {
+  id: string
+  /** The number of its list of records. */
+  list: number
+}
+
+/** What an account's row says of its records. */
+export const COUNTERS = 'pins, expiring_pins AS "expiringPins", stored_bytes AS "storedBytes"'
+
+/** The counters of an account without what has expired and is not removed yet. */
+export async function liveUsage(sql: Sql, accountId: string, counters: AccountUsage, now: number) {
+  const { pins, expiringPins, storedBytes } = counters
+  const text = 'SELECT COUNT(*) AS count FROM records WHERE account_id = $1 AND expires_at <= $2'
+  const found = expiringPins === 0 ? undefined : await sql.first<{ count: number }>(text, [accountId, now])
+  const expired = found?.count ?? 0
+  return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
+}
+
+/**
+ * Accounts whose rows are locked until the transaction ends, so that what they have is exact: all that makes or removes
+ * records of an account goes by here, on whichever node.
+ */
+export class LockedAccounts {
+  readonly #sql: Sql
+  readonly #accounts: Map<string, Counted>
+  readonly #changes = new Map<string, AccountUsage>()
+
+  private constructor(sql: Sql, accounts: readonly Counted[]) {
+    this.#sql = sql
+    this.#accounts = new Map(accounts.map(account => [account.id, account]))
+  }
+
+  /** In the order of their ids, so that no two transactions wait for each other. */
+  static async lock(sql: Sql, ids: readonly string[]): Promise<LockedAccounts> {
+    const accounts = await sql.all<Counted>(
+      `SELECT id, seq AS list, ${COUNTERS} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
+      [[...new Set(ids)]],
+    )
+    return new LockedAccounts(sql, accounts)
+  }
+
+  /** @throws HoldfastError `NOT_FOUND`: it may have been deleted while the content came */
+  listOf(id: string): number {
+    const account = this.#accounts.get(id)
+    if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${id}`)
+    return account.list
+  }
+
+  async usage(id: string, now: number): Promise<AccountUsage> {
+    const none = { pins: 0, expiringPins: 0, storedBytes: 0 }
+    return liveUsage(this.#sql, id, this.#accounts.get(id) ?? none, now)
+  }
+
+  count(id: string, change: AccountUsage): void {
+    const account = this.#accounts.get(id)
+    if (account === undefined) return
+    add(account, change)
+    const changed = this.#changes.get(id) ?? { pins: 0, expiringPins: 0, storedBytes: 0 }
+    add(changed, change)
+    this.#changes.set(id, changed)
+  }
+
+  /** Writes what was counted; the last thing that a transaction does with it. */
+  async write(): Promise<void> {
+    for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
+      if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue
+      await this.#sql.run(
+        `UPDATE accounts SET pins = pins + $2, expiring_pins = expiring_pins + $3, stored_bytes = stored_bytes + $4
+         WHERE id = $1`,
+        [id, pins, expiringPins, storedBytes],
+      )
+    }
+    this.#changes.clear()
+  }
+}
+
+function add(to: AccountUsage, change: AccountUsage): void {
+  to.pins += change.pins
+  to.expiringPins += change.expiringPins
+  to.storedBytes += change.storedBytes
+}

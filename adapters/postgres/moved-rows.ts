@@ -1,0 +1,119 @@
+import type { MovedRow, MovedTable } from '../../src/catalogue/moving.ts'
+import { emailKey } from '../../src/catalogue/rules/account-rules.ts'
+import { folded } from '../../src/domain/search-words.ts'
+import { identityOf, wordsOfRecord } from './record-rows.ts'
+import type { Sql, SqlParam } from './sql.ts'
+
+type Value = MovedRow[string]
+
+/** The columns of each table, and of which type they are. Lists come as JSON. */
+const COLUMNS: Readonly<Record<MovedTable, string>> = {
+  accounts: `
+    id text, seq bigint, email text, email_key text, name text, plan text, role text, default_cluster text,
+    password_hash text, disabled boolean, created_at bigint, deleted_at bigint, pins bigint,
+    expiring_pins bigint, stored_bytes bigint`,
+  api_keys: `
+    id text, seq bigint, account_id text, parent_id text, name text, label text, hash bytea, prefix text,
+    scopes text[], ip_allowlist text[], created_at bigint, expires_at bigint, last_used_at bigint, upload json,
+    max_uses bigint, uses bigint, is_token boolean`,
+  sessions: 'id text, seq bigint, account_id text, created_at bigint, expires_at bigint',
+  second_factors: 'account_id text, secret bytea, enabled_at bigint, last_step bigint',
+  recovery_codes: 'account_id text, hash bytea',
+  roots: `
+    id bigint, backend_id bigint, codec bigint, multihash bytea, content_size bigint, dag_size bigint,
+    blocks bigint, charge bigint, file_count bigint, listed boolean, announced_at bigint`,
+  root_files: 'root_id bigint, position bigint, path text, codec bigint, multihash bytea, size bigint',
+  fetches: `
+    id bigint, account_id text, backend_id bigint, codec bigint, multihash bytea, node text, root_id bigint,
+    hold_id text, origins text[], attempts bigint, next_attempt_at bigint, last_error text, blocks bigint,
+    bytes bigint, charge bigint, created_at bigint, running boolean, whole boolean`,
+  records: `
+    id text, seq bigint, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
+    root_id bigint, hold_id text, type text, status text, status_at bigint, status_code text,
+    status_reason text, fetch_id bigint, name text, original_name text, custom_name text, meta text,
+    size bigint, dag_size bigint, charge bigint, expires_at bigint, created_at bigint, identity bytea,
+    folded_name text, words text[]`,
+  removals: 'id bigint, account_id text, codec bigint, multihash bytea, cluster_id text, created_by bigint',
+  placements: `
+    id bigint, backend_id bigint, codec bigint, multihash bytea, account_id text, wanted boolean,
+    generation bigint, placed boolean, attempts bigint, due_at bigint, last_error text, unpin_until bigint,
+    anew boolean, wanted_at bigint`,
+  webhooks: `
+    id text, account_id text, key_id text, url text, secret bytea, created_at bigint, waiting bigint,
+    dropped bigint`,
+  deliveries: `
+    id bigint, webhook_id text, account_id text, event text, record text, from_status text, created_at bigint,
+    attempts bigint, due_at bigint, delivered boolean, last_status bigint, last_error text, last_at bigint`,
+}
+
+/** What other columns of a row say. */
+const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
+  // Of an account that is to go it is what nobody can be given.
+  accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
+  records: derivedOfRecord,
+}
+
+/** Columns whose numbers the database gives, by table: what it gives next is larger than what was moved. */
+const NUMBERED = [
+  ...[['accounts', 'seq'] as const, ['api_keys', 'seq'] as const, ['sessions', 'seq'] as const],
+  ...[['records', 'seq'] as const, ['roots', 'id'] as const, ['fetches', 'id'] as const],
+  ...[['removals', 'id'] as const, ['placements', 'id'] as const, ['deliveries', 'id'] as const],
+]
+
+/** Writes rows as they were elsewhere, numbers included. */
+export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly MovedRow[]): Promise<void> {
+  const columns = COLUMNS[table].split(',').map(column => column.trim().split(/\s+/) as [name: string, type: string])
+  const whole: MovedRow[] = rows.map(row => ({ ...row, ...DERIVED[table]?.(row) }))
+  const names = columns.map(([name]) => name)
+  const values = columns.map(([name, type]): SqlParam => whole.map(row => paramOf(row[name] ?? null, type)))
+  const given = columns.map(([name, type], i) => {
+    const isText = type === 'json' || type === 'text[]'
+    return { array: `$${i + 1}::${isText ? 'text' : type}[]`, value: isText ? `${name}::${type}` : name }
+  })
+  await sql.run(
+    `INSERT INTO ${table} (${names.join(', ')}) OVERRIDING SYSTEM VALUE
+     SELECT ${given.map(({ value }) => value).join(', ')}
+     FROM unnest(${given.map(({ array }) => array).join(', ')}) AS moved (${names.join(', ')})`,
+    values,
+  )
+}
+
+/** Has the numbers that are given go on behind those that were moved. */
+export async function numberOn(sql: Sql): Promise<void> {
+  for (const [table, column] of NUMBERED) {
+    await sql.run(
+      `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), GREATEST(1, (SELECT MAX(${column}) FROM ${table})))`,
+    )
+  }
+}
+
+function paramOf(value: Value, type: string): Value {
+  return type === 'text[]' ? listText(JSON.parse(String(value)) as string[]) : value
+}
+
+/** A list as the database writes it. */
+function listText(items: readonly string[]): string {
+  return `{${items.map(item => `"${item.replace(/["\\]/g, character => `\\${character}`)}"`).join(',')}}`
+}
+
+/** @param row with the number of its account's list */
+function derivedOfRecord(row: MovedRow): MovedRow {
+  const { id = null, root_id, list } = row
+  const text = (column: string): string | null => (row[column] ?? null) as string | null
+  const record = {
+    clusterId: String(row.cluster_id),
+    codec: Number(row.codec),
+    multihash: row.multihash as Uint8Array,
+    expiresAt: row.expires_at as number | null,
+    name: text('name'),
+    originalName: text('original_name'),
+    customName: text('custom_name'),
+    meta: text('meta'),
+  }
+  return {
+    hold_id: root_id === null ? null : id,
+    identity: identityOf(record),
+    folded_name: record.name === null ? null : folded(record.name),
+    words: JSON.stringify(wordsOfRecord(Number(list), record)),
+  }
+}

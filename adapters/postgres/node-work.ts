@@ -1,0 +1,37 @@
+import type { LeftFetch, NodeWork } from '../../src/catalogue/shared-catalogue.ts'
+import type { DagIdentity } from '../../src/ipld/cid.ts'
+import type { Postgres } from './postgres.ts'
+import type { SharedHolds } from './shared-holds.ts'
+
+/** Fetches that one look is for. */
+const STEP = 50
+
+/** What follows on this node from what others have done, while it was there or not: each once, and in the end. */
+export class PostgresNodeWork implements NodeWork {
+  readonly #database: Postgres
+  readonly #holds: SharedHolds
+
+  constructor(database: Postgres, holds: SharedHolds) {
+    this.#database = database
+    this.#holds = holds
+  }
+
+  gone(told: (dag: DagIdentity) => void): void {
+    this.#holds.gone(told)
+  }
+
+  async letGo(): Promise<void> {
+    await this.#holds.letGo()
+  }
+
+  leftFetches(): Promise<LeftFetch[]> {
+    return this.#database.reading.all<LeftFetch>(
+      'SELECT id, leavings FROM fetches WHERE node = $1 AND leavings > 0 ORDER BY id LIMIT $2',
+      [this.#holds.node, STEP],
+    )
+  }
+
+  async lookedAt({ id, leavings }: LeftFetch): Promise<void> {
+    await this.#database.command('UPDATE fetches SET leavings = leavings - $2 WHERE id = $1', [id, leavings])
+  }
+}

@@ -1,0 +1,59 @@
+import {
+  type CatalogueDriver,
+  hasUnkept,
+  paramOf,
+  type Rule,
+  type WriteOptions,
+} from '../../src/catalogue/rules/driver.ts'
+import type { RuleStatement } from '../../src/catalogue/rules/statement.ts'
+import type { Postgres } from './postgres.ts'
+import type { Sql, SqlParam } from './sql.ts'
+
+const NOTHING = { first: null, all: [], run: 0 }
+
+/** Runs rules on PostgreSQL: each statement is awaited, and a rule that met others is begun again. */
+export class PostgresDriver implements CatalogueDriver {
+  readonly #database: Postgres
+
+  constructor(database: Postgres) {
+    this.#database = database
+  }
+
+  first<T>(statement: RuleStatement<T>, params: object = {}): Promise<T | null> {
+    return answer(this.#database.reading, 'first', statement, params) as Promise<T | null>
+  }
+
+  all<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+    return answer(this.#database.reading, 'all', statement, params) as Promise<T[]>
+  }
+
+  run(statement: RuleStatement, params: object): Promise<number> {
+    return this.#database.transaction(async sql => (await answer(sql, 'run', statement, params)) as number)
+  }
+
+  transaction<T>(make: () => Rule<T>, { lane }: WriteOptions = {}): Promise<T> {
+    return this.#database.transaction(sql => carriedOut(make(), sql), lane ?? null)
+  }
+}
+
+async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
+  let next = rule.next()
+  while (next.done !== true) {
+    const { want, statement, params } = next.value
+    next = rule.next(await answer(sql, want, statement, params))
+  }
+  return next.value
+}
+
+async function answer(sql: Sql, want: keyof Sql, statement: RuleStatement, params: object): Promise<unknown> {
+  const { text, names } = statement.postgres
+  const values = names.map(name => toSql(paramOf(params, name)))
+  if (hasUnkept(statement, values)) return NOTHING[want]
+  const answered = await sql[want](text, values)
+  return answered === undefined ? null : answered
+}
+
+function toSql(value: unknown): SqlParam {
+  const isPlain = typeof value !== 'object' || value === null || value instanceof Uint8Array || Array.isArray(value)
+  return isPlain ? (value as SqlParam) : JSON.stringify(value)
+}

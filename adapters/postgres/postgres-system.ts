@@ -1,0 +1,40 @@
+import type { CatalogueSystem, ConnectedCatalogue, MoveTarget } from '../../src/catalogue/catalogue-system.ts'
+import { postgresAccess } from './access-catalogue.ts'
+import { forgetSealed, sealedIn } from './lost-secrets.ts'
+import { isKnownTo, moveIn, takeUp } from './move-in.ts'
+import type { Postgres } from './postgres.ts'
+import { agreeOnKey } from './sealing-key.ts'
+import { openMigrated, openShared } from './shared-database.ts'
+import { postgresSignIn } from './sign-in.ts'
+
+/** Longest wait for an answer during a move, in milliseconds: counting many rows takes time. */
+const MOVE_ANSWER_MS = 3_600_000
+
+/** The modules behind `holdfast/postgres`. */
+export const postgresSystem: CatalogueSystem = {
+  open: openShared,
+  connect: async url => connected(await openMigrated({ url }, false)),
+  connectToMove: async url => target(await openMigrated({ url, answerMs: MOVE_ANSWER_MS })),
+}
+
+function connected(database: Postgres): ConnectedCatalogue {
+  return {
+    isKnownTo: node => isKnownTo(database, node),
+    access: node => postgresAccess(database, node),
+    signIn: sealing => postgresSignIn(database, sealing),
+    sealed: () => sealedIn(database),
+    forgetSealed: () => forgetSealed(database),
+    close: () => database.close(),
+  }
+}
+
+function target(database: Postgres): MoveTarget {
+  return {
+    isKnownTo: node => isKnownTo(database, node),
+    signIn: sealing => postgresSignIn(database, sealing),
+    moveIn: (source, into) => moveIn(database, source, into),
+    agreeOnKey: open => agreeOnKey(database, open),
+    takeUp: node => takeUp(database, node),
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,256 @@
+import type { StatusChange } from '../../src/catalogue/fetches.ts'
+import type { Reconciliation, RecordFinding, RecordProblem } from '../../src/catalogue/reconciliation.ts'
+import type { AccountUsage } from '../../src/catalogue/records.ts'
+import { checkTransition } from '../../src/domain/pin-status.ts'
+import { cidOf } from '../../src/ipld/cid.ts'
+import { BACKEND_ID } from './backends.ts'
+import { ContentChange, type ContentParts } from './content-change.ts'
+import { fetchFor } from './fetch-rows.ts'
+import { COUNTERS, LockedAccounts } from './locked-accounts.ts'
+import { getRecord, type HeldRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
+import { IS_PLACING, PLACING } from './shared-holds.ts'
+import type { Sql } from './sql.ts'
+
+/** Records that one step looks for. */
+const STEP = 50
+/** Ids of holds that a catalogue gives, or one that was moved here had given; others are a host program's. */
+const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
+interface RecordStep {
+  after: string
+  limit: number
+  homes: ReadonlyMap<string, number>
+  now: number
+  mend: boolean
+}
+
+/** A record of this node, and where its content is, or is to be. */
+interface Mended {
+  record: HeldRecord
+  backendId: number
+  now: number
+}
+
+/** Compares this node's ledger with the catalogue, which others use as well: of theirs nothing is said. */
+export class PostgresReconciliation implements Reconciliation {
+  readonly #parts: ContentParts
+  readonly #sql: Sql
+
+  constructor(parts: ContentParts) {
+    this.#parts = parts
+    this.#sql = parts.database.reading
+  }
+
+  /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
+  async holds({ after, limit, mend }: { after: string; limit: number; mend: boolean }) {
+    const { ledger, holds } = this.#parts
+    const found = ledger.holdsAfter(after, limit)
+    const unwanted = await this.#unwanted(found)
+    if (mend && unwanted.length > 0) await this.#voidAll(unwanted)
+    if (mend && found.length === 0) {
+      // The ledger may never have had them.
+      await holds.voidLate()
+      await holds.letGo()
+    }
+    return { unwanted, seen: found.length, last: found.at(-1) ?? null }
+  }
+
+  async roots({ after, limit, mend }: { after: number; limit: number; mend: boolean }) {
+    const { ledger } = this.#parts
+    const found = ledger.rootsAfter(after, limit)
+    const unwanted = found.filter(({ id }) => !ledger.isHeld(id))
+    if (mend && unwanted.length > 0) await ledger.drop(unwanted.map(({ id }) => id))
+    const cids = unwanted.map(dag => cidOf(dag).toString())
+    return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
+  }
+
+  async records({ after, limit, homes, now, mend }: RecordStep) {
+    const found = await this.#sql.all<HeldRecord & { node: string | null; own: number | null }>(
+      `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId", (SELECT node FROM holds WHERE holds.id = hold_id) AS node,
+         (SELECT ${BACKEND_ID} FROM roots WHERE roots.id = records.root_id) AS own
+       FROM records WHERE id > $1 ORDER BY id LIMIT $2`,
+      [after, limit],
+    )
+    const findings: RecordFinding[] = []
+    const changes: StatusChange[] = []
+    for (const { node, own, ...record } of found) {
+      const home = homes.get(record.clusterId)
+      if (home === undefined || (node !== null && node !== this.#parts.holds.node)) continue
+      const isThere = own !== null && this.#parts.ledger.find(own, record) !== undefined
+      const backendId = isThere ? own : home
+      const kind = await this.#problemOf(record, backendId)
+      if (kind === null) continue
+      findings.push({ kind, record: record.id, cid: record.cid })
+      if (mend) changes.push(...(await this.#mend({ record, backendId, now }, kind)))
+    }
+    if (mend) await this.#parts.holds.letGo()
+    return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
+  }
+
+  async accounts({ after, limit }: { after: string; limit: number }): Promise<string[]> {
+    const text = 'SELECT id FROM accounts WHERE id > $1 ORDER BY id LIMIT $2'
+    return (await this.#sql.all<{ id: string }>(text, [after, limit])).map(({ id }) => id)
+  }
+
+  /** All at once: the database counts beside everything else, while only the account's own records wait. */
+  recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
+    return this.#parts.database.transaction(async sql => {
+      const accounts = await LockedAccounts.lock(sql, [accountId])
+      const noted = await sql.first<AccountUsage>(`SELECT ${COUNTERS} FROM accounts WHERE id = $1`, [accountId])
+      const counted = await sql.first<AccountUsage>(
+        `SELECT COUNT(*) AS pins, COUNT(expires_at) AS "expiringPins", (
+           SELECT COALESCE(SUM(charge), 0)::bigint FROM (
+             SELECT DISTINCT ON (multihash, codec) charge FROM records
+             WHERE account_id = $1 AND root_id IS NOT NULL ORDER BY multihash, codec) AS dags) AS "storedBytes"
+         FROM records WHERE account_id = $1`,
+        [accountId],
+      )
+      if (noted === undefined || counted === undefined) return null
+      if (mend) {
+        accounts.count(accountId, {
+          pins: counted.pins - noted.pins,
+          expiringPins: counted.expiringPins - noted.expiringPins,
+          storedBytes: counted.storedBytes - noted.storedBytes,
+        })
+        await accounts.write()
+      }
+      return { noted, counted }
+    }, accountId)
+  }
+
+  async fetches({ after, limit }: { after: number; limit: number }) {
+    const found = await this.#sql.all<{ id: number; isWanted: boolean }>(
+      `SELECT id, (SELECT 1 FROM records WHERE fetch_id = fetches.id LIMIT 1) IS NOT NULL AS "isWanted"
+       FROM fetches WHERE id > $1 ORDER BY id LIMIT $2`,
+      [after, limit],
+    )
+    const unwanted = found.filter(({ isWanted }) => !isWanted).map(({ id }) => id)
+    return { unwanted, seen: found.length, last: found.at(-1)?.id ?? null }
+  }
+
+  async requeue({ backendId, dag, homes, reason, now }: Parameters<Reconciliation['requeue']>[0]) {
+    const changes: StatusChange[] = []
+    const clusters = [...homes.keys()]
+    for (let after = ''; ; ) {
+      const found = await this.#sql.all<HeldRecord>(
+        `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records
+         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3)
+           AND id > $4 AND cluster_id = ANY($5) ORDER BY id LIMIT $6`,
+        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, clusters, STEP],
+      )
+      for (const record of found) changes.push(...(await this.#wait({ record, backendId, now }, reason)))
+      const last = found.at(-1)
+      if (last === undefined || found.length < STEP) return changes
+      after = last.id
+    }
+  }
+
+  async #unwanted(found: readonly string[]): Promise<string[]> {
+    const own = found.filter(id => OWN_HOLD.test(id))
+    const wanted = await this.#sql.all<{ id: string }>(
+      `SELECT id FROM holds WHERE id = ANY($1)
+         AND (state = 'used' OR (state = 'placing' AND placed_at > clock_timestamp() - ${PLACING}))`,
+      [own],
+    )
+    const isWanted = new Set(wanted.map(({ id }) => id))
+    return own.filter(id => !isWanted.has(id))
+  }
+
+  async #voidAll(ids: readonly string[]): Promise<void> {
+    const { database, holds } = this.#parts
+    await database.transaction(async sql => {
+      // Of what is not known here the id is taken, so that no commit comes to use it.
+      await sql.run(
+        `INSERT INTO holds (id, node, state) SELECT id, $2, 'placing' FROM unnest($1::text[]) AS id
+         ON CONFLICT (id) DO NOTHING`,
+        [ids, holds.node],
+      )
+      const unused = await sql.all<{ id: string }>(
+        `SELECT id FROM holds WHERE id = ANY($1) AND ${IS_PLACING} ORDER BY id FOR UPDATE`,
+        [ids],
+      )
+      await holds.void(
+        sql,
+        unused.map(({ id }) => id),
+      )
+    })
+    await holds.letGo()
+  }
+
+  async #problemOf(record: HeldRecord, backendId: number): Promise<RecordProblem | null> {
+    const { ledger } = this.#parts
+    const root = ledger.find(backendId, record)
+    const isHeld = root !== undefined && record.holdId !== null && ledger.rootOf(record.holdId) === root.id
+    if (record.status === 'pinned') {
+      if (root === undefined) return 'record-lost'
+      return isHeld ? null : 'record-unheld'
+    }
+    // It waits for a backend elsewhere to have what is held here meanwhile.
+    if (record.rootId !== null) return isHeld ? null : 'record-lost'
+    if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
+    if (record.status === 'failed') return null
+    const fetching = 'SELECT 1 FROM fetches WHERE id = $1'
+    const isFetched = record.fetchId !== null && (await this.#sql.first(fetching, [record.fetchId])) !== undefined
+    return isFetched ? null : 'record-unfetched'
+  }
+
+  async #mend(mended: Mended, kind: RecordProblem): Promise<StatusChange[]> {
+    const { record, backendId, now } = mended
+    if (kind === 'record-lost') {
+      return this.#wait(mended, 'its content was lost; it is fetched again', { isHoldLost: true })
+    }
+    if (kind === 'record-unfetched') return this.#wait(mended, 'it is fetched again')
+    const { database, holds, ledger } = this.#parts
+    const dag = ledger.find(backendId, record)
+    if (dag === undefined) return []
+    const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])
+    if (hold === undefined) return []
+    try {
+      return await database.transaction(async sql => {
+        const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
+        const [current] = await lockRecords(sql, [record.id])
+        if (current === undefined || current.status !== record.status) return []
+        if (kind === 'record-unheld') {
+          await holds.use(sql, hold.id)
+          await sql.run('UPDATE records SET hold_id = $2, root_id = $3 WHERE id = $1', [
+            ...[record.id, hold.id, hold.rootId],
+          ])
+          await holds.void(sql, current.holdId === null ? [] : [current.holdId])
+          return []
+        }
+        const whole = await change.fulfil(current, hold, backendId, now)
+        await change.accounts.write()
+        return [{ record: whole, from: current.status }]
+      }, record.accountId)
+    } finally {
+      await holds.giveUp([hold.id])
+    }
+  }
+
+  /** Has a record wait for its content, which is fetched again. */
+  async #wait(
+    { record, backendId, now }: Mended,
+    reason: string,
+    { isHoldLost = false } = {},
+  ): Promise<StatusChange[]> {
+    const { database, holds } = this.#parts
+    if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')
+    const staged = await holds.stage(backendId, now)
+    try {
+      return await database.transaction(async sql => {
+        const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
+        const fetch = await fetchFor(sql, holds, { backendId, record, origins: [], now, staged })
+        const [current] = await lockRecords(sql, [record.id])
+        if (current === undefined || current.status !== record.status) return []
+        const row = await change.wait(current, fetch.id, now, reason)
+        if (isHoldLost && current.holdId !== null) {
+          await sql.run('UPDATE records SET hold_id = NULL WHERE id = $1', [record.id])
+          await holds.void(sql, [current.holdId])
+        }
+        await change.accounts.write()
+        return [{ record: (await getRecord(sql, row.id)) ?? row, from: current.status }]
+      }, record.accountId)
+    } finally {
+      await holds.giveUp([staged.id])
+    }
+  }
+}

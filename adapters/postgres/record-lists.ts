@@ -1,0 +1,211 @@
+import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import type { AccountUsage, RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/records.ts'
+import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
+import { COUNTERS, liveUsage } from './locked-accounts.ts'
+import type { Postgres } from './postgres.ts'
+import { live, RECORD_COLUMNS } from './record-rows.ts'
+import type { Sql, SqlParam } from './sql.ts'
+
+const NEWEST_FIRST = 'created_at DESC, id DESC'
+/** Records that are passed over without looking for a place nearer to what is wanted. */
+const FAR = 1_000
+/** Few are; an index has these alone. */
+const NOT_PINNED = "status <> 'pinned'"
+/** After all records. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** What a list is, as SQL: conditions, and what their parameters are. */
+class Conditions {
+  readonly params: SqlParam[] = []
+  readonly #conditions: string[] = []
+
+  /** @param text with `?` where the parameter goes */
+  add(text: string, param: SqlParam): void {
+    this.#conditions.push(text.replaceAll('?', this.param(param)))
+  }
+
+  is(text: string): void {
+    this.#conditions.push(text)
+  }
+
+  param(param: SqlParam): string {
+    return `$${this.params.push(param)}`
+  }
+
+  get where(): string {
+    return this.#conditions.join(' AND ')
+  }
+}
+
+/** Lists of an account's records: by number of the page, from place to place, and by what is searched for. */
+export class RecordLists {
+  readonly #sql: Sql
+
+  constructor(database: Postgres) {
+    this.#sql = database.reading
+  }
+
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+    const { search } = filter
+    if (search !== undefined) return this.#found({ ...filter, search }, offset, limit)
+    const total = filter.multihash === null ? await this.#count(filter) : await this.#countAll(conditionsOf(filter))
+    return { rows: offset >= total ? [] : await this.#slice(filter, offset, limit), total }
+  }
+
+  async walk(filter: RecordFilter, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
+    const { search } = filter
+    if (search !== undefined) return this.#walkFound({ ...filter, search }, after, limit)
+    const conditions = conditionsOf(filter)
+    const place = after === null ? null : /^(-?\d{1,16}) (.+)$/.exec(after)
+    if (place !== null) {
+      const [createdAt, id] = [conditions.param(Number(place[1])), conditions.param(place[2] ?? '')]
+      conditions.is(`(created_at, id) < (${createdAt}, ${id})`)
+    }
+    const rows = await this.#rows(conditions, NEWEST_FIRST, limit + 1, 0)
+    const last = rows.length > limit ? rows[limit - 1] : undefined
+    return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
+  }
+
+  /** The keys are read from an index alone, the records for those that are wanted; from the nearest place, if it is far. */
+  #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
+    const conditions = conditionsOf(filter)
+    const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
+    let place = ''
+    let from = skipped
+    if (offset >= FAR && filter.multihash === null) {
+      place = `WITH place AS (${placeBefore(filter, skipped)})`
+      from = `${skipped} - COALESCE((SELECT passed FROM place), 0)`
+      conditions.is(`(created_at, id) < (COALESCE((SELECT created_at FROM place), ${NEVER}),
+        COALESCE((SELECT id FROM place), ''))`)
+    }
+    return this.#sql.all<RecordRow>(
+      `${place} SELECT ${RECORD_COLUMNS} FROM records WHERE id = ANY(ARRAY(
+         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${NEWEST_FIRST} LIMIT ${most} OFFSET ${from}))
+       ORDER BY ${NEWEST_FIRST}`,
+      conditions.params,
+    )
+  }
+
+  async #found(filter: Searching, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+    const list = await this.#listOf(filter.accountId)
+    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(questionOf(list, filter))
+    if (offset >= total) return { rows: [], total }
+    return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
+  }
+
+  async #walkFound(filter: Searching, after: string | null, limit: number): Promise<Page<RecordRow>> {
+    const question = questionOf(await this.#listOf(filter.accountId), filter)
+    if (after !== null && /^\d{1,16}$/.test(after)) {
+      question.add(filter.search.oldestFirst ? 'seq > ?' : 'seq < ?', Number(after))
+    }
+    const raw = await this.#rows(question, orderOf(filter), limit + 1, 0)
+    const last = raw.length > limit ? raw[limit - 1] : undefined
+    return { rows: raw.slice(0, limit), next: last === undefined ? null : await this.#placeOf(last) }
+  }
+
+  #rows(conditions: Conditions, order: string, limit: number, offset: number): Promise<RecordRow[]> {
+    const { where } = conditions
+    const [most, from] = [conditions.param(limit), conditions.param(offset)]
+    const text = `SELECT ${RECORD_COLUMNS} FROM records WHERE ${where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}`
+    return this.#sql.all<RecordRow>(text, conditions.params)
+  }
+
+  async #placeOf({ id }: RecordRow): Promise<string | null> {
+    const found = await this.#sql.first<{ seq: number }>('SELECT seq FROM records WHERE id = $1', [id])
+    return found === undefined ? null : String(found.seq)
+  }
+
+  async #countAll({ where, params }: Conditions): Promise<number> {
+    const text = `SELECT COUNT(*) AS count FROM records WHERE ${where}`
+    return (await this.#sql.first<{ count: number }>(text, params))?.count ?? 0
+  }
+
+  async #count({ accountId, hasExpiration, now }: RecordFilter): Promise<number> {
+    const text = `SELECT ${COUNTERS} FROM accounts WHERE id = $1`
+    const counters = await this.#sql.first<AccountUsage>(text, [accountId])
+    if (counters === undefined) return 0
+    const { pins, expiringPins } = await liveUsage(this.#sql, accountId, counters, now)
+    return hasExpiration ? expiringPins : pins
+  }
+
+  /** Most are pinned: all there are, less what has expired, less those in other states; all of one instant. */
+  async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
+    const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
+        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)
+        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}
+             AND status <> ALL($3)${hasExpiration ? ' AND expires_at IS NOT NULL' : ''}) AS count
+      FROM accounts WHERE id = $1`
+    return (await this.#sql.first<{ count: number }>(text, [accountId, now, statuses]))?.count ?? 0
+  }
+
+  async #listOf(accountId: string): Promise<number> {
+    const text = 'SELECT seq AS list FROM accounts WHERE id = $1'
+    return (await this.#sql.first<{ list: number }>(text, [accountId]))?.list ?? 0
+  }
+}
+
+type Searching = RecordFilter & { search: RecordSearch }
+
+/** Whether all that is asked is that records are in one of some states, pinned among them. */
+function isOfStates({ multihash, search }: Searching): boolean {
+  const { names, meta, types, statuses, multihashes, before, after } = search
+  const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
+  return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
+}
+
+function orderOf({ search }: Searching): string {
+  return search.oldestFirst ? 'seq' : 'seq DESC'
+}
+
+function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter): Conditions {
+  const conditions = new Conditions()
+  conditions.add('account_id = ?', accountId)
+  if (multihash !== null) conditions.add('multihash = ?', multihash)
+  if (hasExpiration) conditions.is('expires_at IS NOT NULL')
+  conditions.is(live(conditions.param(now)))
+  return conditions
+}
+
+/**
+ * The last place of a list that no more than so many live records are before: those that have expired are counted by
+ * their places until they are removed. The first two parameters are the account and the instant.
+ */
+function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
+  return `SELECT created_at, id, passed FROM (
+    SELECT created_at, id, is_place, SUM(count) OVER (ORDER BY created_at DESC, id DESC)::bigint AS passed FROM (
+      SELECT created_at, id, ${hasExpiration ? 'expiring' : 'records'} AS count, TRUE AS is_place
+      FROM record_places WHERE account_id = $1
+      UNION ALL
+      SELECT created_at, id, -1, FALSE FROM records WHERE account_id = $1 AND expires_at <= $2) AS counts) AS sums
+    WHERE is_place AND passed <= ${most} ORDER BY created_at, id LIMIT 1`
+}
+
+/** Words are looked up in the index; what they do not tell is looked at in what they let through. */
+function questionOf(list: number, filter: Searching): Conditions {
+  const conditions = conditionsOf(filter)
+  const { names, meta, types, statuses, multihashes, before, after } = filter.search
+  const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
+  for (const { text, match } of names) {
+    if (match === 'exact') {
+      words.push(nameWord(list, text))
+      conditions.add('name = ?', text)
+    } else if (match === 'iexact') {
+      words.push(foldedNameWord(list, text))
+      conditions.add('folded_name = ?', folded(text))
+    } else {
+      words.push(...partWords(list, text).words)
+      if (match === 'partial') conditions.add('strpos(name, ?) > 0', text)
+      else conditions.add('strpos(folded_name, ?) > 0', folded(text))
+    }
+  }
+  if (words.length > 0) conditions.add('words @> ?', words)
+  if (types.length > 0) conditions.add('type = ANY(?)', types)
+  if (statuses.length > 0) {
+    conditions.add('status = ANY(?)', statuses)
+    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
+  }
+  if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
+  if (before !== null) conditions.add('created_at < ?', before)
+  if (after !== null) conditions.add('created_at > ?', after)
+  return conditions
+}

@@ -1,0 +1,82 @@
+import type { Files, ListedContent, ListedFile } from '../../src/catalogue/files.ts'
+import type { RootFile } from '../../src/ledger/whole-dag.ts'
+import type { Postgres } from './postgres.ts'
+
+/** Files that one transaction notes, or forgets. */
+const STEP = 1_000
+const COLUMNS = 'path, codec, multihash, size'
+
+/** The rows of `root_files`, which each node answers from. */
+export class PostgresFiles implements Files {
+  readonly #database: Postgres
+
+  constructor(database: Postgres) {
+    this.#database = database
+  }
+
+  content(rootId: number): Promise<ListedContent | undefined> {
+    return this.#database.reading.first<ListedContent>(
+      `SELECT blocks, dag_size AS "dagSize", file_count AS "fileCount", announced_at AS "announcedAt"
+       FROM roots WHERE id = $1`,
+      [rootId],
+    )
+  }
+
+  page(rootId: number, offset: number, limit: number): Promise<ListedFile[]> {
+    const text = `SELECT ${COLUMNS} FROM root_files WHERE root_id = $1 AND position >= $2 ORDER BY position LIMIT $3`
+    return this.#database.reading.all<ListedFile>(text, [rootId, offset, limit])
+  }
+
+  async pageOf(
+    rootId: number,
+    multihash: Uint8Array,
+    offset: number,
+    limit: number,
+  ): Promise<{ files: ListedFile[]; total: number }> {
+    const { reading } = this.#database
+    const counting = 'SELECT COUNT(*) AS count FROM root_files WHERE root_id = $1 AND multihash = $2'
+    const total = (await reading.first<{ count: number }>(counting, [rootId, multihash]))?.count ?? 0
+    const text = `SELECT ${COLUMNS} FROM root_files WHERE root_id = $1 AND multihash = $2
+      ORDER BY position LIMIT $3 OFFSET $4`
+    const files = offset < total ? await reading.all<ListedFile>(text, [rootId, multihash, limit, offset]) : []
+    return { files, total }
+  }
+}
+
+/** Notes all files of a root, in steps that may be repeated: it is listed with the last. */
+export async function listFiles(
+  database: Postgres,
+  rootId: number,
+  read: (offset: number, limit: number) => RootFile[],
+): Promise<void> {
+  for (let offset = 0; ; offset += STEP) {
+    const files = read(offset, STEP)
+    await database.command(
+      `INSERT INTO root_files (root_id, position, path, codec, multihash, size)
+       SELECT $1, $2 + n - 1, path, codec, multihash, size
+       FROM unnest($3::text[], $4::bigint[], $5::bytea[], $6::bigint[])
+         WITH ORDINALITY AS file (path, codec, multihash, size, n)
+       ON CONFLICT (root_id, position) DO NOTHING`,
+      [
+        ...[rootId, offset, files.map(file => file.path), files.map(file => file.codec)],
+        ...[files.map(file => file.multihash), files.map(file => file.size)],
+      ],
+    )
+    if (files.length < STEP) break
+  }
+  await database.command('UPDATE roots SET listed = TRUE WHERE id = $1', [rootId])
+}
+
+/** Forgets the files of roots that are gone, in steps. */
+export async function forgetFiles(database: Postgres): Promise<void> {
+  for (;;) {
+    const next = await database.reading.first<{ rootId: number }>(
+      'SELECT root_id AS "rootId" FROM roots_gone ORDER BY root_id LIMIT 1',
+    )
+    if (next === undefined) return
+    const text = `DELETE FROM root_files WHERE root_id = $1 AND position = ANY(ARRAY(
+      SELECT position FROM root_files WHERE root_id = $1 ORDER BY position LIMIT $2))`
+    const gone = await database.command(text, [next.rootId, STEP])
+    if (gone < STEP) await database.command('DELETE FROM roots_gone WHERE root_id = $1', [next.rootId])
+  }
+}

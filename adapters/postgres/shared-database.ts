@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import type { PoolClient } from 'pg'
+import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { postgresAccess } from './access-catalogue.ts'
+import { PostgresCensus } from './census.ts'
+import { postgresContent } from './content-catalogue.ts'
+import { CredentialChanges } from './credential-changes.ts'
+import { DatabasePast } from './database-past.ts'
+import { migrate } from './migrate.ts'
+import { takeUp } from './move-in.ts'
+import { NodeClaim } from './node-claim.ts'
+import { Nodes } from './nodes.ts'
+import { Postgres, type PostgresOptions } from './postgres.ts'
+import { migrations } from './schema.ts'
+import { agreeOnKey } from './sealing-key.ts'
+import { PostgresPlaces } from './shared-places.ts'
+import { postgresSignIn } from './sign-in.ts'
+import type { Sql } from './sql.ts'
+import { PostgresTakedowns } from './takedowns.ts'
+
+/**
+ * Opens a catalogue as `CatalogueSystem.open` says.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if it is not PostgreSQL 15 or newer, another directory's, or `pg` is missing;
+ * `DATA_DIR_IN_USE` if a copy of the directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
+ */
+export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
+  const database = await openMigrated(options)
+  let connection: PoolClient | null = null
+  try {
+    const { address, clock, openKey, newSecret } = options
+    await agreeOnKey(database, openKey)
+    connection = await database.connection()
+    if (name.known !== null) await new NodeClaim(name.known).take(connection)
+    if (name.known !== null) await takeUp(database, name.known)
+    const run = randomUUID()
+    const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret, run }))
+    const claim = new NodeClaim(node.name)
+    await claim.take(connection)
+    const past = new DatabasePast(options.past, options.onProblem)
+    const changes = new CredentialChanges(database, clock, past, claim)
+    const first = connection
+    connection = null
+    await changes.start(first)
+    const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run }
+    const close = async (): Promise<void> => {
+      await changes.stop()
+      await database.close()
+    }
+    return { ...storesIn(database, node), node, changes, past, fleet, close }
+  } catch (error) {
+    connection?.release(true)
+    await database.close()
+    throw error
+  }
+}
+
+type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn'>
+
+function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
+  return {
+    access: postgresAccess(database, node.name),
+    takedowns: new PostgresTakedowns(database),
+    places: new PostgresPlaces(database),
+    content: (ledger, elsewhere) => postgresContent(database, ledger, node, elsewhere),
+    census: ledger => new PostgresCensus(database, ledger),
+    signIn: sealing => postgresSignIn(database, sealing),
+  }
+}
+
+/**
+ * Opens a database and brings its schema up. The caller closes it.
+ *
+ * @throws HoldfastError as {@link openShared}
+ */
+export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
+  const database = await Postgres.open(options)
+  try {
+    await checkVersion(database)
+    await migrate(database, migrations, mayMigrate)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function checkVersion(database: Postgres): Promise<void> {
+  const text = `SELECT current_setting('server_version_num')::integer AS version`
+  const found = await database.reading.first<{ version: number }>(text)
+  if ((found?.version ?? 0) >= 150_000) return
+  throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL 15 or newer is needed')
+}
+
+async function join(
+  sql: Sql,
+  { known, make }: NodeName,
+  { address, newSecret, run }: Pick<SharedOptions, 'address' | 'newSecret'> & { run: string },
+) {
+  await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+  if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
+    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of another data directory is being moved to it')
+  }
+  const all = await sql.all<{ name: string; number: number; id: string | null }>('SELECT name, number, id FROM nodes')
+  const others = all.filter(({ name }) => name !== known)
+  const alone = address === null ? others[0] : others.find(({ id }) => id === null)
+  if (alone !== undefined) {
+    const reason = alone.id === null ? 'which is alone until it has a node, too' : 'so this one needs a node, too'
+    throw new HoldfastError('CONFIG_INVALID', `database: it is the catalogue of another data directory, ${reason}`)
+  }
+  if (address !== null && others.some(({ id }) => id === address.id)) {
+    throw new HoldfastError('CONFIG_INVALID', `node.id: another data directory is the node ${address.id} already`)
+  }
+  const name = known ?? make()
+  const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
+  await sql.run(
+    `INSERT INTO nodes (name, number, id, url, run) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (name) DO UPDATE SET id = excluded.id, url = excluded.url, run = excluded.run`,
+    [name, number, address?.id ?? null, address?.url ?? null, run],
+  )
+  const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
+  const secret = kept?.secret ?? newSecret()
+  if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
+  return { name, number, secret }
+}

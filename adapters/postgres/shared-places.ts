@@ -1,0 +1,33 @@
+import type { SharedPlace, SharedPlaces } from '../../src/catalogue/fleet.ts'
+import { NODE_NUMBER } from './backends.ts'
+import type { Postgres } from './postgres.ts'
+
+/** Places of one content that are looked at. */
+const MOST = 16
+const LIFE = `LATERAL (
+  SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
+const PLACE = `${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
+const IS_ROOT = 'TRUE AS "isRoot"'
+const IS_FILE = 'FALSE AS "isRoot"'
+const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
+
+/** Where the nodes have what records need: by the roots that are recorded, and the files that are listed below them. */
+export class PostgresPlaces implements SharedPlaces {
+  readonly #database: Postgres
+
+  constructor(database: Postgres) {
+    this.#database = database
+  }
+
+  /** Where a root, or a file of a directory, is needed at an instant; one for each that needs it, some of many. */
+  async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
+    const { reading } = this.#database
+    const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`
+    const found = await reading.all<SharedPlace>(asRoot, [multihash, now])
+    if (found.length > 0) return found
+    const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM (
+        SELECT root_id FROM root_files WHERE multihash = $1 LIMIT ${MOST}) AS files
+      JOIN roots ON roots.id = files.root_id, ${LIFE} WHERE ${IS_LIVE}`
+    return reading.all<SharedPlace>(asFile, [multihash, now])
+  }
+}

@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
+import { HoldfastError } from '../../../src/index.ts'
+import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { openWay } from '../../support/database-way.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+const ALL_HOLDS = { after: '', limit: 1_000, mend: true }
+
+describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
+  let server: TestPostgres
+  let url: string
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    url = await server.fresh()
+    database = await Postgres.open({ url })
+    await migrate(database, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(database)
+    await withAccounts(database)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  /** A node one of whose connections is cut when it commits what has these words. */
+  async function withCut(
+    commitOf: string,
+    when: 'before' | 'after',
+    run: (node: TestNode) => Promise<void>,
+  ): Promise<void> {
+    const way = await openWay(url)
+    const cut = await Postgres.open({ url: way.url })
+    try {
+      await withNode(cut, 'here', async node => {
+        const met = way.befall({ at: { commitOf }, when, what: 'cut' })
+        await run(node)
+        await met
+      })
+    } finally {
+      await cut.close()
+      await way.stop()
+    }
+  }
+
+  const holdStates = async (): Promise<string[]> => {
+    const found = await database.reading.all<{ state: string }>('SELECT state FROM holds ORDER BY id')
+    return found.map(({ state }) => state)
+  }
+  const countOf = async (table: string): Promise<number> => {
+    return (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+  }
+
+  test('a commit whose answer is lost is looked up: it is there, once, and its content is held', async () => {
+    await withCut('the-record', 'after', async node => {
+      const [made] = await commit(node, [record('the-record')])
+      expect([made?.created, made?.record.status]).toEqual([true, 'pinned'])
+      expect((await node.records.page(listOf('one'), 0, 10)).total).toBe(1)
+      expect([await holdStates(), node.ledger.holdsAfter('', 9).length]).toEqual([['used'], 1])
+    })
+  })
+
+  test('a commit that never arrived is refused for ever, and its content let go of', async () => {
+    await withCut('the-record', 'before', async node => {
+      await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect(await node.records.get('the-record')).toBeUndefined()
+      expect([await holdStates(), node.ledger.holdsAfter('', 9)]).toEqual([[], []])
+      const [made] = await commit(node, [record('the-record')])
+      expect(made?.created).toBe(true)
+    })
+  })
+
+  test('what cannot be looked up is unknown, and never refused', async () => {
+    await withCut('another@test', 'after', async node => {
+      const change = node.accounts.change('one', { email: 'another@test' })
+      await expect(change).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+      expect((await node.accounts.get('one'))?.email).toBe('another@test')
+    })
+  })
+
+  test('a repeat on a node whose disk failed is unknown: the catalogue has committed it', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('the-record')])
+      const refuse = new HoldfastError('UNAVAILABLE', 'the disk has failed a write')
+      const abandon = vi.spyOn(node.ledger, 'abandon').mockRejectedValue(refuse)
+      const repeat = () => commit(node, [record('again', { name: 'the-record' })])
+      await expect(repeat()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+      abandon.mockRestore()
+      expect((await repeat())[0]).toMatchObject({ created: false, record: { id: 'the-record' } })
+    })
+  })
+
+  test('what is begun and never used is let go of once its time is over, and cannot be used any more', async () => {
+    await withNode(database, 'here', async node => {
+      const holds = new SharedHolds(database, node.ledger, 'here', id => id)
+      const stagedRootId = await node.stage(0)
+      const [hold] = await holds.place([{ backendId: 0, stagedRootId, dag: { ...DAG, ...SIZES }, ends: null }])
+      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([])
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
+      expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
+      const use = (id: string) => database.transaction(sql => holds.use(sql, id))
+      await expect(use(hold?.id ?? '')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      // Nor before the ledger has let go.
+      const { id } = await holds.stage(0, NOW)
+      await database.transaction(sql => holds.void(sql, [id]))
+      await expect(use(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
+  })
+
+  test('what a node has begun and its ledger never had is given up as well', async () => {
+    await withNode(database, 'here', async node => {
+      const holds = new SharedHolds(database, node.ledger, 'here', id => id)
+      const [hold] = await holds.place([
+        { backendId: 0, stagedRootId: await node.stage(0), dag: { ...DAG, ...SIZES }, ends: null },
+      ])
+      node.db.prepare('DELETE FROM holds WHERE id = ?').run(hold?.id ?? '')
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect([await holdStates(), await countOf('roots')]).toEqual([['placing'], 1])
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect([await holdStates(), await countOf('roots')]).toEqual([[], 0])
+    })
+  })
+
+  test('of holds of other nodes, and their records, nothing is said', async () => {
+    await withNode(database, 'there', async there => {
+      await commit(there, [record('r1')])
+      await withNode(database, 'here', async here => {
+        const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: true }
+        expect((await here.reconciliation.records(step)).findings).toEqual([])
+        await here.records.discard('r1')
+        expect([await holdStates(), there.ledger.holdsAfter('', 9).length]).toEqual([['void'], 1])
+        await there.records.finishRemovals()
+        expect([await holdStates(), there.ledger.holdsAfter('', 9)]).toEqual([[], []])
+      })
+    })
+  })
+
+  test('quotas are exact, however many nodes commit at once', async () => {
+    // Within a process those of one account take turns.
+    const other = await Postgres.open({ url })
+    try {
+      await withNode(database, 'here', async here => {
+        await withNode(other, 'there', async there => {
+          const limits = { maxPins: 7, maxStorageBytes: 5 * SIZES.charge }
+          const asked = Array.from({ length: 12 }, (_, i) =>
+            commit(i % 2 === 0 ? here : there, [record(`r${i}`, { dag: dagOf(String.fromCharCode(97 + i)) })], limits),
+          )
+          const outcomes = await Promise.allSettled(asked)
+          expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+          expect((await here.records.usage('one', NOW)).storedBytes).toBe(5 * SIZES.charge)
+          expect([here, there].flatMap(({ ledger }) => ledger.holdsAfter('', 99))).toHaveLength(5)
+        })
+      })
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('what a cluster elsewhere was seen to have stops being kept here, also by a node that ended before its ledger knew', async () => {
+    await withNode(database, 'here', async node => {
+      const { placements, ledger, db } = node
+      await commit(node, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
+      const due = async () =>
+        (await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })).placements
+      const placedAt = () => db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
+      const statusOf = async (): Promise<string | undefined> => (await node.records.get('placed'))?.status
+      const [row] = await due()
+      const begun = row && (await placements.begin(row))
+      if (begun === undefined) throw new Error('nothing is due')
+      const { setPlaced } = ledger
+      ledger.setPlaced = () => Promise.reject(new Error('it was killed'))
+      await expect(placements.placed(begun, NOW)).rejects.toThrow('it was killed')
+      ledger.setPlaced = setPlaced
+      expect([await statusOf(), placedAt()]).toEqual(['pinning', null])
+      const [again] = await due()
+      const seen = again && (await placements.begin(again))
+      if (seen === undefined) throw new Error('it is not due any more')
+      expect((await placements.placed(seen, NOW + 5)).isDone).toBe(true)
+      expect([placedAt(), await due(), await statusOf()]).toEqual([NOW + 5, [], 'pinned'])
+    })
+  })
+
+  test('what a cluster elsewhere was let go of, and this node not yet, is kept here again from before it is committed', async () => {
+    await withNode(database, 'here', async here => {
+      const away = (id: string) => commit(here, [record(id, { clusterId: 'far' })], { backendId: AWAY })
+      const placedAt = () => here.db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
+      const told = async () => {
+        const row = await here.placements.find(AWAY, DAG)
+        if (row !== undefined) await here.placements.placed(row, NOW)
+      }
+      await away('first')
+      await told()
+      expect(placedAt()).toBe(NOW)
+      await withNode(database, 'there', async there => {
+        await there.records.remove({ accountId: 'one', dag: DAG, clusterId: null, now: NOW })
+      })
+      const holds = new SharedHolds(database, here.ledger, 'here', id => id)
+      const wanted = { backendId: AWAY, stagedRootId: await here.stage(AWAY), dag: { ...DAG, ...SIZES }, ends: null }
+      await holds.place([wanted])
+      expect(placedAt()).toBeNull()
+      await away('second')
+      await told()
+      // As by a commit that has found it not to be there yet, a moment before it was.
+      await here.ledger.setPlaced(AWAY, DAG, null)
+      await away('third')
+      expect(placedAt()).toBe(NOW)
+    })
+  })
+
+  test('a node that stands still in the middle of a transaction keeps nothing from others', async () => {
+    const still = await Postgres.open({ url, silentMs: 100 })
+    const touch = 'UPDATE accounts SET pins = pins + 1 WHERE id = $1'
+    try {
+      const met: Array<(value?: unknown) => void> = []
+      const locked = new Promise(resolve => met.push(resolve))
+      const goesOn = new Promise(resolve => met.push(resolve))
+      const standing = still.transaction(async sql => {
+        await sql.run(touch, ['one'])
+        met[0]?.()
+        await goesOn
+        await sql.run(touch, ['two'])
+      })
+      await locked
+      expect(await database.command(touch, ['one'])).toBe(1)
+      met[1]?.()
+      await expect(standing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect(await database.reading.all('SELECT pins FROM accounts ORDER BY id')).toEqual([{ pins: 1 }, { pins: 0 }])
+      expect(await still.command(touch, ['two'])).toBe(1)
+    } finally {
+      await still.close()
+    }
+  })
+
+  test('a removal that was noted and not finished is finished a minute later, by whichever node', async () => {
+    await withNode(database, 'here', async here => {
+      await commit(here, [record('r1'), record('r2'), record('later', { createdAt: NOW + 1 })])
+      await database.command(
+        'INSERT INTO removals (account_id, codec, multihash, created_by) VALUES ($1, $2, $3, $4)',
+        ['one', DAG.codec, DAG.multihash, NOW],
+      )
+      await withNode(database, 'there', async there => {
+        await there.records.expire(NOW + 60_000, 10)
+        expect(await countOf('records')).toBe(3)
+        await there.records.expire(NOW + 60_001, 10)
+        const left = await database.reading.all('SELECT id FROM records')
+        expect([left, await countOf('removals')]).toEqual([[{ id: 'later' }], 0])
+      })
+    })
+  })
+
+  test('an answer that takes too long is given up, and nothing has happened', async () => {
+    const hasty = await Postgres.open({ url, answerMs: 50, connections: 1 })
+    try {
+      await database.transaction(async sql => {
+        await sql.run('UPDATE accounts SET pins = 1 WHERE id = $1', ['one'])
+        const waits = hasty.command('UPDATE accounts SET pins = 2 WHERE id = $1', ['one'])
+        await expect(waits).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      })
+      expect(await database.reading.all('SELECT pins FROM accounts ORDER BY id')).toEqual([{ pins: 1 }, { pins: 0 }])
+    } finally {
+      await hasty.close()
+    }
+  })
+
+  test('transactions that wait for each other are repeated until both are through', async () => {
+    let attempts = 0
+    const meeting: Array<() => void> = []
+    const met = (): Promise<void> =>
+      new Promise(resolve => {
+        meeting.push(resolve)
+        if (meeting.length >= 2) for (const go of meeting) go()
+      })
+    const inOrder = (ids: readonly string[]) =>
+      database.transaction(async sql => {
+        attempts++
+        await sql.run('UPDATE accounts SET pins = pins + 1 WHERE id = $1', [ids[0] ?? ''])
+        if (attempts <= 2) await met()
+        await sql.run('UPDATE accounts SET pins = pins + 1 WHERE id = $1', [ids[1] ?? ''])
+      })
+    await Promise.all([inOrder(['one', 'two']), inOrder(['two', 'one'])])
+    // Of the two at least one has lost, and on a slow machine both.
+    expect(attempts).toBeGreaterThan(2)
+    expect(await database.reading.all('SELECT pins FROM accounts')).toEqual([{ pins: 2 }, { pins: 2 }])
+  })
+
+  test('what one node is at no other begins, until its lease is over', async () => {
+    await withNode(database, 'here', async here => {
+      await withNode(database, 'there', async there => {
+        const webhook = {
+          id: 'w',
+          accountId: 'one',
+          keyId: null,
+          url: 'https://w',
+          secret: Buffer.of(1),
+          createdAt: NOW,
+        }
+        await here.webhooks.insert(webhook, 1)
+        await commit(here, [record('r1')])
+        const query = { now: NOW, after: '', accounts: 9, each: 9 }
+        const id = (await here.webhooks.due(query)).jobs[0]?.id ?? 0
+        const begun = await Promise.all([here, there].map(({ webhooks }) => webhooks.begin(id, NOW)))
+        expect(begun.filter(one => one !== undefined)).toHaveLength(1)
+        const other = begun[0] === undefined ? here : there
+        expect([(await other.webhooks.due(query)).jobs, await other.webhooks.nextDue()]).toEqual([[], null])
+        await database.command("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+        expect((await other.webhooks.begin(id, NOW))?.delivery.attempts).toBe(2)
+      })
+    })
+  })
+
+  test('a server that ends at any moment loses nothing it has acknowledged', async () => {
+    await withNode(database, 'here', async node => {
+      const dags = Array.from({ length: 60 }, (_, i) => dagOf(String.fromCharCode(200 + i)))
+      const asked = dags.map((dag, i) => commit(node, [record(`r${i}`, { dag })]).then(() => `r${i}`))
+      await Promise.any(asked)
+      await server.crash()
+      const outcomes = await Promise.allSettled(asked)
+      await server.start()
+      const acknowledged = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
+      expect(acknowledged.length).toBeGreaterThan(0)
+      for (const id of acknowledged) expect((await node.records.get(id))?.status).toBe('pinned')
+      const { pins, storedBytes } = await node.records.usage('one', NOW)
+      expect([pins, storedBytes / SIZES.charge]).toEqual([await countOf('records'), await countOf('records')])
+      const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: false }
+      expect((await node.reconciliation.records(step)).findings).toEqual([])
+      // What was begun, and is not known to have been refused, is let go of later.
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      await node.reconciliation.holds(ALL_HOLDS)
+      expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(pins)
+    })
+  })
+})
+
+describe('the schema in PostgreSQL', needsPostgres, () => {
+  test('nodes that start at once bring it up once; one version ahead is worked with, if that one says so', async () => {
+    const server = await startPostgres()
+    const database = await Postgres.open({ url: await server.fresh() })
+    try {
+      const [before, after] = [migrations.slice(0, 2), migrations.slice(0, 3)]
+      expect(await Promise.all([migrate(database, before), migrate(database, before)])).toEqual([2, 2])
+      await migrate(database, [...before, { sql: 'CREATE TABLE more (id INTEGER);', isTolerated: true }])
+      expect(await migrate(database, before)).toBe(after.length)
+      await database.command('UPDATE schema_versions SET tolerated = FALSE')
+      await expect(migrate(database, before)).rejects.toMatchObject({ code: 'DATA_DIR_NEWER' })
+      const next = [...after, { sql: 'CREATE TABLE next (id INTEGER);', isTolerated: true }]
+      await expect(migrate(database, next, false)).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect(await migrate(database, after)).toBe(after.length)
+    } finally {
+      await database.close()
+      await server.stop()
+    }
+  })
+})

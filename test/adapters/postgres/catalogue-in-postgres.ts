@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { postgresAccess } from '../../../adapters/postgres/access-catalogue.ts'
+import { postgresContent } from '../../../adapters/postgres/content-catalogue.ts'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { BlockTable } from '../../../src/ledger/block-table.ts'
+import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
+import { Holds } from '../../../src/ledger/holds.ts'
+import { RootTable } from '../../../src/ledger/root-table.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { WriteQueue } from '../../../src/storage/write-queue.ts'
+import { ACCOUNTS, ELSEWHERE } from '../../catalogue/content-support.ts'
+import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+/** A node: its ledger, in SQLite, and the catalogue that it shares with others. */
+export interface TestNode extends ContentCatalogue {
+  ledger: CatalogueHolds
+  db: Database
+}
+
+/** With the accounts of the rules. */
+export async function withAccounts(database: Postgres): Promise<void> {
+  const { accounts } = postgresAccess(database, 'here')
+  const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
+  for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
+}
+
+/** @param number by which its backends are told from those of other nodes */
+export function withNode(
+  database: Postgres,
+  name: string,
+  run: (node: TestNode) => Promise<void>,
+  number = 0,
+): Promise<void> {
+  return withTempDir(async dir => {
+    const db = new Database(join(dir, 'holdfast.db'))
+    const queue = new WriteQueue(db)
+    const roots = new RootTable(db)
+    const holds = new Holds(db, roots)
+    const ledger = new CatalogueHolds({ roots, holds, blocks: new BlockTable(db), queue })
+    try {
+      await run({
+        ...postgresAccess(database, name),
+        ...postgresContent(database, ledger, { name, number }, ELSEWHERE).content,
+        ...surroundings(database, { db, queue, roots, holds }),
+        ...{ ledger, db },
+      })
+    } finally {
+      await queue.settled()
+      db.close()
+    }
+  })
+}
+
+/** The same node by other connections: those of one of its requests, while its others go on. */
+export function byOther(database: Postgres, node: TestNode, name: string, number = 0): TestNode {
+  return {
+    ...node,
+    ...postgresAccess(database, name),
+    ...postgresContent(database, node.ledger, { name, number }, ELSEWHERE).content,
+  }
+}
+
+/** The rules name roots as records do, which is as the catalogue does, and holds by the records they are for. */
+function surroundings(
+  database: Postgres,
+  { db, queue, roots, holds }: { db: Database; queue: WriteQueue; roots: RootTable; holds: Holds },
+): Surroundings {
+  const rootOf = async (rootId: number): Promise<number> => {
+    const dag = await database.reading.first<{ backendId: number; codec: number; multihash: Uint8Array }>(
+      'SELECT backend_id AS "backendId", codec, multihash FROM roots WHERE id = $1',
+      [rootId],
+    )
+    return dag === undefined ? 0 : (roots.find(dag.backendId, dag)?.id ?? 0)
+  }
+  const unhold = db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
+  return {
+    stage: (backendId, files = []) => {
+      const work = (): number => {
+        const id = roots.stage(backendId, 0)
+        for (const [position, file] of files.entries()) roots.addFile(id, position, file)
+        return id
+      }
+      return queue.run(work, { durable: false })
+    },
+    hold: async (id, rootId) => {
+      const ledgerRootId = await rootOf(rootId)
+      await queue.run(() => holds.hold(id, ledgerRootId, null), { durable: false })
+    },
+    unhold: async id => {
+      const text = 'SELECT hold_id AS "holdId" FROM records WHERE id = $1'
+      const held = await database.reading.first<{ holdId: string }>(text, [id])
+      unhold.run(held?.holdId ?? id)
+    },
+    lose: async rootId => {
+      const ledgerRootId = await rootOf(rootId)
+      await queue.run(() => roots.drop(ledgerRootId), { durable: false })
+    },
+  }
+}

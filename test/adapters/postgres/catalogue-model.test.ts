@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresAccess } from '../../../adapters/postgres/access-catalogue.ts'
+import { postgresContent } from '../../../adapters/postgres/content-catalogue.ts'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
+import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.ts'
+import type { Cuts, MakeCatalogue } from '../../catalogue/model-store.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { emptied } from './emptied.ts'
+
+const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'removals'] as const
+
+describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  let cuts: Cuts
+  beforeAll(async () => {
+    server = await startPostgres()
+    // It is the node that is killed, and not the database: where syncs cost nothing there is time for more steps.
+    const url = new URL(await server.fresh())
+    const options = `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`
+    url.searchParams.set('options', options.trim())
+    database = await Postgres.open({ url: url.href })
+    await migrate(database, migrations)
+    const transaction = database.transaction.bind(database)
+    database.transaction = async (work, lane) => {
+      cuts.pass()
+      return transaction(work, lane)
+    }
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  const inPostgres: MakeCatalogue = async (parts, newCuts) => {
+    cuts = newCuts
+    const { content } = postgresContent(database, new CatalogueHolds(parts), { name: 'here', number: 0 })
+    const { records, reconciliation } = content
+    const { accounts } = postgresAccess(database, 'here')
+    const rest = { name: null, plan: 'x', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 0 }
+    return {
+      records,
+      begin: async ids => {
+        await emptied(database)
+        for (const id of ids) await accounts.insert({ id, email: id, ...rest }, null)
+      },
+      reconcile: async () => {
+        await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+        let after: string | null = ''
+        do after = (await reconciliation.holds({ after, limit: 100, mend: true })).last
+        while (after !== null)
+      },
+      left: async () => {
+        const counts = TABLES.map(async table => {
+          const counted = await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)
+          return [table, counted?.count ?? -1] as const
+        })
+        return Object.fromEntries(await Promise.all(counts))
+      },
+    }
+  }
+
+  const runs = Number(process.env.MODEL_RUNS ?? 3)
+  const timeout = Math.max(180_000, runs * 20_000)
+  test('do what a model of them does, whatever is cut short', { timeout }, async () => {
+    const outcome = await playModel(inPostgres, { runs, maxLength: 40, shrinks: false })
+    expect(outcome.played).toBeGreaterThanOrEqual(20 * runs)
+    expect(outcome.cuts).toBeGreaterThan(0)
+  })
+
+  test.each(Object.keys(FAILED_PLANS))(
+    'plans that failed once do not fail again: %s',
+    { timeout: 60_000 },
+    async name => {
+      for (const plan of FAILED_PLANS[name] ?? []) await play(plan, inPostgres)
+    },
+  )
+})

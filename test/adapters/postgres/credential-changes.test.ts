@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { postgresAccess } from '../../../adapters/postgres/access-catalogue.ts'
+import { CredentialChanges } from '../../../adapters/postgres/credential-changes.ts'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { ACCOUNTS } from '../../catalogue/content-support.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { withAccounts } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+describe('credentials that change on another node', needsPostgres, () => {
+  let server: TestPostgres
+  let there: Postgres
+  let here: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    const url = await server.fresh()
+    there = await Postgres.open({ url })
+    here = await Postgres.open({ url })
+    await migrate(there, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(there)
+    await withAccounts(there)
+  })
+  afterAll(async () => {
+    await there?.close()
+    await here?.close()
+    await server?.stop()
+  })
+
+  const key = {
+    ...{ id: 'k', accountId: ACCOUNTS[0], parentId: null, name: 'k', label: null, hash: Buffer.from('k'), prefix: '' },
+    ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null, upload: null },
+  }
+
+  test('by a connection that is the only one to be had, are told of, and it is told that the database is out of reach', async () => {
+    const url = new URL(await server.fresh())
+    url.username = 'limited'
+    await there.command('CREATE ROLE limited LOGIN CONNECTION LIMIT 1')
+    const limited = await Postgres.open({ url: url.href })
+    const clock = new ManualClock()
+    const changes = new CredentialChanges(limited, clock)
+    const problem = () => {
+      clock.advance(400)
+      return changes.health.problem
+    }
+    try {
+      await changes.start()
+      expect(changes.health.problem).toBeNull()
+      await expect(limited.reading.all('SELECT 1')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      await expect.poll(problem, { timeout: 20_000 }).toBe('no-catalogue')
+      await there.command('ALTER ROLE limited CONNECTION LIMIT -1')
+      await expect.poll(problem, { timeout: 20_000 }).toBeNull()
+      expect(await limited.reading.all('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    } finally {
+      await changes.stop()
+      await limited.close()
+    }
+  })
+
+  test('are told of here, and what changes nothing is not', async () => {
+    const changes = new CredentialChanges(here, new ManualClock())
+    await changes.start()
+    try {
+      const { keys, accounts } = postgresAccess(there, 'there')
+      const before = changes.version()
+      await keys.insert(key, { now: 1, maxKeys: null })
+      await keys.noteUse('k', 5)
+      await accounts.change('two', { disabled: true })
+      await expect.poll(() => changes.version()).toBe(before + 1)
+      await keys.revoke('k')
+      await expect.poll(() => changes.version()).toBe(before + 2)
+    } finally {
+      await changes.stop()
+    }
+  })
+
+  test('may have changed each second while nobody can tell, and anything may have when somebody can again', async () => {
+    const clock = new ManualClock()
+    const changes = new CredentialChanges(here, clock)
+    await changes.start()
+    try {
+      const listening = changes.version()
+      await there.command(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query LIKE 'SELECT EXTRACT%'`,
+      )
+      await expect.poll(() => changes.version()).toBeLessThan(0)
+      const alone = changes.version()
+      expect(changes.version()).toBe(alone)
+      clock.advance(1_000)
+      await expect.poll(() => changes.version()).not.toBe(alone)
+      await expect
+        .poll(() => {
+          clock.advance(400)
+          return changes.version()
+        })
+        .toBeGreaterThan(listening)
+    } finally {
+      await changes.stop()
+    }
+  })
+})

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Nodes } from '../../../adapters/postgres/nodes.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+
+describe('nodes that share a catalogue', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  test('are there until they stop, or have said nothing for thirty seconds', async () => {
+    const add = 'INSERT INTO nodes (name, number, id, url, run) VALUES ($1, $2, $1, $1, $3)'
+    for (const [i, name] of ['a', 'b'].entries()) await database.command(add, [name, i, name === 'a' ? 'run' : null])
+    const clock = new ManualClock()
+    const [a, b] = [new Nodes(database, clock, 'a'), new Nodes(database, clock, 'b')]
+    const known = async () => {
+      // What was read is good for two seconds.
+      clock.advance(2_000)
+      return (await a.all()).map(({ id, isThere, isLeaving, run }) => [id, isThere, isLeaving, run])
+    }
+    expect(await known()).toEqual([
+      ['a', false, false, 'run'],
+      ['b', false, false, null],
+    ])
+    await b.start()
+    expect(await known()).toEqual([
+      ['a', false, false, 'run'],
+      ['b', true, false, null],
+    ])
+    await b.leave()
+    expect((await known())[1]).toEqual(['b', true, true, null])
+    const silent = "UPDATE nodes SET seen_at = clock_timestamp() - $1::interval WHERE name = 'b'"
+    await database.command(silent, ['20 seconds'])
+    expect((await known())[1]).toEqual(['b', true, true, null])
+    await database.command(silent, ['31 seconds'])
+    expect((await known())[1]).toEqual(['b', false, true, null])
+    await database.command(silent, ['1 second'])
+    await b.stop()
+    expect((await known())[1]).toEqual(['b', false, false, null])
+  })
+})

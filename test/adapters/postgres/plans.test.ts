@@ -1,0 +1,259 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresAccess } from '../../../adapters/postgres/access-catalogue.ts'
+import { PostgresCensus } from '../../../adapters/postgres/census.ts'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Nodes } from '../../../adapters/postgres/nodes.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { RecordLists } from '../../../adapters/postgres/record-lists.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { agreeOnKey } from '../../../adapters/postgres/sealing-key.ts'
+import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
+import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
+import { postgresSignIn } from '../../../adapters/postgres/sign-in.ts'
+import { PostgresTakedowns } from '../../../adapters/postgres/takedowns.ts'
+import { knownStatements } from '../../../src/catalogue/rules/statement.ts'
+import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
+import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
+import { sealingWith } from '../../../src/domain/sealing.ts'
+import { accessRules } from '../../catalogue/access-rules.ts'
+import { contentRules } from '../../catalogue/content-rules.ts'
+import { placementRules } from '../../catalogue/placement-rules.ts'
+import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
+import { searchRules } from '../../catalogue/search-rules.ts'
+import { webhookRules } from '../../catalogue/webhook-rules.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+const contents = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
+/** They send the same statements as others, many times. */
+const LONG = /^whoever signs in more often|^what waits for one webhook is bounded|^expired keys are kept/
+
+/** Tens of thousands of rows in each table, a hundred thousand records; one account has a tenth of them. */
+const SEED = `
+  ALTER TABLE records SET UNLOGGED;
+  ALTER TABLE roots SET UNLOGGED;
+  ALTER TABLE holds SET UNLOGGED;
+  ALTER TABLE records DISABLE TRIGGER USER;
+  INSERT INTO accounts (id, email, email_key, plan, role, disabled, created_at, deleted_at)
+    SELECT 'a' || n, 'e' || n, 'e' || n, 'free', 'user', FALSE, n, CASE WHEN n % 500 = 0 THEN n END
+    FROM generate_series(1, 20000) n;
+  INSERT INTO api_keys (id, account_id, name, hash, prefix, scopes, ip_allowlist, created_at, expires_at, is_token)
+    SELECT 'k' || n, 'a' || n % 20000, 'k' || n, decode(md5(n::text), 'hex'), '', '{}', '{}', n,
+      CASE WHEN n % 3 = 0 THEN n END, n % 10 = 0 FROM generate_series(1, 40000) n;
+  INSERT INTO sessions (id, account_id, created_at, expires_at)
+    SELECT 's' || n, 'a' || n % 20000, n, n FROM generate_series(1, 40000) n;
+  INSERT INTO second_factors SELECT 'a' || n, '', n, 0 FROM generate_series(1, 20000) n;
+  INSERT INTO recovery_codes SELECT 'a' || n % 20000, decode(md5(n::text), 'hex') FROM generate_series(1, 40000) n;
+  INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
+    SELECT 0, 85, decode(md5(n::text), 'hex'), 1, 1, 1, 512, 1 FROM generate_series(1, 100000) n;
+  INSERT INTO root_files SELECT n / 100, n % 100, 'f' || n, 85, decode(md5(n::text), 'hex'), 1
+    FROM generate_series(1, 40000) n;
+  INSERT INTO roots_gone SELECT n FROM generate_series(1, 20000) n;
+  INSERT INTO holds (id, node, root_id, state)
+    SELECT 'hold ' || n, 'here', n, CASE WHEN n % 1000 = 0 THEN 'void' ELSE 'used' END
+    FROM generate_series(1, 100000) n;
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, created_at, next_attempt_at,
+      running)
+    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}', n,
+      CASE WHEN n % 2 = 0 THEN n END, n % 100 = 1 FROM generate_series(1, 20000) n;
+  INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, hold_id, type, status, status_at,
+      fetch_id, name, size, dag_size, charge, expires_at, created_at, identity, folded_name, words)
+    SELECT 'r' || n, 'a' || CASE WHEN n % 10 = 0 THEN 7 ELSE n % 20000 END, 'near', 'c', 85,
+      decode(md5((n % 50000)::text), 'hex'), CASE WHEN n % 20 <> 0 THEN n % 50000 END, 'hold ' || n, 'file',
+      CASE WHEN n % 20 = 0 THEN 'queued' WHEN n % 21 = 0 THEN 'pinning' ELSE 'pinned' END, n,
+      CASE WHEN n % 20 = 0 THEN n / 20 END, 'n' || n, 1, 1, 512, CASE WHEN n % 7 = 0 THEN n * 10 END, n,
+      decode(md5(n::text), 'hex'), 'n' || n, ARRAY['7n' || n, '7g' || n % 300, '7g' || n % 30]
+    FROM generate_series(1, 100000) n;
+  INSERT INTO removals (account_id, codec, multihash, created_by)
+    SELECT 'a' || n, 85, '', n FROM generate_series(1, 20000) n;
+  INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
+    SELECT n % 3, 85, decode(md5(n::text), 'hex'), 'a' || n % 2000, TRUE, 1, CASE WHEN n % 2 = 0 THEN n END
+    FROM generate_series(1, 50000) n;
+  INSERT INTO webhooks (id, account_id, url, secret, created_at)
+    SELECT 'w' || n, 'a' || n, '', '', n FROM generate_series(1, 20000) n;
+  INSERT INTO deliveries (webhook_id, account_id, event, record, due_at)
+    SELECT 'w' || n % 2000, 'a' || n % 2000, '', '', CASE WHEN n % 2 = 0 THEN n END FROM generate_series(1, 40000) n;
+  INSERT INTO attempts SELECT 'code', 'a' || n, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
+  INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
+  INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
+  SELECT place_records();
+  INSERT INTO takedowns (cid, path, status, reason, at) SELECT 'c' || n, '', 410, '', n FROM generate_series(1, 20000) n;
+  ALTER TABLE records ENABLE TRIGGER USER;
+  ANALYZE`
+
+/** They have a row for each node, one at most, or one for each database of the server. */
+const SMALL = ['nodes', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
+
+/** What is read whole, and why. */
+const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
+  [/FROM schema_versions/, 'it has a row for each version'],
+  [/FROM signing_keys|^DELETE FROM signing_keys/, 'there are three at most'],
+  [/FROM sealing_key/, 'it has one row'],
+  [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the owner is told how many accounts there are'],
+  [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'once, where data.key was lost: all it had sealed'],
+  [/^SELECT status AS state, COUNT/, 'what waits is counted by an index of nothing else'],
+  [/^SELECT 'accounts' AS kind/, 'the owner is told of all accounts together'],
+]
+
+describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  test('none reads a table whole, whatever it is asked for, however much there is', { timeout: 240_000 }, async () => {
+    for (const { name, run } of accessRules) {
+      if (LONG.test(name)) continue
+      await emptied(database)
+      await run(postgresAccess(database, 'here'))
+    }
+    for (const { name, run } of contents) {
+      if (LONG.test(name)) continue
+      await emptied(database)
+      await withAccounts(database)
+      await withNode(database, 'here', run)
+    }
+    await withNode(database, 'here', async ({ db, ledger }) => {
+      const census = new PostgresCensus(database, new CensusTable(db))
+      await census.counters()
+      await census.oldestFetchAt()
+      await new SharedHolds(database, ledger, 'here', number => number).voidLate()
+    })
+    await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
+    await agreeOnKey(database, () => 'key')
+    await nodes(database)
+    await lists(database)
+    const sent = database.statements.filter(text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text))
+    const shared = knownStatements().map(({ postgres }) => postgres.text.trim())
+    const written = [...shared.filter(text => !text.includes('advisory_lock')), ...writtenStatements()].map(plainOf)
+    expect([sent.length > 120, written.length > 150, shared.length > 30]).toEqual([true, true, true])
+    // What the rules do not send is looked at as it is written; what is put together has to be sent.
+    const plain = sent.map(plainOf)
+    const others = written.filter(text => !plain.some(one => madeOf(text).test(one)))
+    expect(others.filter(text => text.includes('${'))).toEqual([])
+    const statements = [...sent, ...others]
+    await emptied(database)
+    const client = await database.connection()
+    try {
+      for (const statement of SEED.split(';')) await client.query(statement)
+      await client.query("SET plan_cache_mode = 'force_generic_plan'")
+      const wrong: string[] = []
+      for (const text of statements) {
+        if (/FROM pg_tables|^WITH gone0/.test(text) || WHOLE.some(([whole]) => whole.test(text))) continue
+        const whole = readWhole(await planOf(client, text))
+        if (whole.length > 0) wrong.push(`${whole.join(', ')}: ${text.replace(/\s+/g, ' ')}`)
+      }
+      expect(wrong).toEqual([])
+    } finally {
+      client.release(true)
+    }
+  })
+})
+
+async function signIns({ attempts, challenges, signingKeys, requests }: SharedSignIn): Promise<void> {
+  const limit = { requests: 1, windowSeconds: 60 }
+  for (let i = 0; i < 2; i++) await attempts('code').take('one', limit)
+  await attempts('code').release('one')
+  await attempts('code').clear('one')
+  const hash = Buffer.from('t')
+  await challenges.insert(hash, { accountId: 'a', passwordHash: '', expiresAt: 1 }, 0)
+  await challenges.get(hash)
+  await challenges.remove(hash)
+  await signingKeys.replace(null, [{ kid: 'k', secret: 'AAAA', createdAt: 1 }])
+  await requests.grant([{ key: 'one', limit }])
+}
+
+/** What nodes have to know of each other. */
+async function nodes(database: Postgres): Promise<void> {
+  const takedowns = new PostgresTakedowns(database)
+  const one = { cid: 'c', path: '', status: 410 as const, reason: 'r', at: 1 }
+  await takedowns.adopt([one])
+  await takedowns.put(one)
+  await takedowns.lift(one, 2)
+  await takedowns.all()
+  const known = new Nodes(database, systemClock, 'here')
+  await known.start()
+  await known.all()
+  await known.stop()
+  await new PostgresPlaces(database).find(new Uint8Array(34), 1)
+}
+
+/** A page that is far, and what a search finds. */
+async function lists(database: Postgres): Promise<void> {
+  await emptied(database)
+  await withAccounts(database)
+  await database.command("UPDATE accounts SET pins = 5000, expiring_pins = 5000 WHERE id = 'one'")
+  for (const hasExpiration of [false, true]) {
+    await new RecordLists(database).page({ accountId: 'one', multihash: null, hasExpiration, now: 1 }, 2_000, 1)
+    for (const statuses of [['pinned'], ['queued']] as const) {
+      const search = { ...{ names: [], meta: {}, types: [], statuses, multihashes: [], before: null, after: null } }
+      const filter = { accountId: 'one', multihash: null, hasExpiration, now: 1 }
+      await new RecordLists(database).page({ ...filter, search: { ...search, oldestFirst: false } }, 0, 1)
+    }
+  }
+}
+
+const SOURCES = join(import.meta.dirname, '../../../adapters/postgres')
+/** They are what a schema is made of, or for one run over all rows. */
+const OTHER_SOURCES = /^(schema|migrate|move)/
+
+/** The statements in the sources, some with what is put into them still to be told. */
+function writtenStatements(): string[] {
+  const files = readdirSync(SOURCES).filter(file => !OTHER_SOURCES.test(file))
+  return files.flatMap(file => {
+    const text = readFileSync(join(SOURCES, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, '')
+    return [...text.matchAll(/'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`/g)]
+      .map(([, single, double, template]) => plainOf(single ?? double ?? template ?? ''))
+      .filter(one => /^(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH) /.test(one) && !one.includes('advisory_lock'))
+  })
+}
+
+function plainOf(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
+}
+
+function madeOf(text: string): RegExp {
+  const parts = text.split(/\$\{[^}]*\}/).map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(parts.join('.*'))
+}
+
+type Client = Awaited<ReturnType<Postgres['connection']>>
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  Plans?: Plan[]
+}
+
+/** As it is carried out for whatever values. */
+async function planOf(client: Client, text: string): Promise<Plan> {
+  const params = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)))
+  await client.query(`PREPARE looked_at AS ${text}`)
+  const values = Array.from({ length: params }, () => 'NULL').join(', ')
+  const explain = `EXPLAIN (FORMAT JSON) EXECUTE looked_at${params === 0 ? '' : `(${values})`}`
+  const { rows } = await client.query<{ 'QUERY PLAN': Array<{ Plan: Plan }> }>(explain)
+  await client.query('DEALLOCATE looked_at')
+  const plan = rows[0]?.['QUERY PLAN'][0]?.Plan
+  if (plan === undefined) throw new Error(`there is no plan of ${text}`)
+  return plan
+}
+
+/** The tables that a plan reads whole, or goes through along an index from its beginning to its end. */
+function readWhole(plan: Plan, isLimited = false): string[] {
+  const below = (plan.Plans ?? []).flatMap(part => readWhole(part, isLimited || plan['Node Type'] === 'Limit'))
+  const relation = plan['Relation Name'] ?? ''
+  const isWalk = /^Index (Only )?Scan$/.test(plan['Node Type']) && plan['Index Cond'] === undefined && !isLimited
+  const isWhole = (plan['Node Type'] === 'Seq Scan' || isWalk) && !SMALL.includes(relation)
+  return isWhole ? [relation, ...below] : below
+}
