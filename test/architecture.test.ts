@@ -169,7 +169,7 @@ function whatIs(node: AstNode): string | null {
   if (node.type === 'TSModuleDeclaration') return 'namespace'
   if (node.type === 'TSParameterProperty') return 'parameter property'
   if (node.type === 'TSNonNullExpression') return 'non-null assertion'
-  if (node.type === 'SpreadElement' && isNode(node.argument) && node.argument.type === 'ObjectExpression')
+  if (node.type === 'SpreadElement' && isNode(node.argument) && /^(Object|Array)Expression$/.test(node.argument.type))
     return 'packing'
   const clock = clockOf(node)
   if (clock !== null) return clock

@@ -163,8 +163,17 @@ export class ContentChange {
        VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $8, $9, $10, $11)
        ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
       [
-        ...[accountId, this.#holds.backend(backendId), codec, multihash, this.#holds.node, stagedRootId, hold.id, now],
-        ...[brought.blocks, brought.bytes, brought.charge],
+        accountId,
+        this.#holds.backend(backendId),
+        codec,
+        multihash,
+        this.#holds.node,
+        stagedRootId,
+        hold.id,
+        now,
+        brought.blocks,
+        brought.bytes,
+        brought.charge,
       ],
     )
     if (fetch === undefined) throw known(record)

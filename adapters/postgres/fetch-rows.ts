@@ -81,7 +81,9 @@ export async function fetchFor(
   const queued = `SELECT 1 FROM records WHERE fetch_id = $1 AND status = 'queued' LIMIT 1`
   if (!known.isRunning && (await sql.first(queued, [known.id])) === undefined) {
     await sql.run('UPDATE fetches SET next_attempt_at = $2, origins = $3, attempts = 0 WHERE id = $1', [
-      ...[known.id, now, [...new Set([...origins, ...known.origins])]],
+      known.id,
+      now,
+      [...new Set([...origins, ...known.origins])],
     ])
   }
   return { id: known.id, isRunning: known.isRunning, usesStaged: false }
@@ -97,8 +99,15 @@ async function begin(sql: Sql, holds: SharedHolds, wanted: Parameters<typeof fet
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
     [
-      ...[record.accountId, holds.backend(backendId), record.codec, record.multihash, holds.node],
-      ...[staged.ledgerRootId, staged.id, origins, now],
+      record.accountId,
+      holds.backend(backendId),
+      record.codec,
+      record.multihash,
+      holds.node,
+      staged.ledgerRootId,
+      staged.id,
+      origins,
+      now,
     ],
   )
   // Another has begun one at the same time, which is seen only now.

@@ -110,7 +110,8 @@ async function hold(sql: Sql, table: MovedTable, batch: readonly MovedRow[], nod
     `INSERT INTO holds (id, node, root_id, state)
      SELECT id, $1, root_id, 'used' FROM unnest($2::text[], $3::bigint[]) AS held (id, root_id)`,
     [
-      ...[node, held.map(row => String(isRecord ? row.id : row.hold_id))],
+      node,
+      held.map(row => String(isRecord ? row.id : row.hold_id)),
       held.map(row => (isRecord ? row.root_id : row.held_root_id) as number | null),
     ],
   )

@@ -55,9 +55,15 @@ const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
 
 /** Columns whose numbers the database gives, by table: what it gives next is larger than what was moved. */
 const NUMBERED = [
-  ...[['accounts', 'seq'] as const, ['api_keys', 'seq'] as const, ['sessions', 'seq'] as const],
-  ...[['records', 'seq'] as const, ['roots', 'id'] as const, ['fetches', 'id'] as const],
-  ...[['removals', 'id'] as const, ['placements', 'id'] as const, ['deliveries', 'id'] as const],
+  ['accounts', 'seq'] as const,
+  ['api_keys', 'seq'] as const,
+  ['sessions', 'seq'] as const,
+  ['records', 'seq'] as const,
+  ['roots', 'id'] as const,
+  ['fetches', 'id'] as const,
+  ['removals', 'id'] as const,
+  ['placements', 'id'] as const,
+  ['deliveries', 'id'] as const,
 ]
 
 /** Writes rows as they were elsewhere, numbers included. */

@@ -212,7 +212,9 @@ export class PostgresReconciliation implements Reconciliation {
         if (kind === 'record-unheld') {
           await holds.use(sql, hold.id)
           await sql.run('UPDATE records SET hold_id = $2, root_id = $3 WHERE id = $1', [
-            ...[record.id, hold.id, hold.rootId],
+            record.id,
+            hold.id,
+            hold.rootId,
           ])
           await holds.void(sql, current.holdId === null ? [] : [current.holdId])
           return []

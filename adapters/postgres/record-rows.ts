@@ -38,9 +38,32 @@ export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | nu
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
        $24, $25, $26)`,
     [
-      ...[id, accountId, clusterId, cid, codec, multihash, rootId, holdId, type, status, statusAt, statusCode],
-      ...[statusReason, fetchId, name, originalName, customName, meta, size, dagSize, charge, expiresAt],
-      ...[row.createdAt, identityOf(row), name === null ? null : folded(name), wordsOfRecord(list, row)],
+      id,
+      accountId,
+      clusterId,
+      cid,
+      codec,
+      multihash,
+      rootId,
+      holdId,
+      type,
+      status,
+      statusAt,
+      statusCode,
+      statusReason,
+      fetchId,
+      name,
+      originalName,
+      customName,
+      meta,
+      size,
+      dagSize,
+      charge,
+      expiresAt,
+      row.createdAt,
+      identityOf(row),
+      name === null ? null : folded(name),
+      wordsOfRecord(list, row),
     ],
   )
 }
@@ -97,10 +120,7 @@ export async function setNames(sql: Sql, record: RecordRow, list: number): Promi
   await sql.run(
     `UPDATE records SET name = $2, custom_name = $3, meta = $4, identity = $5, folded_name = $6, words = $7
      WHERE id = $1`,
-    [
-      ...[id, name, customName, meta, identityOf(record)],
-      ...[name === null ? null : folded(name), wordsOfRecord(list, record)],
-    ],
+    [id, name, customName, meta, identityOf(record), name === null ? null : folded(name), wordsOfRecord(list, record)],
   )
 }
 

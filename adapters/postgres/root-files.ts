@@ -58,8 +58,12 @@ export async function listFiles(
          WITH ORDINALITY AS file (path, codec, multihash, size, n)
        ON CONFLICT (root_id, position) DO NOTHING`,
       [
-        ...[rootId, offset, files.map(file => file.path), files.map(file => file.codec)],
-        ...[files.map(file => file.multihash), files.map(file => file.size)],
+        rootId,
+        offset,
+        files.map(file => file.path),
+        files.map(file => file.codec),
+        files.map(file => file.multihash),
+        files.map(file => file.size),
       ],
     )
     if (files.length < STEP) break

@@ -91,7 +91,9 @@ export class SharedHolds {
   async placeMore(hold: PlacedHold & Omit<WantedHold, 'ends' | 'stagedRootId'>, ends: ReadonlyArray<number | null>) {
     const made = await this.#database.transaction(sql =>
       sql.all<{ id: string }>(`${NEW_HOLD}, $2, 'placing' FROM generate_series(1, $3) RETURNING id`, [
-        ...[this.node, hold.rootId, ends.length],
+        this.node,
+        hold.rootId,
+        ends.length,
       ]),
     )
     const { backendId, dag, ...known } = hold
@@ -190,7 +192,8 @@ export class SharedHolds {
       const ids = found.map(({ id }) => id)
       for (const dag of await this.#ledger.release(ids)) this.#onGone(dag)
       await this.#database.command(`DELETE FROM holds WHERE id = ANY($1) AND node = $2 AND state = 'void'`, [
-        ...[ids, this.node],
+        ids,
+        this.node,
       ])
       count += ids.length
       if (ids.length < STEP) break
@@ -209,7 +212,8 @@ export class SharedHolds {
     return this.#database.transaction(async sql => {
       const root = await putRoot(sql, this.backend(backendId), dag)
       const hold = await sql.first<{ id: string }>(`${NEW_HOLD}, $2::bigint, 'placing' RETURNING id`, [
-        ...[this.node, root.id],
+        this.node,
+        root.id,
       ])
       const { id: rootId, listed: isListed, ...known } = root
       return { ...known, id: idOf(hold), rootId, isListed }

@@ -27,7 +27,9 @@ export class PostgresSigningKeys implements SigningKeyStore {
       for (const { kid, secret, createdAt } of keys.filter(key => !known.has(key.kid))) {
         const sealed = this.#sealing.seal(Buffer.from(secret, 'base64url'), contextOf(kid))
         await sql.run('INSERT INTO signing_keys (kid, secret, created_at) VALUES ($1, $2, $3)', [
-          ...[kid, sealed, createdAt],
+          kid,
+          sealed,
+          createdAt,
         ])
       }
       return this.#read(sql)
