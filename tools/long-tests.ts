@@ -1,4 +1,4 @@
-/** Files of tests that `npm test` leaves to `npm run test:all`, by the reason. The short tests cover the same promises. */
+/** Files of tests that `npm test` leaves to `npm run test:all`, by the reason. */
 export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'attacks, beyond those on each bound': ['test/abuse/abuse.test.ts', 'test/fuzz/fuzz.test.ts'],
   'every statement and every step is cut short': [
