@@ -81,10 +81,24 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'keeps all of it on this disk for a while' },
   },
   {
+    promise: 'a place of a class is called on its own object',
+    file: 'src/clusters/remote-clusters.ts',
+    find: '(mark, addresses) => opened.connect(mark, addresses)',
+    replace: 'opened.connect',
+    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'opens each place once, calls it on its own' },
+  },
+  {
+    promise: 'places that are open are closed if another does not open',
+    file: 'src/clusters/remote-clusters.ts',
+    find: '  } catch (error) {\n    await close()',
+    replace: '  } catch (error) {',
+    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'closes the places that are open if another' },
+  },
+  {
     promise: 'clusters of one place are kept there together',
     file: 'src/clusters/remote-clusters.ts',
-    find: 'byPlace.set(place, cluster)',
-    replace: 'byPlace.set(id, cluster)',
+    find: 'places.set(place, known)',
+    replace: 'places.set(id, known)',
     test: {
       file: 'test/adapters/holdfast/remote-cluster.test.ts',
       name: 'what two clusters of one place have is one there',

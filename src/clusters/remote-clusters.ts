@@ -1,5 +1,5 @@
 import { CheckedSource } from '../content/block-source.ts'
-import type { ClusterDefinition } from '../domain/cluster.ts'
+import type { BackendDefinition, ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { AdapterMeans, BackendAdapter, OpenedPlace } from './backend-adapter.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
@@ -41,10 +41,9 @@ export async function openRemotes(
   { adapters, backends, ...means }: RemoteMeans,
 ): Promise<RemoteClusters> {
   const clusters = givenClusters(definitions, backends)
-  const byPlace = new Map<string, RemoteCluster>()
-  const opened: OpenedPlace[] = []
+  const places = new Map<string, OpenedCluster>()
   const close = async (): Promise<void> => {
-    await Promise.all(opened.map(place => place.close()))
+    await Promise.all([...places.values()].map(({ opened }) => opened.close()))
   }
   try {
     for (const { id, backend, absent } of definitions) {
@@ -52,21 +51,27 @@ export async function openRemotes(
       const adapter = adapters.find(({ type }) => type === backend.type)
       if (adapter === undefined) throw new HoldfastError('CONFIG_INVALID', `adapters: ${backend.type} is missing`)
       const place = adapter.placeOf(backend)
-      let cluster = byPlace.get(place)
-      if (cluster === undefined) {
-        const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
-        const { connect, reader, close: closePlace } = await adapter.open(id, backend, means)
-        opened.push({ connect, reader, close: closePlace })
-        cluster = { connect, reader, place, cacheBytes, graceMs: localGraceSeconds * 1_000 }
-        byPlace.set(place, cluster)
-      }
-      clusters.set(id, cluster)
+      const known = places.get(place) ?? openedCluster(place, backend, await adapter.open(id, backend, means))
+      places.set(place, known)
+      clusters.set(id, known.cluster)
     }
     return { clusters, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+interface OpenedCluster {
+  opened: OpenedPlace
+  cluster: RemoteCluster
+}
+
+function openedCluster(place: string, backend: BackendDefinition, opened: OpenedPlace): OpenedCluster {
+  const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
+  // An adapter may open an object of a class: its methods are called on it.
+  const connect: OpenedPlace['connect'] = (mark, addresses) => opened.connect(mark, addresses)
+  return { opened, cluster: { connect, reader: opened.reader, place, cacheBytes, graceMs: localGraceSeconds * 1_000 } }
 }
 
 /** Those that the host program keeps. */
