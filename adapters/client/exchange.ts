@@ -132,7 +132,7 @@ async function fetchBody(
   const length = bodyLength(body)
   if (length !== null) headers['content-length'] = String(length)
   const bytes = bodyBytes(body)
-  // Nobody cancels a body when the connection breaks; who reads a source lets go of it by this.
+  // `fetch` does not cancel the body when the connection breaks. This call lets the body release its source.
   ended.addEventListener('abort', () => void bytes.return().catch(() => undefined), { once: true })
   const stream = new ReadableStream<Uint8Array>(
     {

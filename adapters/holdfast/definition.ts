@@ -8,7 +8,7 @@ const schema = Type.Object(
   {
     type: Type.Literal('holdfast', { description: '`holdfast`.' }),
     url: text("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
-    cluster: text('What the cluster is called there. It has to be one that the other node keeps itself.'),
+    cluster: text('The name of the cluster on the other node, which must keep that cluster itself.'),
     keyFile: optionalText(
       'A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`, `files:write` and `files:delete`.',
     ),

@@ -53,7 +53,7 @@ export interface HoldfastBackendOptions {
   url: string
   /** A key of an account there, with the scopes `files:read`, `files:write` and `files:delete`. */
   key: string
-  /** What the cluster is called there. */
+  /** The name of the cluster on the other node. */
   cluster: string
   /** By what this node's records are known there: unique to it, printable. */
   mark: string

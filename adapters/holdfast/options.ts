@@ -5,7 +5,7 @@ export type HoldfastBackendDefinition = {
   type: 'holdfast'
   /** The base of the other node's contract, such as `https://pins.example.org/api/v3`. */
   url: string
-  /** What the cluster is called there. It has to be one that the other node keeps itself. */
+  /** The name of the cluster on the other node, which must keep that cluster itself. */
   cluster: string
   /**
    * A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`,

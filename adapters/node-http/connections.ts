@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import { Lingering } from './lingering.ts'
 
 /**
- * The connections of a server, of which there may be so many. When there are, a new one takes the place of the oldest
- * that is idle, at the address that has most; one that arrives while all are busy, or while the process has next to no
- * descriptors left, is surplus: it is told so, and closed. Some surplus ones may wait for their request, and as many
- * may still send after their answer.
+ * The connections of a server, bounded in number. Beyond the bound a new connection replaces the oldest idle one of the
+ * address that has most. If all are busy, or the process has next to no descriptors left, the new one is surplus: the
+ * server answers its request with a refusal and closes it. A bounded number of surplus connections may wait for their
+ * request. The same number of refused ones may still be sending.
  */
 export class Connections {
   readonly #most: number

@@ -68,7 +68,7 @@ export interface BackupOutcome {
   lastFullRead: { at: string; damaged: number } | null
 }
 
-/** What is in the directory of a backup besides its manifest. */
+/** The files of a backup besides its manifest. */
 const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 
 /**
@@ -134,7 +134,7 @@ class Run {
 
   async run(): Promise<BackupOutcome> {
     const { blockFiles, collector } = this.#source
-    // What a cluster elsewhere is given meanwhile stays, since the copied database says that only this node has it.
+    // The copied database says that only this node has the content that a cluster elsewhere takes meanwhile: keep it.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
     const release = await collector.hold()
     try {
