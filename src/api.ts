@@ -8,7 +8,7 @@ import type { Page, PageRequest } from './catalogue/page.ts'
 import type { BackendAdapter } from './clusters/backend-adapter.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
 import type { Cluster } from './clusters/cluster-registry.ts'
-import type { EngineConfig } from './config/options.ts'
+import type { EngineConfig } from './config/engine-options.ts'
 import type { Collected } from './content/collector.ts'
 import type { Verified, VerifyOptions } from './content/verifier.ts'
 import type { Clock } from './domain/clock.ts'
@@ -16,9 +16,9 @@ import type { FileSystem } from './domain/file-system.ts'
 import type { Logger } from './domain/logger.ts'
 import type { Metrics } from './domain/metrics.ts'
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
-import type { Content } from './gateway/reader/content.ts'
+import type { Content } from './gateway/reader/content-request.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
-import type { ApiHandler } from './http/types.ts'
+import type { ApiHandler } from './http/api-messages.ts'
 import type { Events } from './pins/events.ts'
 import type { PinProgress, StatusRequest } from './pins/fetch/pin-progress.ts'
 import type { EngineStats } from './pins/lists/statistics.ts'
@@ -41,7 +41,7 @@ import type {
   UploadOptions,
   Usage,
   WholeListQuery,
-} from './pins/types.ts'
+} from './pins/pin-types.ts'
 import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 
 /**

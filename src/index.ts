@@ -18,7 +18,7 @@ export type { Account, Credential, Principal, Scope, UploadGrant } from './acces
 export { SCOPES } from './access/principal.ts'
 export type { ScopeDecision } from './access/scope-policy.ts'
 export { ScopePolicy } from './access/scope-policy.ts'
-export type { SecondFactorSetup } from './access/sign-in/second-factor.ts'
+export type { SecondFactorSetup } from './access/sign-in/second-factor-check.ts'
 export type {
   Border,
   ClusterRegistry,
@@ -37,7 +37,7 @@ export type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'
-export type { Session } from './catalogue/sessions.ts'
+export type { Session } from './catalogue/session-store.ts'
 export type { AdapterMeans, BackendAdapter, Environment, OpenedPlace } from './clusters/backend-adapter.ts'
 export type {
   BackendPeer,
@@ -52,10 +52,10 @@ export type { ClusterHealth } from './clusters/cluster-watch.ts'
 export { currentWork, underName } from './concurrency/work.ts'
 export type { BackendKind, BackendProblems } from './config/backend-kind.ts'
 export { parseConfig } from './config/config.ts'
-export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './config/options.ts'
+export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './config/engine-options.ts'
 export type { BlockSource } from './content/block-source.ts'
-export type { Car, CarBlock } from './content/car/reader.ts'
-export { readCar } from './content/car/reader.ts'
+export type { Car, CarBlock } from './content/car/car-reader.ts'
+export { readCar } from './content/car/car-reader.ts'
 export type { Collected } from './content/collector.ts'
 export type { DamagedBlock, Verified, VerifyOptions } from './content/verifier.ts'
 export type { Clock } from './domain/clock.ts'
@@ -87,15 +87,14 @@ export type {
   ContentStream,
   ReadContent,
   ReadRequest,
-} from './gateway/reader/content.ts'
+} from './gateway/reader/content-request.ts'
 export type { SharedReading } from './gateway/source/shared-reading.ts'
+export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/api-messages.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
-export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/types.ts'
 export type { DagIdentity } from './ipld/cid.ts'
 export type { Events } from './pins/events.ts'
 export type { PinProgress, StatusRequest } from './pins/fetch/pin-progress.ts'
 export type { EngineStats, StoredAmount } from './pins/lists/statistics.ts'
-export { Timelock } from './pins/removal/timelock.ts'
 export type {
   ByteSource,
   CarImportOptions,
@@ -123,7 +122,8 @@ export type {
   UploadToken,
   Usage,
   WholeListQuery,
-} from './pins/types.ts'
+} from './pins/pin-types.ts'
+export { Timelock } from './pins/removal/timelock.ts'
 export { compactDatabase } from './storage/compact-database.ts'
 export type { ClusterProblem } from './upkeep/cluster-survey.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/findings.ts'

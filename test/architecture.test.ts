@@ -80,6 +80,14 @@ const CATALOGUE_PORT = /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|
 
 const LONGEST_FILE = 300
 
+/** File names that occur several times, with the reason. */
+const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
+  'index.ts': 'the entry of a package',
+  'main.ts': 'the start of a program: the command line, the page of the console',
+  'definition.ts': 'the form of an adapter of clusters: its configuration',
+  'options.ts': 'the form of an adapter of clusters: its types for an embedder',
+}
+
 /** Directories of tests that mirror no directory of sources, but test the whole in one way. */
 const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture']
 
@@ -345,6 +353,12 @@ describe('architecture', () => {
     })
     const bound = own.filter(({ text }) => /\bBuffer\b|\bprocess\.|\bconsole\./.test(text)).map(({ path }) => path)
     expect([own.length > 5, wrong, bound]).toEqual([true, [], []])
+  })
+
+  test('every file has a name of its own', () => {
+    const places = Object.groupBy(files, ({ path }) => path.slice(path.lastIndexOf('/') + 1))
+    const shared = Object.entries(places).filter(([, found = []]) => found.length > 1)
+    expect(shared.map(([name]) => name).toSorted()).toEqual(Object.keys(SHARED_FILE_NAMES).toSorted())
   })
 
   test('relative imports name a file that is there', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
 import { parseAst } from 'vite'
 import { describe, expect, test } from 'vitest'
-import { readCar } from '../src/content/car/reader.ts'
+import { readCar } from '../src/content/car/car-reader.ts'
 import { findLink } from '../src/content/dag/document.ts'
 import { linksOf } from '../src/content/dag/links.ts'
 import { WalkBudget } from '../src/content/dag/ordered-walk.ts'
@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly [expression: string, reason: str
       "the header of the operator's own file, cut before, and it cannot fail",
     ],
   ],
-  'adapters/node-http/handler.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
+  'adapters/node-http/node-handler.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
   'adapters/fastify/plugin.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
   'adapters/cli/api-settings.ts': [['\\/+$', 'an address that the caller of the command types']],
 }

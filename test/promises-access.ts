@@ -179,7 +179,7 @@ export const accessPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'codes of the second factor are guessed five times at most',
-    file: 'src/access/sign-in/second-factor.ts',
+    file: 'src/access/sign-in/second-factor-check.ts',
     find: '    if (refusal !== null) throw refusal\n',
     replace: '',
     test: { file: 'test/access/login.test.ts', name: 'takes no more than five wrong codes' },

@@ -79,14 +79,14 @@ export const backupPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the keys that the last whole backup needs stay until the next is whole',
-    file: 'src/backup/keys.ts',
+    file: 'src/backup/key-directory.ts',
     find: 'join(directory, asideName(name, sha256(there))), there)',
     replace: 'join(directory, name), there)',
     test: { file: ownership, name: 'is killed after it wrote other keys' },
   },
   {
     promise: 'two nodes do not share a key directory',
-    file: 'src/backup/keys.ts',
+    file: 'src/backup/key-directory.ts',
     find: 'if (!isOurs && !isReplaced)',
     replace: 'if (!isOurs && isReplaced)',
     test: { file: ownership, name: 'belongs to one node' },

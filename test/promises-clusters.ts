@@ -360,7 +360,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a cluster elsewhere lost is sent again from another cluster of this node',
-    file: 'src/wiring/pins.ts',
+    file: 'src/wiring/pins-module.ts',
     find: 'new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])',
     replace: 'new FirstSource([clusters.embeddedOf(backendId).reader, ...beside.slice(9)])',
     test: { file: survey, name: 'sends again from another cluster' },

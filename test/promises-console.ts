@@ -3,7 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const safety = 'test/adapters/console/safety.test.ts'
 const handler = 'test/adapters/console/handler.test.ts'
 const failures = 'test/upkeep/recent-failures.test.ts'
-const console = 'adapters/console/handler.ts'
+const console = 'adapters/console/console-handler.ts'
 
 /** What keeps the console apart from what is hosted beside it. */
 export const consolePromises: readonly KeptPromise[] = [
@@ -127,7 +127,7 @@ export const consolePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'on a host name of content /console/ is the content’s',
-    file: 'adapters/fetch/handler.ts',
+    file: 'adapters/fetch/fetch-handler.ts',
     find: ' && engine.isContentHost?.(header) !== true',
     replace: '',
     test: { file: handler, name: 'it answers below the prefix of a server, and on no host name of content' },

@@ -67,7 +67,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a CAR has no blocks of long identity CIDs',
-    file: 'src/content/car/import.ts',
+    file: 'src/content/car/car-import.ts',
     find: '    checkNew(cid)\n',
     replace: '',
     test: { file: identities, name: 'car.identity' },
@@ -264,14 +264,14 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a thread that hangs is replaced',
-    file: 'adapters/node-http/reader.ts',
+    file: 'adapters/node-http/started-reader.ts',
     find: 'this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0',
     replace: 'this.#silentMs = 0',
     test: { file: readers, name: 'are replaced if they end or hang' },
   },
   {
     promise: 'a thread that has ended keeps nothing from the collector',
-    file: 'src/wiring/shared-reading.ts',
+    file: 'src/wiring/shared-reading-module.ts',
     find: '        leases.end()\n',
     replace: '',
     test: { file: readers, name: 'are replaced if they end or hang' },

@@ -32,7 +32,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a JSON body has 16 KiB at most where no credential is needed',
-    file: 'src/contract/route.ts',
+    file: 'src/contract/contract-route.ts',
     find: "rest.access === 'public' ? MAX_PUBLIC_JSON_BYTES : MAX_JSON_BYTES",
     replace: 'MAX_PUBLIC_JSON_BYTES > 0 ? MAX_JSON_BYTES : 0',
     test: { file: contract, name: 'MUST refuse a JSON body of over 16 KiB where no credential is needed' },
@@ -53,7 +53,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a CID that the node reads can be taken down, however long',
-    file: 'src/contract/admin/takedowns.ts',
+    file: 'src/contract/admin/takedown-routes.ts',
     find: 'maxLength: LONGEST_BASE32',
     replace: 'maxLength: 512',
     test: { file: 'test/contract/admin.test.ts', name: 'a CID of any length that the node reads is taken down' },
@@ -138,7 +138,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'two Host headers are refused',
-    file: 'adapters/node-http/refusal.ts',
+    file: 'adapters/node-http/bare-refusal.ts',
     find: 'hosts === 1 ||',
     replace: 'hosts >= 1 ||',
     test: {
@@ -148,21 +148,21 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a mount for Request and Response refuses two Host headers',
-    file: 'adapters/fetch/handler.ts',
+    file: 'adapters/fetch/fetch-handler.ts',
     find: "request.headers.get('host')?.includes(',') === true",
     replace: "request.headers.get('host') === ','",
     test: { file: 'test/adapters/fetch/handler.test.ts', name: 'a request with two Host headers is refused' },
   },
   {
     promise: 'the country of a cluster is a text',
-    file: 'src/contract/clusters.ts',
+    file: 'src/contract/cluster-routes.ts',
     find: 'given.country || region',
     replace: "given.country ?? ''",
     test: { file: contract, name: 'MUST list the clusters of the plan as an array in configured order' },
   },
   {
     promise: 'the name of an account is a text',
-    file: 'src/contract/account/account-view.ts',
+    file: 'src/contract/account/user-fields.ts',
     find: 'account.name ?? account.email',
     replace: "account.name ?? ''",
     test: { file: contract, name: 'MUST change the name by a session or a full key' },

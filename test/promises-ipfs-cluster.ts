@@ -1,7 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const backend = 'adapters/ipfs-cluster/ipfs-cluster-backend.ts'
-const answers = 'adapters/ipfs-cluster/answers.ts'
+const answers = 'adapters/ipfs-cluster/ipfs-cluster-answers.ts'
 const hostile = 'test/adapters/ipfs-cluster/hostile.test.ts'
 
 /** What is promised of clusters that an IPFS Cluster keeps. */
@@ -43,7 +43,7 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what went wrong after the last line of an IPFS Cluster is found in its trailers',
-    file: 'adapters/ipfs-cluster/api.ts',
+    file: 'adapters/ipfs-cluster/ipfs-cluster-api.ts',
     find: "if (error !== '') throw",
     replace: "if (error === 'never') throw",
     test: {

@@ -94,7 +94,7 @@ export const kuboPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what went wrong after a good answer of a Kubo is found in its trailers',
-    file: 'adapters/kubo/answers.ts',
+    file: 'adapters/kubo/kubo-answers.ts',
     find: "return late === undefined || late === '' ? null : told(late)",
     replace: "return late === 'never' ? told(late) : null",
     test: { file: hostile, name: 'that answers with an error after everything else is not believed' },

@@ -69,14 +69,14 @@ export const pagePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a page of a long list is one request, wherever it is',
-    file: `${page}/content/pin-list.ts`,
+    file: `${page}/content/pin-list-view.ts`,
     find: 'signal => client.pins.page(page, { ...options, signal })',
     replace: 'async signal => (await client.pins.page(1, options), client.pins.page(page, { ...options, signal }))',
     test: { file: pins, name: 'are shown by the thousand, and the last page of them is one step away' },
   },
   {
     promise: 'the owner ends the sessions of an account in the console',
-    file: `${page}/owner/accounts.ts`,
+    file: `${page}/owner/accounts-view.ts`,
     find: 'change(() => client.owner.endSessions(id),',
     replace: 'change(async () => id,',
     test: {
@@ -103,7 +103,7 @@ export const pagePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the QR code is that of the secret',
-    file: `${page}/account/second-factor.ts`,
+    file: `${page}/account/second-factor-view.ts`,
     find: 'setup.otpauthUrl',
     replace: 'setup.secret',
     test: { file: account, name: 'turns a second factor on by a QR code' },

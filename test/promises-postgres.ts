@@ -56,14 +56,14 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a cluster elsewhere has got is not kept here for ever by a node that was killed',
-    file: 'adapters/postgres/placements.ts',
+    file: 'adapters/postgres/postgres-placements.ts',
     find: '        await this.#ledger.setPlaced(row.backendId, row, now)\n',
     replace: '',
     test: test('what a cluster elsewhere was seen to have stops'),
   },
   {
     promise: 'a commit that finds that it needs a hold is done again with one',
-    file: 'adapters/postgres/failures.ts',
+    file: 'adapters/postgres/statement-failure.ts',
     find: '  if (!(error instanceof StatementFailure)) return error\n',
     replace:
       "  if (!(error instanceof StatementFailure)) return new HoldfastError('UNAVAILABLE', 'not now', { cause: error })\n",
@@ -123,7 +123,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a node has begun when it ended is given up, whether its ledger had it or not',
-    file: 'adapters/postgres/reconciliation.ts',
+    file: 'adapters/postgres/postgres-reconciliation.ts',
     find: '      await holds.voidLate()\n',
     replace: '',
     test: test('what a node has begun and its ledger never had'),
@@ -152,7 +152,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'failed logins are counted by all nodes together',
-    file: 'adapters/postgres/sign-in.ts',
+    file: 'adapters/postgres/postgres-sign-in.ts',
     find: 'WHERE a.used < $3 OR ',
     replace: 'WHERE a.used < 2 * $3 OR ',
     test: signIn('are counted by all together'),
@@ -166,7 +166,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'nodes sign sessions with one key, however many make it',
-    file: 'adapters/postgres/signing-keys.ts',
+    file: 'adapters/postgres/postgres-signing-keys.ts',
     find: '      if ((there[0]?.kid ?? null) !== newest) return there\n',
     replace: '',
     test: signIn('are signed with one key'),
@@ -180,7 +180,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'signing keys that nodes share are sealed',
-    file: 'adapters/postgres/signing-keys.ts',
+    file: 'adapters/postgres/postgres-signing-keys.ts',
     find: "this.#sealing.seal(Buffer.from(secret, 'base64url'), contextOf(kid))",
     replace: "Buffer.from(secret, 'base64url')",
     test: signIn('keys lie there sealed'),
@@ -285,7 +285,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what was taken down while a node was away it refuses from its start on',
-    file: 'src/wiring/network.ts',
+    file: 'src/wiring/network-module.ts',
     find: '      await takedowns.follow()\n',
     replace: '',
     test: takedowns('made or lifted while a node is away'),
@@ -306,7 +306,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what was lifted while a node was away it does not take down again',
-    file: 'adapters/postgres/takedowns.ts',
+    file: 'adapters/postgres/postgres-takedowns.ts',
     find: 'UPDATE takedowns SET lifted_at = $3 WHERE cid = $1 AND path = $2 AND lifted_at IS NULL',
     replace: 'DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND at <= $3',
     test: takedowns('made or lifted while a node is away'),
@@ -362,7 +362,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a node keeps that is not there is unavailable through the others, and not gone',
-    file: 'src/wiring/nodes.ts',
+    file: 'src/wiring/nodes-module.ts',
     find: ', ...others.filter(({ isThere }) => !isThere)]',
     replace: ']',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'what a node keeps that is not there' },
@@ -530,7 +530,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what another node has removed is announced no more',
-    file: 'src/wiring/pins.ts',
+    file: 'src/wiring/pins-module.ts',
     find: '      if (announcer !== null) storage.work?.gone(',
     replace: '      if (announcer === undefined) storage.work?.gone(',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'what a node has announced it withdraws' },
@@ -614,7 +614,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what another node lets go of is told at once to a cluster that is kept elsewhere',
-    file: 'src/wiring/nodes.ts',
+    file: 'src/wiring/nodes-module.ts',
     find: '    here.placements()\n',
     replace: '',
     test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
@@ -635,14 +635,14 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node that has said nothing for thirty seconds is gone',
-    file: 'adapters/postgres/nodes.ts',
+    file: 'adapters/postgres/postgres-nodes.ts',
     find: "const GONE = `INTERVAL '30 seconds'`",
     replace: "const GONE = `INTERVAL '30 days'`",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
   {
     promise: 'a node says that it stops',
-    file: 'adapters/postgres/nodes.ts',
+    file: 'adapters/postgres/postgres-nodes.ts',
     find: "await this.#say('NULL', false)",
     replace: "await this.#say('seen_at', false)",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
@@ -663,7 +663,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'only nodes read blocks of nodes',
-    file: 'src/wiring/nodes.ts',
+    file: 'src/wiring/nodes-module.ts',
     find: 'now: () => clock.now() }, answer, otherwise)',
     replace: 'now: () => clock.now() }, answer, answer)',
     test: { file: 'test/nodes/two-nodes.test.ts', name: 'that was recorded' },
@@ -677,14 +677,14 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'transactions that wait for each other are repeated',
-    file: 'adapters/postgres/failures.ts',
+    file: 'adapters/postgres/statement-failure.ts',
     find: "|| TO_REPEAT.has(error.sqlState ?? '')\n",
     replace: '|| false\n',
     test: test('transactions that wait for each other'),
   },
   {
     promise: 'of accounts changed to one email at once all but one are told of it',
-    file: 'adapters/postgres/failures.ts',
+    file: 'adapters/postgres/statement-failure.ts',
     find: 'error.sqlState === MET_ANOTHER || ',
     replace: '',
     test: { file: 'test/adapters/postgres/access.test.ts', name: 'of accounts made at once with one email' },

@@ -297,7 +297,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a deletion that finds no room is given the ballast',
-    file: 'src/wiring/storage.ts',
+    file: 'src/wiring/storage-module.ts',
     find: '(await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false',
     replace: 'false',
     test: { file: full, name: 'is written when there is room, given up for a deletion that finds none' },
@@ -380,14 +380,14 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'secrets of second factors are stored sealed',
-    file: 'src/access/sign-in/second-factor.ts',
+    file: 'src/access/sign-in/second-factor-check.ts',
     find: 'this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))',
     replace: 'this.#store.begin(account.id, secret)',
     test: { file: 'test/access/sealing.test.ts', name: 'a secret is stored sealed' },
   },
   {
     promise: 'secrets that were stored in clear are sealed at the next start',
-    file: 'src/wiring/access.ts',
+    file: 'src/wiring/access-module.ts',
     find: 'start: () => secondFactor.sealStored(),',
     replace: 'start: async () => undefined,',
     test: { file: 'test/access/sealing.test.ts', name: 'secrets that are stored in clear' },
@@ -401,7 +401,7 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the removal of an account goes on after a restart',
-    file: 'src/wiring/pins.ts',
+    file: 'src/wiring/pins-module.ts',
     find: '      accountRemoval.wake()\n',
     replace: '',
     test: { file: removal, name: 'by a command without a server' },

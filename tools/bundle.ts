@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { consoleSources, withModulesNamed } from '../adapters/console/sources.ts'
+import { consoleSources, withModulesNamed } from '../adapters/console/console-sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/cli'))

@@ -20,7 +20,7 @@ export interface FieldSchema {
 
 const WIDTH = 120
 
-/** `src/config/options.ts`: what a configuration may say, for those who write one in code. */
+/** `src/config/engine-options.ts`: what a configuration may say, for those who write one in code. */
 export function configTypes(): string {
   const interfaces = [...titled(configSchema), configSchema]
   return `// Made by \`npm run docs\` from config-schema.ts, which is the place to change it.

@@ -6,8 +6,8 @@ import { clusterAdapters } from '../adapters/cli/cluster-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { planSchema } from '../src/config/plan-schema.ts'
-import { parametersOf } from '../src/contract/openapi/document.ts'
-import type { ContractRoute } from '../src/contract/route.ts'
+import type { ContractRoute } from '../src/contract/contract-route.ts'
+import { parametersOf } from '../src/contract/openapi/openapi-document.ts'
 import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
 import type { Access } from '../src/http/route.ts'
@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, '..')
 const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
 
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
-const CONFIG_TYPES = 'src/config/options.ts'
+const CONFIG_TYPES = 'src/config/engine-options.ts'
 
 /** By the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {

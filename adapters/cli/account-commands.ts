@@ -1,5 +1,5 @@
 import { type Account, SCOPES } from '../../src/index.ts'
-import { accountRow, accountTable } from './account-rows.ts'
+import { accountRow, accountTable } from './account-lines.ts'
 import { readArguments, readFlags, requireFlag } from './arguments.ts'
 import { isoTime, print, printJson, terminalColumns } from './output.ts'
 import { readPassword } from './password-input.ts'

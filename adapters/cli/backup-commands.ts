@@ -5,9 +5,9 @@ import { listOf, numberOf, textOf } from './api-command.ts'
 import { readArguments, requireFlag, usageError } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
+import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
-import { countOf, formatBytes, printable } from './text.ts'
 
 /** `backup`: through the running server, or of a data directory that none has open. */
 export function backUp(args: readonly string[], env: Environment): Promise<boolean> {

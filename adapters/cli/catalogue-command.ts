@@ -2,9 +2,9 @@ import { type MovedCatalogue, moveCatalogue } from '../../src/index.ts'
 import { postgres } from '../postgres/index.ts'
 import { readArguments, usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
+import { countOf } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
-import { countOf } from './text.ts'
 
 /** `catalogue move`: of a data directory that no server has open. */
 export async function moveToDatabase(args: readonly string[], env: Environment): Promise<boolean> {

@@ -6,8 +6,8 @@ import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
 import { print, printJson } from './output.ts'
+import { countOf, formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
-import { countOf, formatBytes } from './text.ts'
 import { writeWhole } from './whole-file.ts'
 
 /** `export`: writes pins, with their content, names, meta and timelocks, to a CAR that `import` takes back. */

@@ -4,8 +4,8 @@ import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
+import { formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
-import { formatBytes } from './text.ts'
 import { writeWhole } from './whole-file.ts'
 
 const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }

@@ -7,9 +7,9 @@ import { usageError } from './arguments.ts'
 import { type ExportSection, readExport, restoreExport } from './import-export.ts'
 import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
+import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
-import { countOf, printable } from './text.ts'
 
 /** `import`: sends a CAR, and prints what became of each of its roots; of an export, of each of its records. */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {

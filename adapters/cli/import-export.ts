@@ -4,7 +4,7 @@ import type { HoldfastClient, PinState, SizedSource } from '../client/index.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'
 import { describeError } from './failure.ts'
 import type { LocalFile } from './local-files.ts'
-import { printable } from './text.ts'
+import { printable } from './printed-text.ts'
 
 /** A record of an export and where in the file its content lies, in bytes; null if it brings none. */
 export interface ExportSection {

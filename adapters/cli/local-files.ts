@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { SizedSource } from '../client/index.ts'
-import { printable } from './text.ts'
+import { printable } from './printed-text.ts'
 
 const READ_BYTES = 256 * 1024
 

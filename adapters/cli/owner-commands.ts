@@ -1,13 +1,13 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { JsonObject } from '../client/index.ts'
-import { accountTable } from './account-rows.ts'
+import { accountTable } from './account-lines.ts'
 import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
+import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
-import { countOf, formatBytes, formatTable, printable } from './text.ts'
 
 /** `stats`. */
 export function stats(args: readonly string[], env: Environment): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../src/index.ts'
 import type { HoldfastClient, JsonObject } from '../client/index.ts'
-import { accountRow } from './account-rows.ts'
+import { accountRow } from './account-lines.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'

@@ -1,4 +1,4 @@
-import { formatBytes } from './text.ts'
+import { formatBytes } from './printed-text.ts'
 
 /** A terminal, or what stands for one. */
 export interface ProgressTarget {

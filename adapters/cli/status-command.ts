@@ -1,8 +1,8 @@
 import type { Status } from '../client/index.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'
+import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
-import { countOf, formatBytes, formatTable } from './text.ts'
 
 const ONE_CID = { what: 'a CID', min: 1, max: 1 }
 

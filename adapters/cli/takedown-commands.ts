@@ -3,8 +3,8 @@ import { textOf } from './api-command.ts'
 import { requireFlag, usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
+import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
-import { formatTable } from './text.ts'
 
 const TARGET = { what: 'a CID, or CID/path,', min: 1, max: 1 }
 

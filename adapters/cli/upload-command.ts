@@ -6,9 +6,9 @@ import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { metaOf } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
+import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
-import { printable } from './text.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
 /** What is left out is listed up to here. */

@@ -1,5 +1,5 @@
 import type { ListedUpload } from '../client/index.ts'
-import { formatBytes, formatTable, printable } from './text.ts'
+import { formatBytes, formatTable, printable } from './printed-text.ts'
 
 /** Names are not cut to less. */
 const SHORTEST_NAME = 20

@@ -1,7 +1,7 @@
 import { listOf, textOf, withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'
+import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
-import { formatTable } from './text.ts'
 
 const ONE_URL = { what: 'a URL', min: 1, max: 1 }
 const ONE_ID = { what: 'the id of a webhook', min: 1, max: 1 }

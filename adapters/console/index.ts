@@ -1,1 +1,1 @@
-export { type ConsoleEngine, type ConsoleOptions, createConsole } from './handler.ts'
+export { type ConsoleEngine, type ConsoleOptions, createConsole } from './console-handler.ts'

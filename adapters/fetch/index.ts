@@ -1,1 +1,1 @@
-export { type FetchHandler, type FetchOptions, type FetchServedEngine, toFetch } from './handler.ts'
+export { type FetchHandler, type FetchOptions, type FetchServedEngine, toFetch } from './fetch-handler.ts'

@@ -12,9 +12,9 @@ import {
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../src/ipld/cid.ts'
-import { answerAs, jsonAs, told } from '../remote/answers.ts'
 import { carBytes } from '../remote/car-bytes.ts'
 import type { SendHttp } from '../remote/http-client.ts'
+import { answerAs, jsonAs, told } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100

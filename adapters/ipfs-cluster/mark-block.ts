@@ -3,7 +3,7 @@ import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
-import type { ClusterPin, PinWish, Replication } from './api.ts'
+import type { ClusterPin, PinWish, Replication } from './ipfs-cluster-api.ts'
 
 /** Of the metadata of a pin: whose it is, of which root, and what each hold begins with. */
 const MARK = 'holdfast'

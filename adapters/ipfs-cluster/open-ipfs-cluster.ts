@@ -2,7 +2,7 @@ import type { AdapterMeans, OpenedPlace } from '../../src/clusters/backend-adapt
 import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import { openPlaceMeans } from '../remote/place-means.ts'
 import { authorizationOf } from '../remote/secrets.ts'
-import { IpfsClusterApi } from './api.ts'
+import { IpfsClusterApi } from './ipfs-cluster-api.ts'
 import { IpfsClusterBackend } from './ipfs-cluster-backend.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 

@@ -1,6 +1,6 @@
 import type { BackendStatus } from '../../src/clusters/cluster-backend.ts'
-import { told } from '../remote/answers.ts'
-import type { PinPeers } from './api.ts'
+import { told } from '../remote/json-answers.ts'
+import type { PinPeers } from './ipfs-cluster-api.ts'
 
 type State = BackendStatus['state']
 

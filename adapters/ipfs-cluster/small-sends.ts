@@ -5,7 +5,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { formBody } from '../../src/domain/form-body.ts'
 import { HASH } from '../../src/ipld/cid.ts'
 import { Batch } from '../remote/batch.ts'
-import type { IpfsClusterApi, Replication } from './api.ts'
+import type { IpfsClusterApi, Replication } from './ipfs-cluster-api.ts'
 import { isSendable } from './sendable-blocks.ts'
 
 /** DAGs that are handed over together. */

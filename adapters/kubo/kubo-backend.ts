@@ -15,9 +15,9 @@ import { cidOf, type DagIdentity, identityOf } from '../../src/ipld/cid.ts'
 import { Batch } from '../remote/batch.ts'
 import { carBytes, sourceWith } from '../remote/car-bytes.ts'
 import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
-import { failure, tooLate } from './answers.ts'
 import { lostWithPower } from './datastore-sync.ts'
 import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
+import { failure, tooLate } from './kubo-answers.ts'
 import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
 
 /** How long an upload may stand still. */

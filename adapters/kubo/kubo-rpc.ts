@@ -6,8 +6,8 @@ import { formBody } from '../../src/domain/form-body.ts'
 import { linesOf } from '../../src/domain/lines.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
-import { told } from '../remote/answers.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../remote/http-client.ts'
+import { told } from '../remote/json-answers.ts'
 import {
   blockStatSchema,
   configSchema,
@@ -22,7 +22,7 @@ import {
   pinsSchema,
   repositorySchema,
   tooLate,
-} from './answers.ts'
+} from './kubo-answers.ts'
 
 /** How long a short answer may take in all, and how long a long one may stand still. */
 const ASK_MS = 60_000

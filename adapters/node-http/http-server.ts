@@ -1,9 +1,9 @@
 // What a thread of the gateway needs as well: nothing here, nor what it imports, loads the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { ApiHandler } from '../../src/index.ts'
+import { refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
-import { createGatewayExchange, type Exchange } from './exchange.ts'
-import { refuse } from './refusal.ts'
+import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 
 /** Longer than what load balancers keep idle connections for, so that they and not this server close them. */
 const KEEP_ALIVE_MS = 65_000

@@ -3,8 +3,8 @@ import http, { type IncomingMessage } from 'node:http'
 import { BlockList } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts'
-import type { PrometheusMetrics } from './metrics.ts'
-import { refusesHost } from './refusal.ts'
+import { refusesHost } from './bare-refusal.ts'
+import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
 /** What has to be known of an engine to tell who may read its metrics; without it nobody may. */
 export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'trustedProxies' | 'isContentHost'>>

@@ -7,7 +7,7 @@ import { connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
-import { type ReaderListeners, ReaderThread } from './reader.ts'
+import { type ReaderListeners, ReaderThread } from './started-reader.ts'
 
 /** What readers need of an engine. */
 export type ReadEngine = Pick<Engine, 'ownGateway' | 'shareReading'>

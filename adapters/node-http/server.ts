@@ -1,6 +1,6 @@
 import type http from 'node:http'
-import { createExchange, type HandlerOptions, type ServedEngine } from './handler.ts'
 import { serverFor } from './http-server.ts'
+import { createExchange, type HandlerOptions, type ServedEngine } from './node-handler.ts'
 
 /** How a server listens. */
 export interface ServerOptions extends HandlerOptions {

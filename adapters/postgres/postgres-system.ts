@@ -1,11 +1,11 @@
 import type { CatalogueSystem, ConnectedCatalogue, MoveTarget } from '../../src/catalogue/catalogue-system.ts'
-import { postgresAccess } from './access-catalogue.ts'
 import { forgetSealed, sealedIn } from './lost-secrets.ts'
 import { isKnownTo, moveIn, takeUp } from './move-in.ts'
 import type { Postgres } from './postgres.ts'
+import { postgresAccess } from './postgres-access.ts'
+import { postgresSignIn } from './postgres-sign-in.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { openMigrated, openShared } from './shared-database.ts'
-import { postgresSignIn } from './sign-in.ts'
 
 /** Longest wait for an answer during a move, in milliseconds: counting many rows takes time. */
 const MOVE_ANSWER_MS = 3_600_000

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { isLost, isToRepeat, outcomeUnknown, StatementFailure, told } from './failures.ts'
 import type { Sql, SqlParam } from './sql.ts'
+import { isLost, isToRepeat, outcomeUnknown, StatementFailure, told } from './statement-failure.ts'
 
 /** How a transaction that met others is tried in all. */
 const MOST_ATTEMPTS = 8

@@ -2,10 +2,10 @@ import type { RecordRow } from '../../src/catalogue/records.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
-import { outcomeUnknown } from './failures.ts'
 import type { Postgres } from './postgres.ts'
 import { getRecord, live, lockRecords } from './record-rows.ts'
 import type { Sql } from './sql.ts'
+import { outcomeUnknown } from './statement-failure.ts'
 
 /** Records that one transaction removes. */
 const STEP = 50

@@ -1,4 +1,4 @@
-import type { Files, ListedContent, ListedFile } from '../../src/catalogue/files.ts'
+import type { Files, ListedContent, ListedFile } from '../../src/catalogue/listed-files.ts'
 import type { RootFile } from '../../src/ledger/whole-dag.ts'
 import type { Postgres } from './postgres.ts'
 

@@ -1,12 +1,12 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
+import { webhooksSchema } from './schema-deliveries.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
-import { webhooksSchema } from './schema-webhooks.ts'
 
 /** The schema, one entry a version, applied in order. An entry that has shipped is never edited: add another. */
 export const migrations: readonly Migration[] = [

@@ -3,7 +3,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { createEngine, type Engine } from '../../src/index.ts'
-import { searchWords } from '../../src/storage/search-words.ts'
+import { searchWords } from '../../src/storage/search-function.ts'
 
 const RAW = 0x55
 /** Records that a search finds, however many there are. */

@@ -1,5 +1,5 @@
-import type { Account } from '../catalogue/accounts.ts'
-import type { UploadGrant } from '../catalogue/keys.ts'
+import type { Account } from '../catalogue/account-store.ts'
+import type { UploadGrant } from '../catalogue/key-store.ts'
 import type { Plan } from '../domain/plan.ts'
 
 export type { Account, UploadGrant }

@@ -12,7 +12,7 @@ import type { StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { lockDirectory } from '../storage/directory-lock.ts'
 import { storeIn } from './block-copies.ts'
-import { keyDirectory, keyProblems, repairKeys } from './keys.ts'
+import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
 import { type AnyManifest, manifestPath, measure, readManifest, unusable } from './manifest.ts'
 
 /** How a backup is checked. */

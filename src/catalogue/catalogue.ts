@@ -1,13 +1,13 @@
-import type { AccountStore } from './accounts.ts'
+import type { AccountStore } from './account-store.ts'
 import type { Fetches } from './fetches.ts'
-import type { Files } from './files.ts'
-import type { KeyStore } from './keys.ts'
+import type { KeyStore } from './key-store.ts'
+import type { Files } from './listed-files.ts'
 import type { Placements } from './placements.ts'
 import type { Reconciliation } from './reconciliation.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
-import type { SessionStore } from './sessions.ts'
-import type { WebhookStore } from './webhooks.ts'
+import type { SessionStore } from './session-store.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 /**
  * Who wants what: a port of commands. Each method is one transaction of the implementation; data goes in and comes out,

@@ -7,7 +7,7 @@ import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
-import type { TakedownRows } from './takedowns.ts'
+import type { TakedownRows } from './takedown-rows.ts'
 
 /** The catalogue of an engine in a database outside its data directory, which other nodes may share. */
 export interface SharedCatalogue {

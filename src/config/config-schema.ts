@@ -6,7 +6,7 @@ import { closed, defaulted, group, seconds, text } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
 
 // Of every field: what it means, in the words of `docs/configuration.md`, and its `default`, or in `defaultText` what
-// holds without it. `src/config/options.ts` and the tables of the documents are made from this by `npm run docs`.
+// holds without it. `src/config/engine-options.ts` and the tables of the documents are made from this by `npm run docs`.
 
 const upTo = (fallback: number, description: string) =>
   defaulted(Type.Integer({ minimum: 1, default: fallback, description }))

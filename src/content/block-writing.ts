@@ -1,5 +1,5 @@
 import type * as fs from 'node:fs'
-import { DIRECT, OWNERS_FILE } from '../disk/file-system.ts'
+import { DIRECT, OWNERS_FILE } from '../disk/node-file-system.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
 /** What a thread writes a block with: `node:fs`, or that part of it. */

@@ -1,7 +1,7 @@
 import { existsSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openDirectoryNoFollow, openNoFollow } from '../disk/file-system.ts'
+import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
 
 /** Where Linux shows the files that a process has open. A path below one of them cannot be led elsewhere. */
 const OPEN_FILES = '/proc/self/fd'

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { checkTexts } from '../config/given-texts.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { ApiRequest } from '../http/api-messages.ts'
 import { readJsonBody } from '../http/json-body.ts'
-import type { ApiRequest } from '../http/types.ts'
 
 /** Nothing that these fields can mean is longer: paths are 4,096 bytes at most. */
 const LONGEST_TEXT = 4_096

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { PAGE_HEADERS } from '../gateway/pages/html.ts'
 import { text } from './answer-fields.ts'
-import { type OpenApiDocument, openApiDocument } from './openapi/document.ts'
-import { documentationPage } from './openapi/page.ts'
-import { type ContractRoute, route } from './route.ts'
+import { type ContractRoute, route } from './contract-route.ts'
+import { type OpenApiDocument, openApiDocument } from './openapi/openapi-document.ts'
+import { documentationPage } from './openapi/openapi-page.ts'
 
 /** The description of the contract, made from the routes when somebody first asks. `routes` are those to describe. */
 export function docsRoutes(routes: () => readonly ContractRoute[]): readonly ContractRoute[] {

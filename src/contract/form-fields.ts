@@ -4,8 +4,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import { quoted } from '../http/form-headers.ts'
 import { parseJson } from '../http/json-body.ts'
 import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'
+import type { Body } from './contract-route.ts'
 import { present } from './request-target.ts'
-import type { Body } from './route.ts'
 
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000

@@ -1,7 +1,7 @@
 import { PUBLIC_NOTICE } from '../domain/public-notice.ts'
 import { htmlPage, PAGE_HEADERS } from '../gateway/pages/html.ts'
 import { text } from './answer-fields.ts'
-import { type ContractRoute, route } from './route.ts'
+import { type ContractRoute, route } from './contract-route.ts'
 
 const CONSOLE = `
 <tr><td><a href="console/">The console</a></td><td>See what is pinned, drop files on it, and run the node, in the

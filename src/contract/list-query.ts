@@ -1,4 +1,4 @@
-import type { ListQuery } from '../pins/types.ts'
+import type { ListQuery } from '../pins/pin-types.ts'
 import { metaOf } from './form-fields.ts'
 import { present } from './request-target.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { HoldfastError } from '../domain/errors.ts'
 import { count, text } from './answer-fields.ts'
-import { type ContractRoute, route } from './route.ts'
+import { type ContractRoute, route } from './contract-route.ts'
 
 const Locales = Type.Array(Type.Object({ code: text, name: text }), { title: 'Locales' })
 

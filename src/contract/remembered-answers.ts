@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../domain/clock.ts'
-import type { ApiResponse } from '../http/types.ts'
+import type { ApiResponse } from '../http/api-messages.ts'
 
 const MOST_BYTES = 8 * 1024 ** 2
 /** Characters of the longest answer that is kept. */

@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts'
 import { checkTexts } from '../config/given-texts.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { UploadToken } from '../pins/types.ts'
+import type { UploadToken } from '../pins/pin-types.ts'
 import type { Pins } from './services.ts'
 
 /** Where a request says its cluster: the header wins over the body, which wins over the query. Empty is absent. */

@@ -4,9 +4,9 @@ import type { LevelDatastore } from 'datastore-level'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { DATABASE, RESTORING } from './file-names.ts'
-import { OWNERS_DIRECTORY } from './file-system.ts'
 import { isLocked, LevelFiles } from './level-files.ts'
 import { makeDirectory } from './make-directory.ts'
+import { OWNERS_DIRECTORY } from './node-file-system.ts'
 
 /** The directories that engines of this process own, by place. Shared by all copies of this module. */
 const OWNED = Symbol.for('holdfast.ownedDirectories')

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { LevelDatastore } from 'datastore-level'
 import type { Logger } from '../domain/logger.ts'
 import { QUARANTINE } from './file-names.ts'
-import { OWNERS_DIRECTORY, syncDirectoryNow } from './file-system.ts'
 import { makeDirectory } from './make-directory.ts'
+import { OWNERS_DIRECTORY, syncDirectoryNow } from './node-file-system.ts'
 
 /** What LevelDB keeps what it stores in, and names the list of in `CURRENT`. */
 const KEPT = /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { syncDirectoryNow } from './file-system.ts'
+import { syncDirectoryNow } from './node-file-system.ts'
 
 /**
  * Creates a directory and what is missing above it. Node's own `recursive` never returns where a file system answers

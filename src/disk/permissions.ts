@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../domain/logger.ts'
 import { BALLAST, DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
-import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './file-system.ts'
+import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './node-file-system.ts'
 
 /** What the stores of a data directory are kept in. What lies below a directory is closed with it. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']

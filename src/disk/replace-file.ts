@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
-import { nodeFileSystem } from './file-system.ts'
+import { nodeFileSystem } from './node-file-system.ts'
 
 /**
  * Gives a file another text. Either the old one is there or the new one, whenever the power goes.

@@ -1,10 +1,10 @@
 import type { Credential } from '../access/principal.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Metrics, RequestObservation } from '../domain/metrics.ts'
+import type { ApiRequest, ApiResponse } from './api-messages.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
 import { StreamBody } from './stream-body.ts'
-import type { ApiRequest, ApiResponse } from './types.ts'
 
 /** A request that has been answered. */
 export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn' | 'ms'> {

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from './types.ts'
+import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
 const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, Allow'
 const ALLOWED_HEADERS = 'Authorization, X-API-Key, X-Request-Source, X-Cluster, Content-Type, Accept'

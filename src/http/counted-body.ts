@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import type { ApiRequest } from './types.ts'
+import type { ApiRequest } from './api-messages.ts'
 
 /**
  * A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. One that

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
+import type { ApiRequest } from './api-messages.ts'
 import { quoted } from './form-headers.ts'
-import type { ApiRequest } from './types.ts'
 
 /** The longest JSON body of a request with a credential, in bytes. */
 export const MAX_JSON_BYTES = 1024 * 1024

@@ -1,4 +1,4 @@
-import type { ApiResponse } from './types.ts'
+import type { ApiResponse } from './api-messages.ts'
 
 export function jsonResponse(
   status: number,

@@ -1,3 +1,4 @@
+import type { ApiRequest } from './api-messages.ts'
 import {
   boundaryOf,
   defaultFormLimits,
@@ -7,7 +8,6 @@ import {
   quoted,
   readHeaders,
 } from './form-headers.ts'
-import type { ApiRequest } from './types.ts'
 
 /** One part of a form. Its content can be read while it is the current part, and at most once. */
 export interface FormPart extends PartHeaders {

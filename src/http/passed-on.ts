@@ -1,5 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { copied, wholeUpTo } from '../domain/sources.ts'
+import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from './api-messages.ts'
 import { errorResponse } from './error-response.ts'
 import {
   answerOfVersion1,
@@ -12,7 +13,6 @@ import {
   sealStatement,
   senderOfVersion1,
 } from './node-proof.ts'
-import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from './types.ts'
 import { UsedNonces } from './used-nonces.ts'
 
 /** Request header: the proof of the node that passes the request on. */

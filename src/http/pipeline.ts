@@ -8,6 +8,7 @@ import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { tellOf } from './access-log.ts'
+import type { ApiHandler, ApiRequest, ApiResponse } from './api-messages.ts'
 import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
@@ -15,7 +16,6 @@ import { errorResponse, unixSeconds } from './error-response.ts'
 import { QueryParameters } from './query-parameters.ts'
 import type { AuthenticatedContext, GoesTo, GuardedRoute, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
-import type { ApiHandler, ApiRequest, ApiResponse } from './types.ts'
 
 export interface ApiDependencies {
   routes: readonly Route[]

@@ -1,6 +1,6 @@
 import type { Logger } from '../domain/logger.ts'
+import type { ApiHandler, ApiRequest } from './api-messages.ts'
 import { clientAddress } from './client-address.ts'
-import type { ApiHandler, ApiRequest } from './types.ts'
 
 /** Puts a handler behind proxies: it is given each request as its client sent it. */
 export type Behind = (handler: ApiHandler) => ApiHandler

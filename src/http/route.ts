@@ -1,6 +1,6 @@
 import type { Principal, Scope } from '../access/principal.ts'
 import type { FormBody } from '../domain/form-body.ts'
-import type { ApiRequest, ApiResponse } from './types.ts'
+import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
 /**
  * Who may call a route: anybody, anybody with a valid credential, whoever is signed in, the owner of the node, or a

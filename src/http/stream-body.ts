@@ -1,5 +1,5 @@
 import { free } from '../content/dag/ordered-walk.ts'
-import type { BodyStream } from './types.ts'
+import type { BodyStream } from './api-messages.ts'
 
 /** How much of a body is made before its answer begins: what breaks until then can still be answered as an error. */
 const START_BYTES = 16 * 1024

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NetworkConfig } from '../config/options.ts'
+import type { NetworkConfig } from '../config/engine-options.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'

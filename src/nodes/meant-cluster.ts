@@ -1,9 +1,9 @@
 import { present, RequestTarget } from '../contract/request-target.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { ApiRequest } from '../http/api-messages.ts'
 import { MAX_JSON_BYTES, parseJson } from '../http/json-body.ts'
 import { readForm, readPartText } from '../http/multipart.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
-import type { ApiRequest } from '../http/types.ts'
 
 /** How much of a form is read before it is decided which node is to have it. */
 const LOOKED_AT_BYTES = 64 * 1024

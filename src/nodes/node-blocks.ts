@@ -2,8 +2,8 @@ import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { LiveContent } from '../content/live-content.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import type { ApiHandler } from '../http/api-messages.ts'
 import { errorResponse } from '../http/error-response.ts'
-import type { ApiHandler } from '../http/types.ts'
 import { parseCid } from '../ipld/cid.ts'
 
 /** Where nodes of a fleet read each other's blocks. Nobody else is answered there. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { PassedOn } from '../http/api-messages.ts'
 import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
-import type { PassedOn } from '../http/types.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from '../outgoing/node-client.ts'
 
 /** A node of the fleet, as the catalogue has it. */

@@ -8,7 +8,7 @@ import { identityOf, parseCid } from '../ipld/cid.ts'
 import type { AnnouncedPlace, Announcements, DueRoot } from '../ledger/announcements.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
-import type { PinRecord } from './types.ts'
+import type { PinRecord } from './pin-types.ts'
 
 /** Tells routers who has a content. */
 export interface Announcing {

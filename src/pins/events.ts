@@ -1,5 +1,5 @@
 import type { ListenOptions } from '../domain/emitter.ts'
-import type { EngineEvents } from './types.ts'
+import type { EngineEvents } from './pin-types.ts'
 
 /** What an engine tells as it happens. Listeners only hear: what one throws is logged, and changes nothing. */
 export interface Events {

@@ -1,8 +1,8 @@
 import type { RecordRow } from '../catalogue/records.ts'
 import type { Emitter } from '../domain/emitter.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
-import { presentRecord } from './record-view.ts'
-import type { EngineEvents, PinRecord } from './types.ts'
+import type { EngineEvents, PinRecord } from './pin-types.ts'
+import { presentRecord } from './present-record.ts'
 
 /** A part of the engine that acts when a record changes. */
 export interface PinObserver {

@@ -11,8 +11,8 @@ import { identityOf } from '../ipld/cid.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
-import { newUploadId, presentRecord } from './record-view.ts'
-import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './types.ts'
+import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
+import { newUploadId, presentRecord } from './present-record.ts'
 
 /** Content that is whole, and the record to write for it. */
 export interface CommitInput {

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { storedMeta } from './pin-meta.ts'
-import type { PinNames } from './types.ts'
+import type { PinNames } from './pin-types.ts'
 
 const LONGEST_NAME = 255
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for

@@ -3,8 +3,8 @@ import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { DecidedTarget, PinTarget, Requester } from './pin-types.ts'
 import type { Timelock } from './removal/timelock.ts'
-import type { DecidedTarget, PinTarget, Requester } from './types.ts'
 
 interface Parts {
   accounts: AccountService

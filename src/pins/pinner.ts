@@ -11,7 +11,7 @@ import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { NetworkPinner } from './fetch/network-pinner.ts'
 import type { PinCommit } from './pin-commit.ts'
 import type { PinTargets } from './pin-targets.ts'
-import type { DecidedPin, PinOutcome, PinRequest } from './types.ts'
+import type { DecidedPin, PinOutcome, PinRequest } from './pin-types.ts'
 
 interface Parts {
   clusters: ClusterRegistry

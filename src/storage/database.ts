@@ -2,7 +2,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
 import { keepCopy, makeOwnersFile, syncNow } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
-import { searchWords } from './search-words.ts'
+import { searchWords } from './search-function.ts'
 
 /** What SQLite stores; booleans are 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array

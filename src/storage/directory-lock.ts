@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
-import { OWNERS_FILE } from '../disk/file-system.ts'
+import { OWNERS_FILE } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 /** The file in a directory that its lock is on. It stays empty. */

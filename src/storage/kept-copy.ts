@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
-import { OWNERS_FILE, syncDirectoryNow } from '../disk/file-system.ts'
+import { OWNERS_FILE, syncDirectoryNow } from '../disk/node-file-system.ts'
 
 /** Where the database of an older schema is kept when it is migrated. */
 export function keptCopyOf(file: string, version: number): string {

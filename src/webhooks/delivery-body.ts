@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { DeliveryRow } from '../catalogue/webhooks.ts'
+import type { DeliveryRow } from '../catalogue/webhook-store.ts'
 
 /** Where a receiver finds the signature. */
 export const SIGNATURE_HEADER = 'holdfast-signature'

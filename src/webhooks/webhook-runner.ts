@@ -1,4 +1,4 @@
-import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhooks.ts'
+import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhook-store.ts'
 import { within } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'

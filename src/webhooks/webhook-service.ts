@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Page, PageRequest } from '../catalogue/page.ts'
-import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhooks.ts'
+import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhook-store.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'

@@ -1,6 +1,6 @@
 import type { BackendKind } from '../config/backend-kind.ts'
 import { parseConfig, withDefaults } from '../config/config.ts'
-import type { EngineConfig } from '../config/options.ts'
+import type { EngineConfig } from '../config/engine-options.ts'
 
 /**
  * Checks a configuration as a start would, without one: nothing is opened, made or connected to. Returns it with its

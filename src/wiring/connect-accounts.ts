@@ -2,7 +2,7 @@ import type { ConnectedAccounts, ConnectOptions } from '../access/accounts/accou
 import { catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { parseConfig, withDefaults } from '../config/config.ts'
 import { systemClock } from '../domain/clock.ts'
-import { makeAccounts } from './access.ts'
+import { makeAccounts } from './access-module.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 

@@ -2,7 +2,7 @@ import type { CatalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { type ConnectedCatalogue, loadSystem } from '../catalogue/catalogue-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from '../storage/database.ts'
-import { catalogueNode } from './shared-catalogue.ts'
+import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** Connects to the catalogue of a data directory outside it. Returns it with the directory's name there. */
 export async function connectCatalogue(

@@ -12,7 +12,7 @@ import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceDataKey as replaceKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
-import { catalogueNode } from './shared-catalogue.ts'
+import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** What a lost `data.key` had sealed, which nothing opens any more. */
 export interface LostSecrets {

@@ -11,7 +11,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
-import type { EngineEvents } from '../pins/types.ts'
+import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
 

@@ -14,7 +14,7 @@ import { checkBlocksThere } from '../content/expected-blocks.ts'
 import { openImportRoots } from '../content/import-roots.ts'
 import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
-import { nodeFileSystem } from '../disk/file-system.ts'
+import { nodeFileSystem } from '../disk/node-file-system.ts'
 import { keepToOwner } from '../disk/permissions.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { isDiskFull } from '../domain/disk-trouble.ts'
@@ -28,8 +28,8 @@ import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
+import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
-import { openSharedCatalogue } from './shared-catalogue.ts'
 
 /** What an engine has open on disk. */
 export interface Stores {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Catalogue } from '../../src/catalogue/catalogue.ts'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
-import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
+import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import type { StoredBlock } from '../../src/ledger/blocks.ts'
 import { Claims } from '../../src/ledger/claims.ts'

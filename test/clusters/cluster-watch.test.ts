@@ -1,6 +1,6 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { PrometheusMetrics } from '../../adapters/node-http/metrics.ts'
+import { PrometheusMetrics } from '../../adapters/node-http/prometheus-metrics.ts'
 import type { BackendStatus, ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import { ClusterWatch } from '../../src/clusters/cluster-watch.ts'
 import { identityOf } from '../../src/ipld/cid.ts'

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { nodeFileSystem } from '../../src/disk/file-system.ts'
+import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../src/domain/file-system.ts'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import { createServer } from '../../adapters/node-http/index.ts'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/http/types.ts'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/http/api-messages.ts'
 
 export interface GatewayAnswer {
   status: number

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HoldfastError } from '../../src/domain/errors.ts'
+import type { ApiRequest } from '../../src/http/api-messages.ts'
 import { parseJson, readJsonBody } from '../../src/http/json-body.ts'
-import type { ApiRequest } from '../../src/http/types.ts'
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text), 'the body')
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import type { ApiRequest, ApiResponse } from '../../src/http/api-messages.ts'
 import { answerOfVersion1 } from '../../src/http/node-proof.ts'
 import {
   ANSWERED_HEADER,
@@ -9,7 +10,6 @@ import {
   sealPassedOn,
   takingPassedOn,
 } from '../../src/http/passed-on.ts'
-import type { ApiRequest, ApiResponse } from '../../src/http/types.ts'
 import { collect } from '../support/bytes.ts'
 
 const NOW = Date.UTC(2026, 0, 15)

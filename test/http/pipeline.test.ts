@@ -5,11 +5,11 @@ import { ScopePolicy } from '../../src/access/scope-policy.ts'
 import { currentWork, underName } from '../../src/concurrency/work.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
+import type { ApiRequest } from '../../src/http/api-messages.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
 import { jsonResponse } from '../../src/http/json-response.ts'
 import { createApi } from '../../src/http/pipeline.ts'
 import type { RequestContext, Route } from '../../src/http/route.ts'
-import type { ApiRequest } from '../../src/http/types.ts'
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 1), after: () => () => {} }
 const SECRET = 'a-secret-that-must-not-be-logged'

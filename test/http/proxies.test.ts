@@ -10,8 +10,8 @@ import {
   type MetricsReaders,
   PrometheusMetrics,
 } from '../../adapters/node-http/index.ts'
+import type { ApiRequest } from '../../src/http/api-messages.ts'
 import { behindProxies, requestedHost } from '../../src/http/proxies.ts'
-import type { ApiRequest } from '../../src/http/types.ts'
 import { createEngine, type EngineConfig, type Logger } from '../../src/index.ts'
 
 const closers: (() => Promise<unknown> | unknown)[] = []

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { knownStatements } from '../../src/catalogue/rules/statement.ts'
-import { sqliteAccess } from '../../src/catalogue/sqlite/access-catalogue.ts'
 import { CensusTable } from '../../src/catalogue/sqlite/census-table.ts'
-import { sqliteContent } from '../../src/catalogue/sqlite/content-catalogue.ts'
+import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
+import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
 import { Announcements } from '../../src/ledger/announcements.ts'
 import {
   backendAt,

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { nodeFileSystem } from '../../src/disk/file-system.ts'
+import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { DiskSpace, FileSystem, NewFile } from '../../src/domain/file-system.ts'
 import { fault, turns } from './content-parts.ts'
 

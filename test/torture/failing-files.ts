@@ -1,4 +1,4 @@
-import { nodeFileSystem } from '../../src/disk/file-system.ts'
+import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../src/domain/file-system.ts'
 import { Draws } from '../support/draws.ts'
 

@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.ts'
-import { html } from './html.ts'
+import { html } from './markup.ts'
 
 const place = document.getElementById('app')
 if (place !== null) {

@@ -1,4 +1,4 @@
-import type { AccountChanges, AccountStore } from '../../catalogue/accounts.ts'
+import type { AccountChanges, AccountStore } from '../../catalogue/account-store.ts'
 import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'

@@ -1,12 +1,12 @@
 import type { CatalogueAdapter } from '../../catalogue/catalogue-adapter.ts'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
-import type { Session } from '../../catalogue/sessions.ts'
+import type { Session } from '../../catalogue/session-store.ts'
 import type { BackendKind } from '../../config/backend-kind.ts'
-import type { EngineConfig } from '../../config/options.ts'
+import type { EngineConfig } from '../../config/engine-options.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Account } from '../principal.ts'
-import type { SecondFactorSetup } from '../sign-in/second-factor.ts'
+import type { SecondFactorSetup } from '../sign-in/second-factor-check.ts'
 import type { Accounts } from './accounts.ts'
 
 /** The sessions that accounts have, to be looked at and ended. */

@@ -1,4 +1,4 @@
-import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { AccountStore } from '../../catalogue/account-store.ts'
 import type { AttemptStore } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'

@@ -1,4 +1,4 @@
-import type { KeyStore } from '../../catalogue/keys.ts'
+import type { KeyStore } from '../../catalogue/key-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { isLive, toApiKey } from '../keys/api-key.ts'

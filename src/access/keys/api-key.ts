@@ -1,4 +1,4 @@
-import type { KeyRow, UploadGrant } from '../../catalogue/keys.ts'
+import type { KeyRow, UploadGrant } from '../../catalogue/key-store.ts'
 import { isScope, type Scope } from '../principal.ts'
 
 /** A credential for programs. Times are milliseconds since the epoch. */

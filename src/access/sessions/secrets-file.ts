@@ -2,7 +2,7 @@ import { chmod, readFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import type { SigningKeyStore, StoredSigningKey } from '../../catalogue/sign-in.ts'
-import { OWNERS_FILE } from '../../disk/file-system.ts'
+import { OWNERS_FILE } from '../../disk/node-file-system.ts'
 import { replaceFile } from '../../disk/replace-file.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 

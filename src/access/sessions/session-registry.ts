@@ -1,5 +1,5 @@
 import type { Page } from '../../catalogue/page.ts'
-import type { Session, SessionStore } from '../../catalogue/sessions.ts'
+import type { Session, SessionStore } from '../../catalogue/session-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'

@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../catalogue/sessions.ts'
+import type { SessionStore } from '../../catalogue/session-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'

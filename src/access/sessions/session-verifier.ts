@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../catalogue/sessions.ts'
+import type { SessionStore } from '../../catalogue/session-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { CredentialVerifier, VerifiedCredential } from '../credentials/credential-verifier.ts'
 import { isLive } from '../keys/api-key.ts'

@@ -1,4 +1,4 @@
-import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { AccountStore } from '../../catalogue/account-store.ts'
 import type { AttemptStore } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -10,7 +10,7 @@ import { clientOf } from '../limits/network-address.ts'
 import type { Account } from '../principal.ts'
 import { type SessionService, staleLogin } from '../sessions/session-service.ts'
 import type { LoginChallenges } from './login-challenges.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { SecondFactor } from './second-factor-check.ts'
 
 /** A session, or what is needed to get one with the code of the second factor. */
 export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }

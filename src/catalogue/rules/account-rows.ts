@@ -1,4 +1,4 @@
-import type { Account } from '../accounts.ts'
+import type { Account } from '../account-store.ts'
 import { FOR_UPDATE } from './dialect.ts'
 import { columns, sql } from './statement.ts'
 

@@ -1,4 +1,4 @@
-import type { Account, AccountChanges, AccountStore } from '../accounts.ts'
+import type { Account, AccountChanges, AccountStore } from '../account-store.ts'
 import { account, LIVE, LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'

@@ -1,4 +1,4 @@
-import { type DeliveryRow, ENDED_DELIVERIES_KEPT, type WebhookRow, type WebhookStore } from '../webhooks.ts'
+import { type DeliveryRow, ENDED_DELIVERIES_KEPT, type WebhookRow, type WebhookStore } from '../webhook-store.ts'
 import { either, IF_UNLOCKED } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { dueByAccount } from './due-by-account.ts'

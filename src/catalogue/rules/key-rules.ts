@@ -1,4 +1,4 @@
-import { EXPIRED_KEYS_KEPT, type KeyRefusal, type KeyRow, type KeyStore, type NewKeyRow } from '../keys.ts'
+import { EXPIRED_KEYS_KEPT, type KeyRefusal, type KeyRow, type KeyStore, type NewKeyRow } from '../key-store.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, FOR_UPDATE, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'

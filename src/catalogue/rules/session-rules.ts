@@ -1,4 +1,4 @@
-import { MOST_SESSIONS, type Session, type SessionStore } from '../sessions.ts'
+import { MOST_SESSIONS, type Session, type SessionStore } from '../session-store.ts'
 import { account, LIVE } from './account-rows.ts'
 import { deleteSome, FOR_UPDATE, IF_UNLOCKED, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, run } from './driver.ts'

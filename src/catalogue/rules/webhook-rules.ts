@@ -1,4 +1,4 @@
-import type { WebhookRow, WebhookStore } from '../webhooks.ts'
+import type { WebhookRow, WebhookStore } from '../webhook-store.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { deliveryRules } from './delivery-rules.ts'
 import { either } from './dialect.ts'

@@ -1,6 +1,6 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
-import { LIST_RECORDS } from '../../storage/search-words.ts'
+import { LIST_RECORDS } from '../../storage/search-function.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { RecordFilter, RecordRow, RecordSearch } from '../records.ts'
 import { type LookedAt, questionOf, type RecordQuestion } from './record-question.ts'

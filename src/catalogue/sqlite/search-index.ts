@@ -1,5 +1,5 @@
 import type { Database, Statement } from '../../storage/database.ts'
-import { LIST_RECORDS } from '../../storage/search-words.ts'
+import { LIST_RECORDS } from '../../storage/search-function.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 
 /** Records whose words one transaction brings into the index. */

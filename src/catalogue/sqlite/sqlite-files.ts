@@ -1,5 +1,5 @@
 import type { RootTable } from '../../ledger/root-table.ts'
-import type { Files, ListedContent, ListedFile } from '../files.ts'
+import type { Files, ListedContent, ListedFile } from '../listed-files.ts'
 
 /** Files in the engine's own database. */
 export class SqliteFiles implements Files {

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { StagedDag } from '../dag/staged-dag.ts'
-import { type FileTotals, kindOf, listFiles } from './files.ts'
+import { type FileTotals, kindOf, listFiles } from './unixfs-files.ts'
 
 /** Paths that are told of again where the same directory is met again: so many, and ten more for each block. */
 const REPEATED_PATHS = 10_000

@@ -1,7 +1,7 @@
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
 import { refusal } from './entry-path.ts'
-import type { ImportedNode } from './import.ts'
+import type { ImportedNode } from './unixfs-import.ts'
 
 interface Folder {
   entries: Map<string, StoredEntry>

@@ -3,7 +3,7 @@ import type { ImportResult } from 'ipfs-unixfs-importer'
 import type { CID as CIDType } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
-import type { ImportedNode } from './import.ts'
+import type { ImportedNode } from './unixfs-import.ts'
 
 /**
  * The profile is named although @helia/unixfs has the same defaults for files: its default for splitting

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { text } from '../answer-fields.ts'
 import { identifier, optional, required } from '../body-reader.ts'
-import { type ContractRoute, json, route } from '../route.ts'
-import { accountView, User } from './account-view.ts'
+import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
+import { accountView, User } from './user-fields.ts'
 
 const sessionFields = { token: Type.String({ description: 'good for 24 hours' }), user: User }
 const Session = Type.Object(sessionFields, { title: 'Session' })

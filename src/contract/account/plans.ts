@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Plan } from '../../domain/plan.ts'
 import { text } from '../answer-fields.ts'
-import { type ContractRoute, route, type Shown } from '../route.ts'
-import { planFields, usage } from './account-view.ts'
+import { type ContractRoute, route, type Shown } from '../contract-route.ts'
+import { planFields, usage } from './user-fields.ts'
 
 const PlanView = Type.Object({ id: text, ...planFields })
 const Plans = Type.Array(PlanView, { title: 'Plans' })

@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { SCOPES } from '../../access/principal.ts'
 import { text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
-import { type ContractRoute, json, optionalJson, route } from '../route.ts'
-import { accountView, User, userFields } from './account-view.ts'
+import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
+import { accountView, User, userFields } from './user-fields.ts'
 
 const UpdatedUser = Type.Object({ message: text, ...userFields }, { title: 'UpdatedUser' })
 

@@ -4,7 +4,7 @@ import { MAX_ALLOWLIST } from '../../access/keys/key-input.ts'
 import { type Principal, SCOPES, type Scope } from '../../access/principal.ts'
 import { count, instant, iso, orNull, text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
-import { type ContractRoute, json, optionalJson, route, type Shown } from '../route.ts'
+import { type ContractRoute, json, optionalJson, route, type Shown } from '../contract-route.ts'
 import type { Keys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { type Account, SCOPES } from '../../access/principal.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import type { Usage } from '../../pins/types.ts'
-import { usage } from '../account/account-view.ts'
-import { presentSessions, Sessions, SessionsEnded } from '../account/sessions.ts'
+import type { Usage } from '../../pins/pin-types.ts'
+import { presentSessions, Sessions, SessionsEnded } from '../account/session-routes.ts'
+import { usage } from '../account/user-fields.ts'
 import { count, instant, iso, orNull, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { pageRequest, positiveInteger } from '../page-query.ts'
-import { type ContractRoute, json, route, type Shown } from '../route.ts'
 import type { Services } from '../services.ts'
 
 const PAGE_ROWS = 100

@@ -1,13 +1,13 @@
 import { type TSchema, Type } from 'typebox'
 import type { BackupOutcome } from '../../backup/back-up.ts'
 import type { Verified } from '../../content/verifier.ts'
+import type { ApiResponse } from '../../http/api-messages.ts'
 import { jsonResponse } from '../../http/json-response.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import type { ApiResponse } from '../../http/types.ts'
 import type { EngineStats } from '../../pins/lists/statistics.ts'
 import type { Reconciled } from '../../upkeep/findings.ts'
 import { required } from '../body-reader.ts'
-import { type ContractRoute, json, optionalJson, route } from '../route.ts'
+import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
 import { progressLines } from '../uploads/progress-lines.ts'
 
 const YEAR_SECONDS = 31_536_000

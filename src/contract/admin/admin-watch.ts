@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { HoldfastError } from '../../domain/errors.ts'
 import { HISTORY_STEPS, type HistoryStep } from '../../upkeep/history.ts'
 import { count, instant, iso, orNull, text } from '../answer-fields.ts'
-import { type ContractRoute, route } from '../route.ts'
+import { type ContractRoute, route } from '../contract-route.ts'
 
 const MOST_PEERS = 1_000
 

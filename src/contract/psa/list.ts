@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../domain/errors.ts'
-import type { ListItem, ListQuery } from '../../pins/types.ts'
+import type { ListItem, ListQuery } from '../../pins/pin-types.ts'
 import { metaOf } from '../form-fields.ts'
 import { positiveInteger } from '../page-query.ts'
 import { present } from '../request-target.ts'

@@ -3,9 +3,9 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
 import { bytes, CLUSTER, cid, clusterId, count, instant, iso, orNull, text } from '../answer-fields.ts'
-import { nameOf, pinFields, presentPin, shownName, state } from '../record-view.ts'
+import { type ContractRoute, route, type Shown } from '../contract-route.ts'
+import { nameOf, pinFields, presentPin, shownName, state } from '../record-fields.ts'
 import { RequestTarget } from '../request-target.ts'
-import { type ContractRoute, route, type Shown } from '../route.ts'
 import type { Services } from '../services.ts'
 
 const Allocation = Type.Object({

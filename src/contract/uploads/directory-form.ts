@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import { quoted } from '../../http/form-headers.ts'
 import { type FormPart, type FormRequest, readForm, readPartText } from '../../http/multipart.ts'
-import type { DirectoryEntry } from '../../pins/types.ts'
+import type { DirectoryEntry } from '../../pins/pin-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024

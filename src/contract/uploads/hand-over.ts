@@ -1,9 +1,9 @@
 import { formBody, type NewPart } from '../../domain/form-body.ts'
+import type { ApiResponse } from '../../http/api-messages.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import type { ApiResponse } from '../../http/types.ts'
-import type { HandOver, PinOutcome } from '../../pins/types.ts'
+import type { HandOver, PinOutcome } from '../../pins/pin-types.ts'
 import type { FormFields } from '../form-fields.ts'
-import { type Stored, stored } from '../record-view.ts'
+import { type Stored, stored } from '../record-fields.ts'
 import type { RequestTarget } from '../request-target.ts'
 import type { SlottedUpload } from './upload-slot.ts'
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, HoldfastError } from '../../domain/errors.ts'
+import type { ApiRequest } from '../../http/api-messages.ts'
 import { contentLength } from '../../http/counted-body.ts'
-import type { ApiRequest } from '../../http/types.ts'
 
 const KiB = 1024
 

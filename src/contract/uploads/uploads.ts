@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 import { HoldfastError } from '../../domain/errors.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
-import type { ListItem, ListPage } from '../../pins/types.ts'
+import type { ListItem, ListPage } from '../../pins/pin-types.ts'
 import { count, instant, iso, orNull, text } from '../answer-fields.ts'
 import { optional, optionalMeta } from '../body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { searchOf } from '../list-query.ts'
 import { positiveInteger } from '../page-query.ts'
-import { Dag, meta, nameFields, nameOf, presentDag, presentUpload, state, uploadFields } from '../record-view.ts'
+import { Dag, meta, nameFields, nameOf, presentDag, presentUpload, state, uploadFields } from '../record-fields.ts'
 import { present } from '../request-target.ts'
-import { type ContractRoute, json, route, type Shown } from '../route.ts'
 
 const Item = Type.Object({
   ...uploadFields,

@@ -2,8 +2,8 @@ import type { Slot } from '../../concurrency/paced-slot.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { StreamBody } from '../../http/stream-body.ts'
-import type { ApiRequest, ApiResponse } from '../../http/types.ts'
 
 export interface Holding {
   clock: Clock

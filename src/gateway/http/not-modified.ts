@@ -1,4 +1,4 @@
-import type { ApiResponse } from '../../http/types.ts'
+import type { ApiResponse } from '../../http/api-messages.ts'
 
 /** The answer to a client that has the representation already. */
 export function notModified(headers: Readonly<Record<string, string>>): ApiResponse {

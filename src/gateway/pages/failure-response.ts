@@ -1,5 +1,5 @@
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { errorResponse, publicError, REASON_PHRASES } from '../../http/error-response.ts'
-import type { ApiRequest, ApiResponse } from '../../http/types.ts'
 import { wantsHtml } from '../http/accept.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 

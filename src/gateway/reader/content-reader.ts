@@ -24,7 +24,7 @@ import type {
   ContentStream,
   ReadContent,
   ReadRequest,
-} from './content.ts'
+} from './content-request.ts'
 import { OpenStreams, type StreamSource } from './open-streams.ts'
 
 export interface ContentReaderParts {

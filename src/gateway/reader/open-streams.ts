@@ -2,7 +2,7 @@ import type { Activity } from '../../concurrency/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'
-import type { ContentStream } from './content.ts'
+import type { ContentStream } from './content-request.ts'
 
 /** How long a stream may be left alone: what it reads cannot be collected meanwhile. */
 const IDLE_MS = 10 * 60_000

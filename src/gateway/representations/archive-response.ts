@@ -1,6 +1,6 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { ApiResponse } from '../../http/types.ts'
+import type { ApiResponse } from '../../http/api-messages.ts'
 import { dispositionHeader } from '../http/disposition.ts'
 import { matchesAny } from '../http/etag.ts'
 import { CAR_PARAMETERS, type FormatChoice, isKnownCar, MEDIA_TYPE } from '../http/format.ts'

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../http/types.ts'
+import type { ApiRequest } from '../../http/api-messages.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from '../source/request-blocks.ts'
 import type { Resolved } from '../source/resolver.ts'

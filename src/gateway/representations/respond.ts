@@ -1,6 +1,6 @@
 import { isDocument } from '../../content/dag/document.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { ApiResponse } from '../../http/types.ts'
+import type { ApiResponse } from '../../http/api-messages.ts'
 import { wantsHtml } from '../http/accept.ts'
 import type { FormatChoice } from '../http/format.ts'
 import type { DirectoryNode } from '../source/directory-listing.ts'

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../domain/errors.ts'
-import type { ApiRequest, ApiResponse } from '../../http/types.ts'
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { type ContentPath, parseContentPath, parseIsolatedPath } from '../http/content-path.ts'
 import type { FormatChoice } from '../http/format.ts'
 import { checkLabel, labelOf, parseHost } from './subdomain.ts'

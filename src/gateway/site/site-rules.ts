@@ -1,6 +1,6 @@
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
-import type { ApiRequest, ApiResponse } from '../../http/types.ts'
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { namesOf } from '../http/content-path.ts'
 import { contentHeaders } from '../representations/content-headers.ts'
 import type { Lookup } from '../representations/lookup.ts'

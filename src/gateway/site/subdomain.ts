@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { ApiHandler } from '../../http/types.ts'
+import type { ApiHandler } from '../../http/api-messages.ts'
 import { LONGEST_LABEL, labelOfCid } from '../../ipld/cid.ts'
 
 /** A host name as requests carry it, with the port if there is one. */

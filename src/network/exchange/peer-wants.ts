@@ -6,7 +6,7 @@ import { digestOf } from '../../ipld/block-hash.ts'
 import { cidOfBytes } from '../../ipld/cid.ts'
 import { readVarint } from '../../ipld/varint.ts'
 import { noteLone } from '../lone-blocks.ts'
-import { keyOfCid, keyOfMultihash } from './keys.ts'
+import { keyOfCid, keyOfMultihash } from './block-keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
 

@@ -8,8 +8,8 @@ import { HASH, identityOf } from '../../ipld/cid.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { PinChanges } from '../pin-changes.ts'
 import { storedNames } from '../pin-names.ts'
-import { newUploadId, presentRecord } from '../record-view.ts'
-import type { DecidedPin, PinOutcome, PinRecord } from '../types.ts'
+import type { DecidedPin, PinOutcome, PinRecord } from '../pin-types.ts'
+import { newUploadId, presentRecord } from '../present-record.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 
 export interface NetworkPinTimes {

@@ -1,5 +1,5 @@
 import type { BackendStatus } from '../../clusters/cluster-backend.ts'
-import type { CidRequest, PinRecord } from '../types.ts'
+import type { CidRequest, PinRecord } from '../pin-types.ts'
 
 /** How far a record is. Times are milliseconds since the epoch, null for never. */
 export interface PinProgress {

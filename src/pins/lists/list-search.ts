@@ -4,7 +4,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { checkedMeta } from '../pin-meta.ts'
-import type { ListQuery, PinType } from '../types.ts'
+import type { ListQuery, PinType } from '../pin-types.ts'
 
 export const NAME_MATCHES: readonly NameMatch[] = ['exact', 'iexact', 'partial', 'ipartial']
 export const PIN_TYPES: readonly PinType[] = ['file', 'directory', 'pin']

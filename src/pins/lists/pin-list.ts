@@ -1,12 +1,12 @@
-import type { Files } from '../../catalogue/files.ts'
+import type { Files } from '../../catalogue/listed-files.ts'
 import type { Page } from '../../catalogue/page.ts'
 import type { ListedRecord, RecordFilter, RecordRow, Records } from '../../catalogue/records.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
 import type { PinTargets } from '../pin-targets.ts'
-import { presentRecord } from '../record-view.ts'
-import type { ListItem, ListPage, ListQuery } from '../types.ts'
+import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
+import { presentRecord } from '../present-record.ts'
 import { searchOf } from './list-search.ts'
 
 /** Records that one step of a whole list reads. */

@@ -1,4 +1,4 @@
-import type { AccountStore } from '../../catalogue/accounts.ts'
+import type { AccountStore } from '../../catalogue/account-store.ts'
 import { underName } from '../../concurrency/work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'

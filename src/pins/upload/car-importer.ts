@@ -2,12 +2,12 @@ import type { CID } from 'multiformats/cid'
 import type { CommitIntent } from '../../catalogue/records.ts'
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { type StagingBackend, stagingOf } from '../../clusters/staging-backend.ts'
-import { stageCar } from '../../content/car/import.ts'
+import { stageCar } from '../../content/car/car-import.ts'
 import { stagedCar } from '../../content/car/staged-car.ts'
 import { assembleDag, type BlockHolder } from '../../content/dag/assembly.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import { listContent } from '../../content/unixfs/content-listing.ts'
-import { type FileTotals, kindOf, type UnixfsKind } from '../../content/unixfs/files.ts'
+import { type FileTotals, kindOf, type UnixfsKind } from '../../content/unixfs/unixfs-files.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
@@ -17,7 +17,6 @@ import type { HeldRoots } from '../../ledger/held-roots.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinCommit } from '../pin-commit.ts'
 import { storedNames } from '../pin-names.ts'
-import { newUploadId } from '../record-view.ts'
 import type {
   CarImportOptions,
   CarOutcome,
@@ -27,7 +26,8 @@ import type {
   PinNames,
   PinType,
   Requester,
-} from '../types.ts'
+} from '../pin-types.ts'
+import { newUploadId } from '../present-record.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
 /** Roots of one CAR; each is walked, and becomes a record. */

@@ -1,7 +1,7 @@
-import type { KeyStore } from '../../catalogue/keys.ts'
+import type { KeyStore } from '../../catalogue/key-store.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { PinTarget, Requester, UploadToken } from '../types.ts'
+import type { PinTarget, Requester, UploadToken } from '../pin-types.ts'
 
 /** The uses of upload tokens that uploads under way have taken, beside those that are written down. */
 export class UploadTokenUses {

@@ -4,9 +4,9 @@ import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import { nameOf, resolveServerDirectory, walkServerDirectory } from '../../content/server-directory.ts'
 import { DirectoryBuilder } from '../../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../../content/unixfs/entry-path.ts'
-import { type ImportedNode, importFile } from '../../content/unixfs/import.ts'
 import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/staged-files.ts'
 import { importSymlink } from '../../content/unixfs/symlink.ts'
+import { type ImportedNode, importFile } from '../../content/unixfs/unixfs-import.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { interruptible } from '../../domain/sources.ts'
 import type { PinCommit } from '../pin-commit.ts'
@@ -20,7 +20,7 @@ import {
   LISTED_FILES,
   type PinOutcome,
   type UploadOptions,
-} from '../types.ts'
+} from '../pin-types.ts'
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, Upload, UploadStaging } from './upload-staging.ts'
 

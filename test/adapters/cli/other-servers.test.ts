@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { formatBytes, formatTable } from '../../../adapters/cli/printed-text.ts'
 import { ProgressBar } from '../../../adapters/cli/progress-bar.ts'
-import { formatBytes, formatTable } from '../../../adapters/cli/text.ts'
 import { type ScriptedServer, say, scriptedServer } from '../../support/scripted-server.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 

@@ -1,4 +1,4 @@
-import { IpfsClusterApi } from '../../../adapters/ipfs-cluster/api.ts'
+import { IpfsClusterApi } from '../../../adapters/ipfs-cluster/ipfs-cluster-api.ts'
 import { IpfsClusterBackend } from '../../../adapters/ipfs-cluster/ipfs-cluster-backend.ts'
 import { GatewaysReader } from '../../../adapters/remote/gateways-reader.ts'
 import { type HttpClient, openHttpClient } from '../../../adapters/remote/http-client.ts'

@@ -3,7 +3,7 @@ import http from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
-import type { ApiHandler, BodyStream } from '../../../src/http/types.ts'
+import type { ApiHandler, BodyStream } from '../../../src/http/api-messages.ts'
 
 /** All that comes back for one request, as bytes on the wire, by a server that answers with `body`. */
 async function wire(body: () => BodyStream): Promise<string> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { postgresAccess } from '../../../adapters/postgres/access-catalogue.ts'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { NewKeyRow } from '../../../src/catalogue/index.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'

@@ -1,7 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { LARGEST_CAR_BLOCK, readCar } from '../../../src/content/car/reader.ts'
+import { LARGEST_CAR_BLOCK, readCar } from '../../../src/content/car/car-reader.ts'
 import { CODEC } from '../../../src/ipld/cid.ts'
 import { blockOf, identityBlock, leaves, randomFile } from '../../pins/fetches/support/dags.ts'
 import { pieces } from '../../support/bytes.ts'

@@ -1,6 +1,6 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { importFile } from '../../../src/content/unixfs/import.ts'
+import { importFile } from '../../../src/content/unixfs/unixfs-import.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { gate, rawCid, turns, withContentParts } from '../../support/content-parts.ts'
 import { EMPTY, storeSizes, withDatabase } from '../../support/store-inspection.ts'

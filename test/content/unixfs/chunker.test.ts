@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CHUNK_BYTES, ChunkPool } from '../../../src/content/block-threads.ts'
-import { Chunker } from '../../../src/content/unixfs/import.ts'
+import { Chunker } from '../../../src/content/unixfs/unixfs-import.ts'
 import { pieces, pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 
 async function chunksOf(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {

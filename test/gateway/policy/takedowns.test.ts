@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { nodeFileSystem } from '../../../src/disk/file-system.ts'
+import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../../src/domain/file-system.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
 import { type TakedownMeans, Takedowns } from '../../../src/gateway/policy/takedowns.ts'

@@ -1,10 +1,10 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { type Section, Sections } from '../widgets/sections.ts'
-import { KeysSection } from './keys.ts'
-import { Overview } from './overview.ts'
+import { Overview } from './account-overview.ts'
+import { KeysSection } from './keys-view.ts'
 import { Security } from './security.ts'
 import { UploadTokens } from './upload-tokens.ts'
-import { Webhooks } from './webhooks.ts'
+import { Webhooks } from './webhooks-view.ts'
 
 const SECTIONS: readonly [Section, ...Section[]] = [
   ['overview', 'Overview', Overview],

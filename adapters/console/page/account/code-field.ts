@@ -1,4 +1,4 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Field } from '../widgets/field.ts'
 

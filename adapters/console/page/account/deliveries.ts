@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Delivery, Webhook } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Problem } from '../widgets/field.ts'
-import { formatAge, formatInstant, plural } from '../widgets/format.ts'
+import { formatAge, formatInstant, plural } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 

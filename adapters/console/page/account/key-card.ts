@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { Problem } from '../widgets/field.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { RevokeDialog } from './revoke-dialog.ts'

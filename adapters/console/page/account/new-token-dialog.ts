@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ANYWHERE, TargetFields, targetOptions } from '../content/target-fields.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { Choice, Field, Problem, submitting } from '../widgets/field.ts'

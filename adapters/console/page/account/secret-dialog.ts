@@ -1,4 +1,4 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
 

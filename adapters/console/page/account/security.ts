@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { SecondFactor } from './second-factor.ts'
+import { SecondFactor } from './second-factor-view.ts'
 import { SessionList } from './session-list.ts'
 
 /** How one gets in. A key may change nothing of it. */

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Problem } from '../widgets/field.ts'
-import { formatAge, formatInstant } from '../widgets/format.ts'
 import { notify } from '../widgets/notices.ts'
+import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 

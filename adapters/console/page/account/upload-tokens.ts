@@ -1,11 +1,11 @@
 import { useCallback } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { formatBytes, formatCount, formatInstant } from '../widgets/format.ts'
+import { formatBytes, formatCount, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { KeyCard } from './key-card.ts'
-import { Ends } from './keys.ts'
+import { Ends } from './keys-view.ts'
 import { NewTokenDialog } from './new-token-dialog.ts'
 
 const ABOUT = html`<p class="quiet">

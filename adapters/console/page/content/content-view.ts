@@ -1,7 +1,7 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { AddContent } from './add-content.ts'
 import { PinForm } from './pin-form.ts'
-import { PinList } from './pin-list.ts'
+import { PinList } from './pin-list-view.ts'
 import { UploadsView, useUploads } from './uploads-view.ts'
 
 /** What the account keeps, and what brings more of it. */

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Problem } from '../widgets/field.ts'
-import { formatBytes, formatCount } from '../widgets/format.ts'
 import { Pager } from '../widgets/pager.ts'
+import { formatBytes, formatCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25

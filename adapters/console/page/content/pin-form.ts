@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { html } from '../html.ts'
-import { routeTo } from '../route.ts'
+import { html } from '../markup.ts'
+import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { ListedUpload, Status } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, submitting } from '../widgets/field.ts'
-import { formatInstant, instantOf, localInput } from '../widgets/format.ts'
 import { notify } from '../widgets/notices.ts'
+import { formatInstant, instantOf, localInput } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 

@@ -1,8 +1,8 @@
 import type { TargetOptions } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Choice, Field } from '../widgets/field.ts'
-import { instantOf } from '../widgets/format.ts'
+import { instantOf } from '../widgets/shown-values.ts'
 
 /** Where content goes and when it ends, as typed; empty for what the account has. */
 export interface Target {

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { html } from '../html.ts'
-import { routeTo } from '../route.ts'
+import { html } from '../markup.ts'
+import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
-import { formatBytes, formatCount, formatDuration, plural } from '../widgets/format.ts'
+import { formatBytes, formatCount, formatDuration, plural } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
 /** Of thousands that were dropped at once, so many are shown, what needs a look first. */

@@ -1,10 +1,10 @@
 import type { ManagedAccount } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { Problem, submitting } from '../widgets/field.ts'
-import { plural } from '../widgets/format.ts'
 import { notify } from '../widgets/notices.ts'
+import { plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
 export interface DeleteAccountDialogProps {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { Choice, Field, Problem, submitting } from '../widgets/field.ts'

@@ -1,10 +1,10 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { type Section, Sections } from '../widgets/sections.ts'
-import { Accounts } from './accounts.ts'
-import { Failures } from './failures.ts'
-import { Overview } from './overview.ts'
+import { Accounts } from './accounts-view.ts'
+import { Failures } from './failures-view.ts'
+import { Overview } from './owner-overview.ts'
 import { Peers } from './peers.ts'
-import { Takedowns } from './takedowns.ts'
+import { Takedowns } from './takedowns-view.ts'
 
 const SECTIONS: readonly [Section, ...Section[]] = [
   ['overview', 'Overview', Overview],

@@ -1,9 +1,9 @@
 import type { NodePeers } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { Problem } from '../widgets/field.ts'
-import { formatAge, formatCount } from '../widgets/format.ts'
+import { formatAge, formatCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 

@@ -1,5 +1,5 @@
 import type { HistorySample } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 
 export interface PlotSeries {
   name: string

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { HistorySample, NodeHistory } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Problem } from '../widgets/field.ts'
-import { formatBytes, formatCount } from '../widgets/format.ts'
+import { formatBytes, formatCount } from '../widgets/shown-values.ts'
 import { Plot } from './plot.ts'
 import { useWatch } from './use-watch.ts'
 

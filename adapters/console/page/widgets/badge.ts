@@ -1,5 +1,5 @@
 import type { PinState } from '../../../client/index.ts'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 
 const WORDS: Readonly<Record<PinState, string>> = {
   queued: 'Queued',

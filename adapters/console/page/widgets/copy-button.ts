@@ -1,4 +1,4 @@
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 import { notify } from './notices.ts'
 
 /** Puts a text on the clipboard. */

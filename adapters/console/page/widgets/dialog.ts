@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
-import { html, type WithChildren } from '../html.ts'
+import { html, type WithChildren } from '../markup.ts'
 
 export interface DialogProps extends WithChildren {
   title: string

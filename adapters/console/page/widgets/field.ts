@@ -1,6 +1,6 @@
 import type { ComponentChild } from 'preact'
 import { useId } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 
 export interface FieldProps {
   label: string

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 
 /** A word at the edge of the page on what was just done. */
 export interface Notice {

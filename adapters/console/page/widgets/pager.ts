@@ -1,5 +1,5 @@
-import { html, type WithChildren } from '../html.ts'
-import { formatCount } from './format.ts'
+import { html, type WithChildren } from '../markup.ts'
+import { formatCount } from './shown-values.ts'
 
 export interface PagerProps extends WithChildren {
   page: number

@@ -1,5 +1,5 @@
 import { encode } from 'uqr'
-import { html } from '../html.ts'
+import { html } from '../markup.ts'
 
 /** A text as a QR code, drawn here: it goes nowhere. Dark on light in any case, since scanners want it so. */
 export function QrCode({ text, label }: { text: string; label: string }) {

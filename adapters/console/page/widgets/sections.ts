@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
-import { html } from '../html.ts'
-import { routeTo } from '../route.ts'
+import { html } from '../markup.ts'
+import { routeTo } from '../page-route.ts'
 
 /** A part of a view, with its name in addresses and in words. */
 export type Section = readonly [id: string, words: string, view: ComponentType]

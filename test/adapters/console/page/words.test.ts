@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cidIn } from '../../../../adapters/console/page/content/pin-form.ts'
-import { parseRoute, routeTo } from '../../../../adapters/console/page/route.ts'
+import { parseRoute, routeTo } from '../../../../adapters/console/page/page-route.ts'
 import {
   formatAge,
   formatBytes,
@@ -9,7 +9,7 @@ import {
   localInput,
   plural,
   shortCid,
-} from '../../../../adapters/console/page/widgets/format.ts'
+} from '../../../../adapters/console/page/widgets/shown-values.ts'
 import { wordsOf } from '../../../../adapters/console/page/words.ts'
 
 describe('the console’s words', () => {

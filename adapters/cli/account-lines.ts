@@ -1,0 +1,31 @@
+import type { Account } from '../../src/index.ts'
+import type { JsonObject } from '../client/index.ts'
+import { numberOf, objectIn, textOf } from './api-command.ts'
+import { isoTime } from './output.ts'
+import { formatBytes, formatTable } from './printed-text.ts'
+
+/** An account as every command lists it. */
+export function accountRow({ id, email, name, role, plan, disabled, createdAt }: Account): JsonObject {
+  return { id, email, name, role, plan, disabled, createdAt: isoTime(createdAt) }
+}
+
+/** Accounts as rows of a table. What they keep is shown where it is known: where a node was asked, not its database. */
+export function accountTable(rows: readonly JsonObject[], { withHeader }: { withHeader: boolean }): string {
+  const withUsage = rows.some(row => 'usage' in row)
+  const usageHeader = withUsage ? ['PINS', 'STORED'] : []
+  const header = ['EMAIL', 'PLAN', 'ROLE', ...usageHeader, 'SINCE', 'ID']
+  const cells = rows.map(row => accountCells(row, withUsage))
+  return formatTable(withHeader ? [header, ...cells] : cells, withUsage ? new Set([3, 4]) : new Set())
+}
+
+function accountCells(row: JsonObject, withUsage: boolean): string[] {
+  const usage = objectIn(row, 'usage')
+  return [
+    textOf(row, 'email'),
+    textOf(row, 'plan'),
+    row.disabled === true ? 'disabled' : textOf(row, 'role'),
+    ...(withUsage ? [textOf(usage, 'pins'), formatBytes(numberOf(usage, 'storedBytes') ?? 0)] : []),
+    textOf(row, 'createdAt').slice(0, 10),
+    textOf(row, 'id'),
+  ]
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import { consoleSources, withModulesNamed } from './console-sources.ts'
+
+/** A file as it is sent. */
+export interface ConsoleFile {
+  type: string
+  plain: Buffer
+  gzipped: Buffer
+  /** Weak, of both. */
+  etag: string
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+const compress = promisify(gzip)
+
+/** Everything that is served, by its path below the console; `''` is the page. Read and compressed once, by the first. */
+export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
+  // The package has them as the browser takes them, beside this code.
+  const contents = import.meta.url.endsWith('.ts')
+    ? withModulesNamed(await consoleSources())
+    : await filesBelow(join(import.meta.dirname, 'page'))
+  const files = new Map<string, ConsoleFile>()
+  for (const [path, plain] of contents) {
+    const type = TYPES[extname(path)]
+    if (type === undefined) continue
+    const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`
+    const gzipped = await compress(plain, { level: constants.Z_BEST_COMPRESSION })
+    files.set(path === 'index.html' ? '' : path, { type, plain, gzipped, etag })
+  }
+  return files
+}
+
+async function filesBelow(directory: string): Promise<Map<string, Buffer>> {
+  const paths = (await readdir(directory, { recursive: true })).map(path => path.replaceAll('\\', '/'))
+  const named = paths.filter(path => extname(path) !== '')
+  return new Map(await Promise.all(named.map(async path => [path, await readFile(join(directory, path))] as const)))
+}

@@ -1,0 +1,78 @@
+import { useEffect, useState } from 'preact/hooks'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { formatBytes, formatCount, formatInstant } from '../widgets/shown-values.ts'
+import { useAction } from '../widgets/use-load.ts'
+
+/** What there is against what the plan allows, and what the account is called. */
+export function Overview() {
+  const { user, refresh } = useSession()
+  // What was uploaded meanwhile counts.
+  useEffect(refresh, [])
+  const { planDetails: plan, usage } = user
+  return html`<div class="stack">
+    <section class="card" aria-labelledby="usage-title">
+      <h2 id="usage-title">Usage <span class="count">of the plan ${user.plan}</span></h2>
+      <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${formatBytes} />
+      <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${formatCount} />
+      <p class="hint">Each content counts once, however many records it has.</p>
+    </section>
+    <div class="two"><${Plan} /><${Profile} /></div>
+  </div>`
+}
+
+function Usage(props: { label: string; used: number; most: number | null; format: (value: number) => string }) {
+  const { label, used, most, format } = props
+  return html`<div class="field">
+    <div class="buttons spread"><strong>${label}</strong> <span>${format(used)}${most === null ? ', no limit' : ` of ${format(most)}`}</span></div>
+    ${most !== null && html`<meter aria-label=${label} min="0" max=${most} high=${most * 0.9} optimum="0" value=${used}></meter>`}
+  </div>`
+}
+
+function Plan() {
+  const { user, clusters } = useSession()
+  const { planDetails: plan, createdAt, id } = user
+  const most = (value: number | null, format: (value: number) => string): string =>
+    value === null ? 'No limit' : format(value)
+  const facts: Array<[string, string]> = [
+    ['A file', most(plan.maxFileBytes, formatBytes)],
+    ['A folder', most(plan.maxDirectoryBytes, formatBytes)],
+    ['Files of a folder', most(plan.maxDirectoryFiles, formatCount)],
+    ['Pins that wait', most(plan.maxQueuedPins, formatCount)],
+    ['API keys', most(plan.maxKeys, formatCount)],
+    ['Pins that end', plan.timelock ? 'Yes' : 'No'],
+    ['Clusters', clusters.length === 0 ? formatCount(user.clusters) : clusters.map(({ id }) => id).join(', ')],
+    ['Member since', formatInstant(createdAt)],
+    ['Account id', id],
+  ]
+  return html`<section class="card" aria-labelledby="plan-title">
+    <h2 id="plan-title">Plan</h2>
+    <dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>
+  </section>`
+}
+
+function Profile() {
+  const { client, user, kind, refresh } = useSession()
+  const [name, setName] = useState(user.name === user.email ? '' : user.name)
+  const [email, setEmail] = useState(user.email)
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    const changes = { name: name.trim(), email: email === user.email ? undefined : email.trim() }
+    if (!(await run(() => client.account.update(changes)))) return
+    notify({ text: 'Profile saved' })
+    refresh()
+  })
+  return html`<section class="card" aria-labelledby="profile-title">
+    <h2 id="profile-title">Profile</h2>
+    <form onSubmit=${submit}>
+      <${Field} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'name' }} />
+      <${Field} label="Email" type="email" value=${email} onInput=${setEmail}
+        input=${{ autocomplete: 'email', required: true, readonly: kind === 'key' }}
+        hint=${kind === 'key' ? 'To be changed by who is signed in with the password.' : 'One signs in with it.'} />
+      <${Problem} text=${error} />
+      <button disabled=${isBusy}>Save</button>
+    </form>
+  </section>`
+}

@@ -1,0 +1,83 @@
+import { useState } from 'preact/hooks'
+import type { SecondFactorSetup } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { CopyButton } from '../widgets/copy-button.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { QrCode } from '../widgets/qr-code.ts'
+import { useAction } from '../widgets/use-load.ts'
+import { type Secret, SecretDialog } from './secret-dialog.ts'
+
+/** A code besides the password: turned on by a QR code, and off again. */
+export function SecondFactor() {
+  const { client, user, refresh } = useSession()
+  const [setup, setSetup] = useState<SecondFactorSetup | null>(null)
+  const [codes, setCodes] = useState<Secret | null>(null)
+  const { run, isBusy, error } = useAction()
+  const begin = (): Promise<boolean> => run(async () => setSetup(await client.secondFactor.setUp()))
+  const enabled = (recoveryCodes: readonly string[]): void => {
+    setSetup(null)
+    setCodes({
+      title: 'Recovery codes',
+      what: 'codes',
+      text: recoveryCodes.join('\n'),
+      hint: 'Each is good once, in place of a code, if the app is lost.',
+    })
+    refresh()
+  }
+  return html`<section class="card" aria-labelledby="factor-title">
+    <h2 id="factor-title">Second factor <span class=${user.twoFactorEnabled ? 'badge good' : 'badge'}>${user.twoFactorEnabled ? 'on' : 'off'}</span></h2>
+    ${
+      user.twoFactorEnabled
+        ? html`<${TurnOff} />`
+        : html`<p>With it, signing in takes a code of an authenticator app besides the password; so do making and revoking keys.</p>
+            <button onClick=${begin} disabled=${isBusy}>Set it up</button>`
+    }
+    <${Problem} text=${error} />
+    ${setup && html`<${SetUpDialog} setup=${setup} onClose=${() => setSetup(null)} onEnabled=${enabled} />`}
+    ${codes && html`<${SecretDialog} secret=${codes} onClose=${() => setCodes(null)} />`}
+  </section>`
+}
+
+interface SetUpProps {
+  setup: SecondFactorSetup
+  onClose: () => void
+  onEnabled: (recoveryCodes: readonly string[]) => void
+}
+
+function SetUpDialog({ setup, onClose, onEnabled }: SetUpProps) {
+  const { client } = useSession()
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() => run(async () => onEnabled(await client.secondFactor.enable(code.trim()))))
+  return html`<${Dialog} title="Set up the second factor" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p>Scan this with your authenticator app, then type the code that it shows.</p>
+      <${QrCode} text=${setup.otpauthUrl} label="The secret, for an authenticator app" />
+      <p class="hint">Or type the secret into it: <code>${setup.secret}</code> <${CopyButton} text=${setup.secret} what="secret" /></p>
+      <${Field} label="Code" value=${code} onInput=${setCode}
+        input=${{ required: true, autocomplete: 'one-time-code', inputmode: 'numeric', spellcheck: false }} />
+      <${Problem} text=${error} />
+      <button class="primary" disabled=${isBusy}>Turn it on</button>
+    </form>
+  </${Dialog}>`
+}
+
+function TurnOff() {
+  const { client, refresh } = useSession()
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    if (!(await run(() => client.secondFactor.disable({ code: code.trim() })))) return
+    notify({ text: 'The second factor is off' })
+    refresh()
+  })
+  return html`<form onSubmit=${submit}>
+    <${Field} label="Code" value=${code} onInput=${setCode} hint="From the app, or a recovery code."
+      input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />
+    <${Problem} text=${error} />
+    <button class="danger" disabled=${isBusy}>Turn it off</button>
+  </form>`
+}

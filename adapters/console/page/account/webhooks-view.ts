@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks'
+import type { Webhook } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Field, Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { formatCount, formatInstant, plural } from '../widgets/shown-values.ts'
+import { useAction, useLoad } from '../widgets/use-load.ts'
+import { Deliveries } from './deliveries.ts'
+import { type Secret, SecretDialog } from './secret-dialog.ts'
+
+/** Addresses that are told of what becomes of pins. */
+export function Webhooks() {
+  const { client } = useSession()
+  const { value: webhooks, error, reload } = useLoad(signal => client.webhooks.list(signal), [client])
+  const [url, setUrl] = useState('')
+  const [secret, setSecret] = useState<Secret | null>(null)
+  const [shown, setShown] = useState<Webhook | null>(null)
+  const making = useAction()
+  const submit = submitting(() =>
+    making.run(async () => {
+      const made = await client.webhooks.create(url.trim())
+      setUrl('')
+      setSecret({
+        title: 'The secret of the webhook',
+        what: 'secret',
+        text: made.secret,
+        hint: 'Deliveries are signed by it.',
+      })
+      reload()
+    }),
+  )
+  return html`<section class="card" aria-labelledby="webhooks-title">
+    <h2 id="webhooks-title">Webhooks</h2>
+    <p class="quiet">Each address gets a POST for every pin that is made, changes its state or is removed.</p>
+    <form class="inline" onSubmit=${submit}>
+      <${Field} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
+      <button class="primary" disabled=${making.isBusy}>Add</button>
+    </form>
+    <${Problem} text=${making.error ?? error} />
+    ${webhooks?.length === 0 && html`<p class="empty">There are none.</p>`}
+    ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemoved=${reload} />`}
+    ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
+    ${
+      shown &&
+      html`<${Dialog} title="Deliveries" onClose=${() => setShown(null)}><${Deliveries} of=${shown} /></${Dialog}>`
+    }
+  </section>`
+}
+
+interface TableProps {
+  webhooks: readonly Webhook[]
+  onShow: (webhook: Webhook) => void
+  onRemoved: () => void
+}
+
+function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
+  const { client } = useSession()
+  const { run, error } = useAction()
+  const remove = async ({ id, url }: Webhook): Promise<void> => {
+    if (!(await run(() => client.webhooks.remove(id)))) return
+    notify({ text: `${url} is told nothing any more` })
+    onRemoved()
+  }
+  return html`<div class="list">
+    <${Problem} text=${error} />
+    <table class="stacked">
+      <thead><tr>
+        <th scope="col">Address</th><th scope="col">Waiting</th><th scope="col"><span class="unseen">Actions</span></th>
+      </tr></thead>
+      <tbody>${webhooks.map(
+        webhook => html`<tr key=${webhook.id}>
+          <td class="name">${webhook.url}<span class="under">since ${formatInstant(webhook.createdAt)}${
+            webhook.dropped > 0 &&
+            ` · ${plural(webhook.dropped, 'change was', 'changes were')} not told, because too many waited`
+          }</span></td>
+          <td data-label="Waiting">${formatCount(webhook.waiting)}</td>
+          <td><div class="buttons end">
+            <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
+            <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>
+          </div></td>
+        </tr>`,
+      )}</tbody>
+    </table>
+  </div>`
+}

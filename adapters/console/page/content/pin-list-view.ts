@@ -1,0 +1,177 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { ListedUpload, ListOptions, PinState, Upload } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { routeTo } from '../page-route.ts'
+import { useSession } from '../session.ts'
+import { StateBadge } from '../widgets/badge.ts'
+import { Choice, Problem } from '../widgets/field.ts'
+import { Pager } from '../widgets/pager.ts'
+import { formatAge, formatBytes, formatCount, formatInstant, shortCid } from '../widgets/shown-values.ts'
+import { useLoad } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+import { type Removals, useRemovals } from './removals.ts'
+
+/** What the list is narrowed to, as the fields above it have it; empty for everything. */
+interface Filter {
+  q: string
+  status: string
+  type: string
+  ends: string
+  sort: string
+}
+
+const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', sort: 'newest' }
+const PAGE_SIZES = ['25', '100', '1000']
+/** A pause in typing after which is searched. */
+const TYPING_MS = 250
+/** While something of the page is on its way. */
+const LOOK_AGAIN_MS = 3_000
+
+/** The records of the account, a page at a time. `changes`: a number that grows with each that it ought to show. */
+export function PinList({ changes = 0 }: { changes?: number }) {
+  const { client } = useSession()
+  const [filter, setFilter] = useState(EVERYTHING)
+  const [page, setPage] = useState(1)
+  const [limit, setLimit] = useState(PAGE_SIZES[0] ?? '')
+  const searched = usePaused(filter)
+  const { isGoing, ended } = useRemovals()
+  const options = { ...optionsOf(searched), limit: Number(limit) }
+  const { value, error, isLoading, reload } = useLoad(
+    signal => client.pins.page(page, { ...options, signal }),
+    [client, page, limit, searched, changes, ended],
+  )
+  const isMoving = value?.uploads.some(({ status }) => status === 'queued' || status === 'pinning') ?? false
+  useEffect(() => {
+    if (!isMoving) return
+    const timer = setTimeout(reload, LOOK_AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  const change = (changed: Partial<Filter>): void => {
+    setFilter({ ...filter, ...changed })
+    setPage(1)
+  }
+  const resize = (size: string): void => {
+    setLimit(size)
+    setPage(1)
+  }
+  return html`<section class="card" aria-labelledby="list-title">
+    <h2 id="list-title">Pins ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
+    <${Filters} filter=${filter} onChange=${change} />
+    <${Problem} text=${error} />
+    <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
+      ${value && html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} isGoing=${isGoing} />`}
+    </div>
+    ${
+      value &&
+      html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage}>
+        ${
+          value.total > Number(PAGE_SIZES[0]) &&
+          html`<${Choice} label="Rows" value=${limit} onInput=${resize} options=${PAGE_SIZES.map(size => [size, size])} />`
+        }
+      </${Pager}>`
+    }
+  </section>`
+}
+
+function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Partial<Filter>) => void }) {
+  const search = (event: InputEvent & { currentTarget: HTMLInputElement }): void =>
+    onChange({ q: event.currentTarget.value })
+  return html`<form class="filters" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
+    <div class="field grow">
+      <label for="search">Search</label>
+      <input id="search" type="search" value=${filter.q} placeholder="A name, or a CID" onInput=${search} />
+    </div>
+    <${Choice} label="State" value=${filter.status} onInput=${(status: string) => onChange({ status })} options=${[
+      ['', 'All'],
+      ['pinned', 'Pinned'],
+      ['queued,pinning', 'On the way'],
+      ['failed', 'Failed'],
+    ]} />
+    <${Choice} label="Kind" value=${filter.type} onInput=${(type: string) => onChange({ type })} options=${[
+      ['', 'All'],
+      ['file', 'Files'],
+      ['directory', 'Folders'],
+      ['pin', 'By CID'],
+    ]} />
+    <${Choice} label="Kept" value=${filter.ends} onInput=${(ends: string) => onChange({ ends })} options=${[
+      ['', 'All'],
+      ['true', 'With an end'],
+    ]} />
+    <${Choice} label="Order" value=${filter.sort} onInput=${(sort: string) => onChange({ sort })} options=${[
+      ['newest', 'Newest first'],
+      ['oldest', 'Oldest first'],
+    ]} />
+  </form>`
+}
+
+function Rows({
+  rows,
+  isFiltered,
+  isGoing,
+}: { rows: readonly ListedUpload[]; isFiltered: boolean } & Pick<Removals, 'isGoing'>) {
+  const now = useNow()
+  const left = rows.filter(({ cid, clusterId }) => !isGoing(cid, clusterId))
+  if (left.length === 0) {
+    return html`<p class="empty">${isFiltered ? 'Nothing is like that.' : 'Nothing is pinned yet. Drop a file above.'}</p>`
+  }
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">Name</th>
+        <th scope="col">State</th>
+        <th scope="col" class="number">Size</th>
+        <th scope="col" class="optional">Added</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${left.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} />`)}
+    </tbody>
+  </table>`
+}
+
+function Row({ row, now }: { row: ListedUpload; now: number }) {
+  const { cid, clusterId, name, size, status, type, createdAt, expiresAt } = row
+  const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
+  return html`<tr>
+    <td class="name">
+      <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : name}</a>
+      <span class="under">${kind} · <code>${shortCid(cid)}</code>${
+        expiresAt !== null && html` · <span title=${formatInstant(expiresAt)}>ends ${formatAge(expiresAt, now)}</span>`
+      }</span>
+    </td>
+    <td><${StateBadge} state=${status} /></td>
+    <td class="number">${formatBytes(size)}</td>
+    <td class="age optional" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
+  </tr>`
+}
+
+/** What somebody types, once they pause. */
+function usePaused(filter: Filter): Filter {
+  const [paused, setPaused] = useState(filter)
+  useEffect(() => {
+    if (filter.q === paused.q) return setPaused(filter)
+    const timer = setTimeout(() => setPaused(filter), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [filter])
+  return paused
+}
+
+function isNarrow({ q, status, type, ends }: Filter): boolean {
+  return [q, status, type, ends].some(value => value !== '')
+}
+
+function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
+  const wanted = q.trim()
+  return {
+    ...(isCid(wanted) ? { cid: wanted } : { q: wanted || undefined }),
+    status: status === '' ? undefined : (status.split(',') as PinState[]),
+    type: type === '' ? undefined : (type as Upload['type']),
+    expiring: ends === 'true',
+    sort: sort as 'newest' | 'oldest',
+  }
+}
+
+/** What looks like nothing else. */
+function isCid(text: string): boolean {
+  return /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,})$/.test(text)
+}

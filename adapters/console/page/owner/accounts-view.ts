@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import type { ManagedAccount } from '../../../client/index.ts'
+import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { Problem } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { Pager } from '../widgets/pager.ts'
+import { formatBytes, formatCount, formatInstant, plural } from '../widgets/shown-values.ts'
+import { useAction, useLoad } from '../widgets/use-load.ts'
+import { DeleteAccountDialog } from './delete-account-dialog.ts'
+import { NewAccountDialog } from './new-account-dialog.ts'
+
+const PAGE_ROWS = 50
+
+/** Who has an account on the node, on which plan, and what each keeps. */
+export function Accounts() {
+  const { client } = useSession()
+  const [page, setPage] = useState(1)
+  const { value, error, reload } = useLoad(
+    signal => client.owner.accounts({ page, limit: PAGE_ROWS, signal }),
+    [client, page],
+  )
+  const plans = useLoad(signal => client.request<{ id: string }[]>('GET', '/plans', { signal }), [client])
+  const names = plans.value?.map(({ id }) => id) ?? []
+  const [isMaking, setMaking] = useState(false)
+  const [secret, setSecret] = useState<Secret | null>(null)
+  const [deleted, setDeleted] = useState<ManagedAccount | null>(null)
+  const { run, error: changeError } = useAction()
+  const change = (act: () => Promise<unknown>, words: string): void =>
+    void run(async () => {
+      await act()
+      notify({ text: words })
+      reload()
+    })
+  const close = (): void => {
+    setDeleted(null)
+    setMaking(false)
+    reload()
+  }
+  const made = ({ email, token }: { email: string; token: string }): void => {
+    close()
+    setSecret({ title: `The key of ${email}`, what: 'key', text: token, hint: 'Hand it to whom the account is for.' })
+  }
+  return html`<section class="card" aria-labelledby="accounts-title">
+    <div class="buttons spread">
+      <h2 id="accounts-title">Accounts ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
+      <button class="primary" onClick=${() => setMaking(true)}>New account</button>
+    </div>
+    <${Problem} text=${error ?? plans.error ?? changeError} />
+    ${
+      value !== undefined &&
+      html`<${Table} accounts=${value.accounts} plans=${names} onDelete=${setDeleted}
+        onPlan=${({ id, email }: ManagedAccount, plan: string) => change(() => client.owner.setPlan(id, plan), `${email} is on the plan ${plan}`)}
+        onDisable=${({ id, email, disabled }: ManagedAccount) =>
+          change(
+            () => client.owner.setDisabled(id, !disabled),
+            `${email} is ${disabled ? 'let in again' : 'disabled'}`,
+          )}
+        onEndSessions=${({ id, email }: ManagedAccount) =>
+          change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)} />
+      <${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`
+    }
+    ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}
+    ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
+    ${deleted && html`<${DeleteAccountDialog} account=${deleted} onClose=${() => setDeleted(null)} onDone=${close} />`}
+  </section>`
+}
+
+interface TableProps {
+  accounts: readonly ManagedAccount[]
+  plans: readonly string[]
+  onPlan: (account: ManagedAccount, plan: string) => void
+  onDisable: (account: ManagedAccount) => void
+  onEndSessions: (account: ManagedAccount) => void
+  onDelete: (account: ManagedAccount) => void
+}
+
+function Table({ accounts, ...acts }: TableProps) {
+  return html`<div class="list"><table class="accounts">
+    <thead><tr>
+      <th scope="col">Account</th><th scope="col">Keeps</th><th scope="col">Plan</th>
+      <th scope="col"><span class="unseen">Changes</span></th>
+    </tr></thead>
+    <tbody>${accounts.map(account => html`<${Row} key=${account.id} account=${account} ...${acts} />`)}</tbody>
+  </table></div>`
+}
+
+function Row({
+  account,
+  plans,
+  onPlan,
+  onDisable,
+  onEndSessions,
+  onDelete,
+}: Omit<TableProps, 'accounts'> & { account: ManagedAccount }) {
+  const { email, name, role, plan, disabled, createdAt, usage } = account
+  const choices = plans.includes(plan) ? plans : [plan, ...plans]
+  return html`<tr>
+    <td class="name">
+      <strong>${email}</strong>
+      ${role === 'owner' && html` <span class="badge">owner</span>`}
+      ${disabled && html` <span class="badge bad">disabled</span>`}
+      <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>
+    </td>
+    <td class="age">${formatBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span></td>
+    <td>
+      <select
+        aria-label=${`Plan of ${email}`}
+        value=${plan}
+        onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => onPlan(account, event.currentTarget.value)}
+      >${choices.map(one => html`<option key=${one} value=${one} selected=${one === plan}>${one}</option>`)}</select>
+    </td>
+    <td><div class="buttons end">
+      <button class="small" aria-label=${`End sessions of ${email}`} onClick=${() => onEndSessions(account)}>End sessions</button>
+      <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => onDisable(account)}>
+        ${disabled ? 'Enable' : 'Disable'}
+      </button>
+      <button class="small danger" aria-label=${`Delete ${email}`} onClick=${() => onDelete(account)}>Delete</button>
+    </div></td>
+  </tr>`
+}

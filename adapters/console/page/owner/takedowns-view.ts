@@ -1,0 +1,100 @@
+import { useState } from 'preact/hooks'
+import type { Takedown } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { notify } from '../widgets/notices.ts'
+import { formatAge, formatInstant } from '../widgets/shown-values.ts'
+import { useAction, useLoad } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+
+const STATUSES = [
+  ['410', '410 Gone'],
+  ['451', '451 Unavailable for legal reasons'],
+] as const
+
+/** What the gateway refuses at the owner's word. */
+export function Takedowns() {
+  const { client } = useSession()
+  const [after, setAfter] = useState<readonly string[]>([])
+  const { value, error, reload } = useLoad(
+    signal => client.owner.takedowns({ after: after.at(-1), signal }),
+    [client, after.length],
+  )
+  const { run, error: liftError } = useAction()
+  const lift = (takedown: Takedown) => (): void =>
+    void run(async () => {
+      await client.owner.liftTakedown(takedown)
+      notify({ text: 'It is served again' })
+      reload()
+    })
+  return html`<div class="stack">
+    <${NewTakedown} onDone=${reload} />
+    <section class="card" aria-labelledby="takedowns-title">
+      <h2 id="takedowns-title">Taken down</h2>
+      <${Problem} text=${error ?? liftError} />
+      ${value?.rows.length === 0 && html`<p class="empty">Nothing is taken down.</p>`}
+      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} />`}
+      <div class="buttons">
+        ${after.length > 0 && html`<button class="small" onClick=${() => setAfter(after.slice(0, -1))}>Back</button>`}
+        ${value?.next && html`<button class="small" onClick=${() => setAfter([...after, value.next ?? ''])}>Next</button>`}
+      </div>
+    </section>
+  </div>`
+}
+
+function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Takedown) => () => void }) {
+  const now = useNow()
+  return html`<div class="list"><table>
+    <thead><tr>
+      <th scope="col">Content</th><th scope="col">Answered</th><th scope="col" class="age">Since</th>
+      <th scope="col"><span class="unseen">Lift</span></th>
+    </tr></thead>
+    <tbody>${rows.map(takedown => {
+      const { cid, path, status, reason, at } = takedown
+      return html`<tr key=${`${cid}/${path}`}>
+        <td class="name"><code>${cid}${path && `/${path}`}</code><span class="under">${reason}</span></td>
+        <td>${status}</td>
+        <td class="age" title=${formatInstant(at)}>${formatAge(at, now)}</td>
+        <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
+      </tr>`
+    })}</tbody>
+  </table></div>`
+}
+
+function NewTakedown({ onDone }: { onDone: () => void }) {
+  const { client } = useSession()
+  const [cid, setCid] = useState('')
+  const [path, setPath] = useState('')
+  const [reason, setReason] = useState('')
+  const [status, setStatus] = useState<string>('410')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const asked = { cid: cid.trim(), path: path.trim() || undefined, reason: reason.trim() }
+      await client.owner.takeDown({
+        cid: asked.cid,
+        reason: asked.reason,
+        status: status === '451' ? 451 : 410,
+        ...(asked.path && { path: asked.path }),
+      })
+      for (const clear of [setCid, setPath, setReason]) clear('')
+      notify({ text: 'Taken down: the gateway refuses it' })
+      onDone()
+    }),
+  )
+  return html`<section class="card" aria-labelledby="new-takedown-title">
+    <h2 id="new-takedown-title">Take content down</h2>
+    <p>The gateway and peers do not get it any more. Pins of it stay as they are.</p>
+    <form onSubmit=${submit}>
+      <div class="two">
+        <${Field} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }} />
+        <${Field} label="Path below it" value=${path} onInput=${setPath} input=${{ spellcheck: false, autocomplete: 'off', placeholder: 'all of it' }} />
+        <${Field} label="Reason" value=${reason} onInput=${setReason} input=${{ required: true, maxlength: 1000 }} />
+        <${Choice} label="Answered with" value=${status} onInput=${setStatus} options=${STATUSES} />
+      </div>
+      <${Problem} text=${error} />
+      <button class="danger" disabled=${isBusy}>Take down</button>
+    </form>
+  </section>`
+}

@@ -1,0 +1,142 @@
+import { useState } from 'preact/hooks'
+import { isHoldfastError, type User } from '../../client/index.ts'
+import { html } from './markup.ts'
+import { newClient } from './session.ts'
+import { Field, Problem, submitting } from './widgets/field.ts'
+import { useAction } from './widgets/use-load.ts'
+
+export interface SignedIn {
+  /** The credential: an API key, or the token of a session. */
+  credential: string
+  user: User
+  kind: 'password' | 'key'
+}
+
+type Way = SignedIn['kind']
+const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
+
+export interface SignInProps {
+  /** Why somebody who was signed in is here. */
+  reason: string | null
+  onSignedIn: (signedIn: SignedIn) => void
+}
+
+/** The first page: by a password and a second factor, or by a key. */
+export function SignIn({ reason, onSignedIn }: SignInProps) {
+  const [way, setWay] = useState<Way>('password')
+  const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
+  const choose = (value: Way): void => {
+    setWay(value)
+    document.getElementById(`tab-${value}`)?.focus()
+  }
+  const tab = (value: Way, words: string) => html`<button
+    type="button"
+    role="tab"
+    id=${`tab-${value}`}
+    aria-controls="way"
+    aria-selected=${way === value ? 'true' : 'false'}
+    tabindex=${way === value ? 0 : -1}
+    onClick=${() => choose(value)}
+    onKeyDown=${(event: KeyboardEvent) => /^Arrow(Left|Right)$/.test(event.key) && choose(OTHER[value])}
+  >${words}</button>`
+  const form =
+    way === 'password'
+      ? html`<${PasswordForm} onSignedIn=${onSignedIn} onCodeAsked=${setTemporaryToken} />`
+      : html`<${KeyForm} onSignedIn=${onSignedIn} />`
+  const forms = html`<div>
+    <div role="tablist" aria-label="How to sign in" class="tabs">${tab('password', 'Password')} ${tab('key', 'API key')}</div>
+    <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
+  </div>`
+  return html`<main class="alone">
+    <h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>
+    <section class="card">
+      ${reason !== null && html`<p class="problem" role="status">${reason}</p>`}
+      ${
+        temporaryToken !== null
+          ? html`<${CodeForm} temporaryToken=${temporaryToken} onSignedIn=${onSignedIn} onBack=${() => setTemporaryToken(null)} />`
+          : forms
+      }
+    </section>
+    <p class="hint">
+      Nothing of this is kept in the browser: when the page is loaded again, it asks again. Everything that is pinned is
+      public to whoever has its CID.
+    </p>
+  </main>`
+}
+
+function PasswordForm({
+  onSignedIn,
+  onCodeAsked,
+}: Pick<SignInProps, 'onSignedIn'> & { onCodeAsked: (temporaryToken: string) => void }) {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const answer = await newClient().sessions.signIn(email.trim(), password).catch(inWords('Wrong email or password'))
+      if ('temporaryToken' in answer) onCodeAsked(answer.temporaryToken)
+      else onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
+    }),
+  )
+  return html`<form onSubmit=${submit}>
+    <${Field} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
+    <${Field} label="Password" type="password" value=${password} onInput=${setPassword}
+      input=${{ autocomplete: 'current-password', required: true }} />
+    <${Problem} text=${error} />
+    <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
+  </form>`
+}
+
+function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
+  const [key, setKey] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const credential = key.trim()
+      const user = await newClient(credential).account.show().catch(inWords('No such key, or it is no longer good'))
+      onSignedIn({ credential, user, kind: 'key' })
+    }),
+  )
+  // The hidden name lets a password manager keep the key under it.
+  return html`<form onSubmit=${submit}>
+    <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
+    <${Field} label="API key" type="password" value=${key} onInput=${setKey}
+      hint="The owner’s key was printed when the server started for the first time."
+      input=${{ autocomplete: 'current-password', required: true, spellcheck: false }} />
+    <${Problem} text=${error} />
+    <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
+  </form>`
+}
+
+function CodeForm({
+  temporaryToken,
+  onSignedIn,
+  onBack,
+}: Pick<SignInProps, 'onSignedIn'> & { temporaryToken: string; onBack: () => void }) {
+  const [code, setCode] = useState('')
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      const { token, user } = await newClient()
+        .sessions.confirm(temporaryToken, code.trim())
+        .catch(inWords('This took too long: go back, and give the password again'))
+      onSignedIn({ credential: token, user, kind: 'password' })
+    }),
+  )
+  return html`<form onSubmit=${submit}>
+    <${Field} label="Code" value=${code} onInput=${setCode} hint="From your authenticator app, or a recovery code."
+      input=${{ autocomplete: 'one-time-code', required: true, autofocus: true, spellcheck: false }} />
+    <${Problem} text=${error} />
+    <div class="buttons">
+      <button type="button" onClick=${onBack}>Back</button>
+      <button class="primary" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
+    </div>
+  </form>`
+}
+
+/** The one refusal that has a reason of its own here; it must not be taken for the end of a session. */
+function inWords(text: string): (error: unknown) => never {
+  return error => {
+    throw isHoldfastError(error, 'INVALID_API_KEY') ? new Error(text) : error
+  }
+}

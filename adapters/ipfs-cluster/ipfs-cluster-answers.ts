@@ -1,0 +1,62 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { answerAs, jsonAs, told } from '../remote/json-answers.ts'
+
+/** What the REST API of an IPFS Cluster answers, as far as it is looked at. */
+export const pinSchema = Type.Object({
+  cid: Type.String(),
+  /** `pin`, unless it is a part of a DAG that is spread over peers. */
+  type: Type.String(),
+  name: Type.String(),
+  metadata: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
+  /** Both are -1 for all peers. */
+  replication_factor_min: Type.Integer(),
+  replication_factor_max: Type.Integer(),
+  origins: Type.Union([Type.Array(Type.String()), Type.Null()]),
+})
+
+export const statusSchema = Type.Object({
+  cid: Type.String(),
+  peer_map: Type.Record(
+    Type.String(),
+    Type.Object({ ipfs_peer_id: Type.Optional(Type.String()), status: Type.String(), error: Type.String() }),
+  ),
+})
+
+/** The last one tells of the root. */
+export const addedSchema = Type.Array(
+  Type.Object({ cid: Type.String(), allocations: Type.Optional(Type.Array(Type.String())) }),
+  { minItems: 1 },
+)
+
+export const peerSchema = Type.Object({
+  id: Type.String(),
+  error: Type.String(),
+  ipfs: Type.Optional(Type.Object({ error: Type.String() })),
+})
+
+export const metricsSchema = Type.Array(
+  Type.Object({ peer: Type.String(), value: Type.String(), valid: Type.Boolean() }),
+)
+
+const errorSchema = Type.Object({ message: Type.String() })
+
+/** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
+export function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
+  return answerAs(schema, text, noAnswer)
+}
+
+export function noAnswer(cause?: unknown): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster answered what is no answer', { cause })
+}
+
+/** What it says of a CID that is not pinned; another server's 404 says nothing of the kind. */
+const NOT_PINNED = /\bnot part of the pinset\b/
+
+/** An error by what the API says of it: `NOT_FOUND` for what is not pinned, else `UNAVAILABLE`. */
+export function refusal({ status, text }: { status: number; text: string }): HoldfastError {
+  const error = jsonAs(errorSchema, text)
+  const said = error === null ? '' : `: ${told(error.message)}`
+  const code = status === 404 && NOT_PINNED.test(said) ? 'NOT_FOUND' : 'UNAVAILABLE'
+  return new HoldfastError(code, `the IPFS Cluster answered ${status}${said}`)
+}

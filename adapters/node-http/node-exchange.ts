@@ -1,0 +1,52 @@
+// What a thread of the gateway needs as well: nothing here, nor what it imports, loads the engine.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { underName } from '../../src/concurrency/work.ts'
+import type { ApiHandler } from '../../src/index.ts'
+import { refusesHost } from './bare-refusal.ts'
+import { splitTarget, toApiRequest } from './request.ts'
+import { sendResponse } from './response.ts'
+
+/** Older versions of Node pay for it at every await. */
+const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
+
+/** Answers a request; `invite` sends `100 Continue` to a client that waits for it. */
+export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
+
+/** An exchange for a server that has nothing but a gateway. `sent` is told of the bytes of bodies. */
+export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
+  return exchangeBy(async (incoming, outgoing, invite) => {
+    const invitation = invitationBy(invite)
+    const request = toApiRequest(incoming, outgoing, splitTarget(incoming)[0], invitation.send)
+    await sendResponse(incoming, outgoing, await gateway(request), invitation.isSent, sent)
+  })
+}
+
+export type Serve = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  invite: (() => void) | undefined,
+) => Promise<void>
+
+/** Names the work, and answers every request or ends its connection. One with several Host headers is refused. */
+export function exchangeBy(serve: Serve): Exchange {
+  return (incoming, outgoing, invite) => {
+    if (refusesHost(incoming, outgoing)) return
+    const exchange = (): void => {
+      serve(incoming, outgoing, invite).catch(() => outgoing.destroy())
+    }
+    if (NAMES_WORK) underName(`${incoming.method} of no route`, exchange)
+    else exchange()
+  }
+}
+
+/** Sends `100 Continue` at most once; without any the client waits for none. */
+export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
+  let isSent = invite === undefined
+  return {
+    send: () => {
+      if (!isSent) invite?.()
+      isSent = true
+    },
+    isSent: () => isSent,
+  }
+}

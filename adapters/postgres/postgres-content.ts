@@ -1,0 +1,36 @@
+import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
+import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
+import { backendsOf } from './backends.ts'
+import { PostgresNodeWork } from './node-work.ts'
+import type { Postgres } from './postgres.ts'
+import { PostgresFetches } from './postgres-fetches.ts'
+import { PostgresPlacements } from './postgres-placements.ts'
+import { PostgresReconciliation } from './postgres-reconciliation.ts'
+import { PostgresRecords } from './postgres-records.ts'
+import { PostgresFiles } from './root-files.ts'
+import { SharedHolds } from './shared-holds.ts'
+
+/**
+ * The part of the catalogue that is about content. The database, migrated, and the ledger are the caller's.
+ *
+ * @param node by which the holds of this ledger are told from others', and its backends by its number
+ * @param elsewhere the backends that have to be told what to keep
+ */
+export function postgresContent(
+  database: Postgres,
+  ledger: CatalogueHolds,
+  { name, number }: { name: string; number: number },
+  elsewhere: ReadonlySet<number> = new Set(),
+): { content: SharedContent; work: NodeWork } {
+  const backend = backendsOf(number)
+  const holds = new SharedHolds(database, ledger, name, backend)
+  const parts = { database, ledger, holds, elsewhere }
+  const content = {
+    records: new PostgresRecords(parts),
+    fetches: new PostgresFetches(parts),
+    files: new PostgresFiles(database),
+    placements: new PostgresPlacements(database, { node: name, backend, ledger }),
+    reconciliation: new PostgresReconciliation(parts),
+  }
+  return { content, work: new PostgresNodeWork(database, holds) }
+}

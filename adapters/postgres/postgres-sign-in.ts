@@ -1,0 +1,100 @@
+import type {
+  AttemptDecision,
+  AttemptStore,
+  ChallengeStore,
+  LoginChallenge,
+  SharedSignIn,
+} from '../../src/catalogue/sign-in.ts'
+import type { RateLimit } from '../../src/domain/plan.ts'
+import type { Sealing } from '../../src/domain/sealing.ts'
+import type { Postgres } from './postgres.ts'
+import { PostgresSigningKeys } from './postgres-signing-keys.ts'
+import { PostgresRequestWindows } from './request-windows.ts'
+
+/** What nodes have to know of each other to let people in. @param sealing the same on all of them */
+export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSignIn {
+  return {
+    attempts: kind => new PostgresAttempts(database, kind),
+    challenges: new PostgresChallenges(database),
+    signingKeys: new PostgresSigningKeys(database, sealing),
+    requests: new PostgresRequestWindows(database),
+  }
+}
+
+/** Rows that have ended which one that begins removes: more than one, so that they do not grow. */
+const SWEPT = 4
+const MS_LEFT = 'EXTRACT(EPOCH FROM ends_at - clock_timestamp())::float8 * 1000 AS "msLeft"'
+const HAS_ENDED = 'a.ends_at <= now()'
+
+class PostgresAttempts implements AttemptStore {
+  readonly #database: Postgres
+  readonly #kind: string
+
+  constructor(database: Postgres, kind: string) {
+    this.#database = database
+    this.#kind = kind
+  }
+
+  take(key: string, { requests, windowSeconds }: RateLimit): Promise<AttemptDecision> {
+    return this.#database.transaction(async sql => {
+      await sql.run(
+        `DELETE FROM attempts WHERE ctid = ANY(ARRAY(
+           SELECT ctid FROM attempts WHERE ends_at < now() ORDER BY ends_at LIMIT ${SWEPT}
+           FOR UPDATE SKIP LOCKED))`,
+      )
+      const taken = await sql.first<{ msLeft: number }>(
+        `INSERT INTO attempts AS a (kind, key, used, ends_at)
+         VALUES ($1, $2, 1, now() + $4 * INTERVAL '1 second')
+         ON CONFLICT (kind, key) DO UPDATE SET
+           used = CASE WHEN ${HAS_ENDED} THEN 1 ELSE a.used + 1 END,
+           ends_at = CASE WHEN ${HAS_ENDED} THEN excluded.ends_at ELSE a.ends_at END
+         WHERE a.used < $3 OR ${HAS_ENDED} RETURNING ${MS_LEFT}`,
+        [this.#kind, key, requests, windowSeconds],
+      )
+      if (taken !== undefined) return { allowed: true, msLeft: taken.msLeft }
+      const text = `SELECT ${MS_LEFT} FROM attempts WHERE kind = $1 AND key = $2`
+      const refused = await sql.first<{ msLeft: number }>(text, [this.#kind, key])
+      return { allowed: false, msLeft: Math.max(0, refused?.msLeft ?? 0) }
+    })
+  }
+
+  async release(key: string): Promise<void> {
+    const text = 'UPDATE attempts SET used = GREATEST(0, used - 1) WHERE kind = $1 AND key = $2'
+    await this.#database.command(text, [this.#kind, key])
+  }
+
+  async clear(key: string): Promise<void> {
+    await this.#database.command('DELETE FROM attempts WHERE kind = $1 AND key = $2', [this.#kind, key])
+  }
+}
+
+class PostgresChallenges implements ChallengeStore {
+  readonly #database: Postgres
+
+  constructor(database: Postgres) {
+    this.#database = database
+  }
+
+  async insert(hash: Uint8Array, { accountId, passwordHash, expiresAt }: LoginChallenge, now: number): Promise<void> {
+    await this.#database.transaction(async sql => {
+      await sql.run(
+        `DELETE FROM login_challenges WHERE hash = ANY(ARRAY(
+           SELECT hash FROM login_challenges WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${SWEPT}
+           FOR UPDATE SKIP LOCKED))`,
+        [now],
+      )
+      const text = 'INSERT INTO login_challenges (hash, account_id, password_hash, expires_at) VALUES ($1, $2, $3, $4)'
+      await sql.run(text, [hash, accountId, passwordHash, expiresAt])
+    })
+  }
+
+  async get(hash: Uint8Array): Promise<LoginChallenge | null> {
+    const text = `SELECT account_id AS "accountId", password_hash AS "passwordHash", expires_at AS "expiresAt"
+      FROM login_challenges WHERE hash = $1`
+    return (await this.#database.reading.first<LoginChallenge>(text, [hash])) ?? null
+  }
+
+  async remove(hash: Uint8Array): Promise<boolean> {
+    return (await this.#database.command('DELETE FROM login_challenges WHERE hash = $1', [hash])) > 0
+  }
+}

@@ -1,0 +1,97 @@
+import type { CID } from 'multiformats/cid'
+import { Semaphore } from '../../concurrency/semaphore.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { type ByteSource, bytesOf } from '../../domain/sources.ts'
+import { matches } from '../../ipld/block-hash.ts'
+import { checkNew, HASH } from '../../ipld/cid.ts'
+import { BlockMemory } from '../block-memory.ts'
+import { memoryOf } from '../block-threads.ts'
+import type { StagedDag } from '../dag/staged-dag.ts'
+import { type CarBlock, readCarInto } from './car-reader.ts'
+
+/** Bytes of blocks whose hashes are being checked, or that wait for room among those on their way to the disk. */
+const WINDOW_BYTES = 8 * 1024 ** 2
+/** What each block weighs beside its bytes. */
+const BLOCK_WEIGHT = 64 * 1024
+
+export interface StageCarOptions {
+  signal?: AbortSignal | undefined
+  /** Called with the length of each piece before it is taken in; may throw to refuse it. */
+  onBytes: (length: number) => void
+  /** Called with the roots before any block is taken in; may throw to refuse them. */
+  onRoots: (roots: readonly CID[]) => void
+}
+
+/**
+ * Takes every block of a CAR into a staged DAG, each checked by its hash, whether a root needs it or not. Nothing is
+ * durable before the staged DAG is settled.
+ *
+ * @returns the roots as the header names them
+ * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short; `INVALID_CID` for a hash that the
+ * node cannot check; what `source` throws.
+ */
+export async function stageCar(staged: StagedDag, source: ByteSource, options: StageCarOptions): Promise<CID[]> {
+  const pieces = counted(bytesOf(source, { name: 'source', signal: options.signal }), options.onBytes)
+  const memory = new BlockMemory(options.signal)
+  const window = new Semaphore(WINDOW_BYTES)
+  let failure: { error: unknown } | null = null
+  const ended = (): Promise<void> => window.hold(WINDOW_BYTES, async () => undefined)
+  try {
+    const { roots, blocks } = await readCarInto(pieces, memory)
+    options.onRoots(roots)
+    for await (const block of blocks) {
+      const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
+      const wait = window.acquire(weight)
+      if (wait !== null) await wait
+      if (failure !== null) {
+        memory.release(block.bytes)
+        window.release(weight)
+        break
+      }
+      store(staged, block, memory)
+        .catch((error: unknown) => {
+          failure ??= { error }
+        })
+        .finally(() => window.release(weight))
+      if (turnSpent()) await nextTurn(options.signal)
+    }
+    await ended()
+    if (failure !== null) throw (failure as { error: unknown }).error
+    return roots
+  } finally {
+    await pieces.return()
+    await ended()
+  }
+}
+
+async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockMemory): Promise<void> {
+  const release = (): void => memory.release(bytes)
+  try {
+    checkNew(cid)
+    if (!(await hasHash(staged, cid, bytes))) {
+      throw new HoldfastError('VALIDATION', `the bytes of block ${cid} of the CAR do not have its hash`)
+    }
+  } catch (error) {
+    release()
+    throw error
+  }
+  await staged.put(cid, bytes, release)
+}
+
+/** The usual hash is computed where those of uploads are. */
+async function hasHash(staged: StagedDag, { multihash }: CID, bytes: Uint8Array): Promise<boolean> {
+  if (multihash.code !== HASH.sha2_256) return matches(multihash.bytes, bytes)
+  return Buffer.compare((await staged.store.hash(bytes)).digest, multihash.digest) === 0
+}
+
+/** Counts what passes. */
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  count: (length: number) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of pieces) {
+    count(piece.length)
+    yield piece
+  }
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import { text } from '../answer-fields.ts'
+import { optional } from '../body-reader.ts'
+import { type ContractRoute, json, route } from '../contract-route.ts'
+import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
+
+/** The secret counts once a code of it has been seen. */
+const setup = route({
+  method: 'POST',
+  path: '/auth/2fa/setup',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'Set up a second factor: a secret for an authenticator app',
+  details: 'It counts once `/auth/2fa/enable` has seen a code of it.',
+  answers: { 200: Type.Object({ secret: text, otpauthUrl: text }, { title: 'SecondFactorSetup' }) },
+  errors: ['CONFLICT'],
+  handler: async ({ principal }, { secondFactor }) => {
+    return { status: 200, body: await secondFactor.begin(principal.account) }
+  },
+})
+
+/** The only answer that ever holds the recovery codes. */
+const enable = route({
+  method: 'POST',
+  path: '/auth/2fa/enable',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'Turn the second factor on',
+  body: json(Type.Object({ code })),
+  answers: {
+    200: Type.Object(
+      {
+        enabled: Type.Literal(true),
+        recoveryCodes: Type.Array(text, { description: 'each good once, shown this once' }),
+      },
+      { title: 'SecondFactorEnabled' },
+    ),
+  },
+  errors: ['CONFLICT', ...CODE_ERRORS],
+  handler: async ({ principal, body }, { secondFactor }) => {
+    const { code } = await body()
+    const recoveryCodes = await secondFactor.enable(principal.account.id, codeOf(code))
+    return { status: 200, body: { enabled: true, recoveryCodes } }
+  },
+})
+
+const disable = route({
+  method: 'POST',
+  path: '/auth/2fa/disable',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'Turn the second factor off',
+  details: 'On the word of a code, of a recovery code, or of the password.',
+  body: json(Type.Object({ code, password: optional })),
+  answers: { 200: Type.Object({ enabled: Type.Literal(false) }, { title: 'SecondFactorDisabled' }) },
+  errors: ['CONFLICT', ...CODE_ERRORS],
+  handler: async ({ principal, body }, { secondFactor, passwords }) => {
+    const { id } = principal.account
+    const { code, password } = await body()
+    if (!(await secondFactor.isEnabled(id))) throw new HoldfastError('CONFLICT', 'two-factor authentication is not on')
+    if (code === undefined && password !== undefined) await passwords.confirm(id, password, 'password')
+    else await secondFactor.check(id, codeOf(code))
+    await secondFactor.disable(id)
+    return { status: 200, body: { enabled: false } }
+  },
+})
+
+/** Turning the second factor on and off. */
+export const secondFactorRoutes: readonly ContractRoute[] = [setup, enable, disable]

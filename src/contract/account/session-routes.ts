@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import type { Page } from '../../catalogue/page.ts'
+import type { Session } from '../../catalogue/session-store.ts'
+import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { type ContractRoute, route, type Shown } from '../contract-route.ts'
+import { pageRequest } from '../page-query.ts'
+
+export const Sessions = Type.Object(
+  {
+    sessions: Type.Array(
+      Type.Object({
+        id: text,
+        createdAt: instant,
+        expiresAt: instant,
+        current: Type.Boolean({ description: 'whether it is the one that asks' }),
+      }),
+    ),
+    next,
+  },
+  { title: 'Sessions' },
+)
+export const SessionsEnded = Type.Object(
+  { ended: Type.Integer({ minimum: 0, description: 'how many' }) },
+  { title: 'SessionsEnded' },
+)
+
+const list = route({
+  method: 'GET',
+  path: '/auth/sessions',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'Where the account is signed in, oldest first',
+  query: PAGE_QUERY,
+  answers: { 200: Sessions },
+  errors: ['VALIDATION'],
+  handler: async ({ principal, query }, { sessionLists }) => {
+    const page = await sessionLists.list(principal.account.id, pageRequest(query))
+    return { status: 200, body: presentSessions(page, principal.credential.id) }
+  },
+})
+
+const endOthers = route({
+  method: 'DELETE',
+  path: '/auth/sessions',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'End all sessions of the account but this one',
+  answers: { 200: SessionsEnded },
+  handler: async ({ principal }, { sessionLists }) => {
+    return { status: 200, body: { ended: await sessionLists.endAll(principal.account.id, principal.credential.id) } }
+  },
+})
+
+const end = route({
+  method: 'DELETE',
+  path: '/auth/sessions/:id',
+  access: 'session',
+  tag: 'Signing in',
+  summary: 'End a session of the account',
+  params: { id: 'Its id, as listed.' },
+  answers: { 200: SessionsEnded },
+  errors: ['NOT_FOUND'],
+  handler: async ({ principal, param }, { sessionLists }) => {
+    await sessionLists.end(principal.account.id, param('id'))
+    return { status: 200, body: { ended: 1 } }
+  },
+})
+
+/** Where the holder of an account is signed in. */
+export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
+
+/** `current`: the id of the session that asks, if one does. */
+export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof Sessions> {
+  const sessions = rows.map(({ id, createdAt, expiresAt }) => {
+    return { id, createdAt: iso(createdAt), expiresAt: iso(expiresAt), current: id === current }
+  })
+  return { sessions, next }
+}

@@ -1,0 +1,63 @@
+import { Type } from 'typebox'
+import type { Account } from '../../access/principal.ts'
+import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import type { Shown } from '../contract-route.ts'
+import type { Services } from '../services.ts'
+
+const limit = orNull(Type.Integer({ minimum: 0, description: 'null for none' }))
+const rate = orNull(Type.Object({ requests: count, windowSeconds: count }))
+
+export const planFields = {
+  name: text,
+  timelock: Type.Boolean({ description: 'whether uploads and pins may carry an expiry' }),
+  clusters: Type.Union([Type.Array(text), Type.Literal('*')]),
+  serverImport: Type.Boolean({ description: 'whether imports by server path are offered' }),
+  maxFileBytes: limit,
+  maxDirectoryBytes: limit,
+  maxDirectoryFiles: limit,
+  maxStorageBytes: limit,
+  maxPins: limit,
+  maxKeys: limit,
+  maxQueuedPins: limit,
+  pageLimit: Type.Object({ default: count, max: count }),
+  rateLimit: rate,
+  accountRateLimit: rate,
+}
+
+export const usage = Type.Object({
+  pins: count,
+  storedBytes: Type.Integer({ minimum: 0, description: 'bytes of each distinct DAG, counted once' }),
+})
+
+export const userFields = {
+  id: text,
+  email: text,
+  username: text,
+  name: Type.String({ description: 'its email where it has none' }),
+  role: Type.Enum(['owner', 'user']),
+  plan: Type.String({ description: 'its name' }),
+  planDetails: Type.Object(planFields),
+  clusters: Type.Integer({ minimum: 0, description: 'how many it may use' }),
+  usage,
+  createdAt: instant,
+  twoFactorEnabled: Type.Boolean(),
+}
+export const User = Type.Object(userFields, { title: 'User' })
+
+/** An account as its holder sees it. */
+export async function accountView(services: Services, account: Account): Promise<Shown<typeof User>> {
+  const plan = services.plans.get(account.plan)
+  return {
+    id: account.id,
+    email: account.email,
+    username: account.email,
+    name: account.name ?? account.email,
+    role: account.role,
+    plan: plan.name,
+    planDetails: { ...plan },
+    clusters: services.clusters.allowed(plan).length,
+    usage: await services.pins.usage(account.id),
+    createdAt: iso(account.createdAt),
+    twoFactorEnabled: await services.secondFactor.isEnabled(account.id),
+  }
+}

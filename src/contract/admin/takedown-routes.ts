@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import type { Takedown } from '../../gateway/policy/takedowns.ts'
+import { LONGEST_BASE32 } from '../../ipld/cid.ts'
+import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
+import { pageRequest } from '../page-query.ts'
+
+const refusedStatus = Type.Union([Type.Literal(410), Type.Literal(451)])
+const TakedownView = Type.Object(
+  { cid: text, path: text, status: refusedStatus, reason: text, at: instant },
+  { title: 'Takedown' },
+)
+
+const owner = { access: 'owner', tag: 'The owner' } as const
+
+const list = route({
+  ...owner,
+  method: 'GET',
+  path: '/takedowns',
+  summary: 'List what the gateway refuses, oldest first',
+  details:
+    '`{takedowns: [{cid, path, status, reason, at}], next}`; `limit` (100, at most 1,000), `after` (the `next` of the ' +
+    'page before).',
+  query: PAGE_QUERY,
+  answers: { 200: Type.Object({ takedowns: Type.Array(TakedownView), next }) },
+  errors: ['VALIDATION'],
+  handler: ({ query }, { takedowns }) => {
+    const { rows, next } = takedowns.page(pageRequest(query))
+    return { status: 200, body: { takedowns: rows.map(presentTakedown), next } }
+  },
+})
+
+const add = route({
+  ...owner,
+  method: 'POST',
+  path: '/takedowns',
+  summary: 'Have the gateway refuse a CID, or a path below it',
+  details:
+    '201 and the takedown. Body: `{"cid", "path", "reason", "status"}`, of which `path` and `status` (410 or 451) may be ' +
+    'left out.',
+  body: json(
+    Type.Object({
+      cid: Type.String({ maxLength: LONGEST_BASE32 }),
+      path: Type.Optional(Type.String({ maxLength: 4_096 })),
+      reason: Type.String({ maxLength: 1_000 }),
+      status: Type.Optional(refusedStatus),
+    }),
+  ),
+  answers: { 201: TakedownView },
+  errors: ['INVALID_CID'],
+  handler: async ({ body }, { takedowns }) => ({
+    status: 201,
+    body: presentTakedown(await takedowns.add(await body())),
+  }),
+})
+
+const remove = route({
+  ...owner,
+  method: 'DELETE',
+  path: '/takedowns/:cid',
+  summary: 'Serve it again',
+  details: '`{removed: true}`; with `?path=` that of a path. 404 `NOT_FOUND` if there is none.',
+  params: { cid: 'Its CID, as listed.' },
+  query: { path: { description: 'The path of the takedown, if it has one.', schema: text } },
+  answers: { 200: Type.Object({ removed: Type.Literal(true) }) },
+  errors: ['NOT_FOUND'],
+  handler: async ({ param, query }, { takedowns }) => {
+    await takedowns.remove({ cid: param('cid'), path: query.get('path') ?? '' })
+    return { status: 200, body: { removed: true } }
+  },
+})
+
+/** What the owner has the gateway refuse. */
+export const takedownRoutes: readonly ContractRoute[] = [list, add, remove]
+
+function presentTakedown({ at, ...takedown }: Takedown): Shown<typeof TakedownView> {
+  return { ...takedown, at: iso(at) }
+}

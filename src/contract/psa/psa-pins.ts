@@ -1,0 +1,166 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { AuthenticatedContext } from '../../http/route.ts'
+import { NAME_MATCHES } from '../../pins/lists/list-search.ts'
+import { cid, count, instant, text } from '../answer-fields.ts'
+import { identifier, optional, optionalMeta } from '../body-reader.ts'
+import { type ContractRoute, json, route } from '../contract-route.ts'
+import { state } from '../record-fields.ts'
+import { present } from '../request-target.ts'
+import type { Services } from '../services.ts'
+import { pageOf, psaQuery } from './list.ts'
+import { PinStatus, presentPinStatus } from './psa-status.ts'
+
+/** Where the IPFS Pinning Service API is: clients add `/pins` to it. */
+export const PSA_PATH = '/psa'
+
+const MOST_ORIGINS = 20
+const LONGEST_ORIGIN = 1_024
+
+const Pin = Type.Object({
+  cid: identifier,
+  name: optional,
+  origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
+  meta: optionalMeta,
+})
+
+const Results = Type.Object({ count, results: Type.Array(PinStatus) }, { title: 'PinResults' })
+
+const shared = { tag: 'Pinning service API', errors: ['NOT_IMPLEMENTED', 'VALIDATION'] } as const
+const REQUEST_ID = { params: { requestid: 'The `requestid` of the pin, which is the `uploadId` of its record.' } }
+const removed = { media: 'application/json', schema: Type.Null() }
+
+const list = route({
+  ...shared,
+  method: 'GET',
+  path: '/pins',
+  access: 'files:read',
+  summary: 'List pins',
+  details: 'The newest first; only those that are `pinned` unless `status`, `cid`, `name` or `meta` says which.',
+  query: {
+    cid: { description: 'Up to 10, with commas between.', schema: cid },
+    name: { description: 'Compared as `match` says.', schema: text },
+    match: { description: '`exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
+    status: {
+      description: 'One or more, with commas between. Absent: `pinned`, or any with `cid`, `name` or `meta`.',
+      schema: state,
+    },
+    before: { description: 'Only what was created before.', schema: instant },
+    after: { description: 'Only what was created after.', schema: instant },
+    limit: { description: '10 by default, at most 1,000 and what the plan says.', schema: count },
+    meta: { description: 'A JSON object of texts that pins have.', schema: text },
+  },
+  answers: { 200: Results },
+  handler: async (context, services) => {
+    const delegates = delegatesOf(services)
+    const { count: total, items } = await pageOf(services.pins, context.principal.account.id, psaQuery(context.query))
+    return { status: 200, body: { count: total, results: items.map(item => presentPinStatus(item, delegates)) } }
+  },
+})
+
+const add = route({
+  ...shared,
+  method: 'POST',
+  goesTo: 'default cluster',
+  path: '/pins',
+  access: 'files:write',
+  summary: 'Pin content',
+  details: 'Each request is a pin of its own, `queued` at once; `GET /pins/{requestid}` tells how far it is.',
+  body: json(Pin),
+  answers: { 202: PinStatus },
+  errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
+  handler: async (context, services) => {
+    const delegates = delegatesOf(services)
+    const record = await pinAnew(context, services, await context.body())
+    return { status: 202, body: presentPinStatus(record, delegates) }
+  },
+})
+
+const get = route({
+  ...shared,
+  ...REQUEST_ID,
+  method: 'GET',
+  path: '/pins/:requestid',
+  access: 'files:read',
+  summary: 'One pin',
+  answers: { 200: PinStatus },
+  errors: ['NOT_IMPLEMENTED', 'NOT_FOUND'],
+  handler: async (context, services) => {
+    const delegates = delegatesOf(services)
+    const account = context.principal.account.id
+    const record = await services.pins.get({ account, uploadId: context.param('requestid') })
+    const progress = await services.pins.status({ account, cid: record.cid })
+    const own = progress.find(one => one.record.uploadId === record.uploadId)
+    return { status: 200, body: presentPinStatus(record, delegates, own) }
+  },
+})
+
+const replace = route({
+  ...shared,
+  ...REQUEST_ID,
+  method: 'POST',
+  goesTo: 'default cluster',
+  path: '/pins/:requestid',
+  access: 'files:write',
+  summary: 'Put another pin in the place of one',
+  details: 'Needs `files:delete` besides. The new pin is there before the old one goes.',
+  body: json(Pin),
+  answers: { 202: PinStatus },
+  errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'NOT_FOUND', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
+  handler: async (context, services) => {
+    const delegates = delegatesOf(services)
+    services.scopes.check(context.principal, 'files:delete')
+    const body = await context.body()
+    const old = { account: context.principal.account.id, uploadId: context.param('requestid') }
+    await services.pins.get(old)
+    const record = await pinAnew(context, services, body)
+    await services.pins.discard(old)
+    return { status: 202, body: presentPinStatus(record, delegates) }
+  },
+})
+
+const remove = route({
+  ...shared,
+  ...REQUEST_ID,
+  method: 'DELETE',
+  path: '/pins/:requestid',
+  access: 'files:delete',
+  summary: 'Remove a pin',
+  answers: { 202: removed },
+  errors: ['NOT_IMPLEMENTED', 'NOT_FOUND'],
+  handler: async (context, services) => {
+    delegatesOf(services)
+    await services.pins.discard({ account: context.principal.account.id, uploadId: context.param('requestid') })
+    return { status: 202, headers: {}, body: null }
+  },
+})
+
+/** The IPFS Pinning Service API, over the same records as the contract. */
+export const psaRoutes: readonly ContractRoute[] = [list, add, get, replace, remove]
+
+/** Where clients connect to, to hand over what they have. @throws HoldfastError `NOT_IMPLEMENTED` if nobody can */
+function delegatesOf({ peers }: Services): string[] {
+  const addresses = peers.addresses()
+  if (addresses.length > 0) return addresses
+  throw new HoldfastError(
+    'NOT_IMPLEMENTED',
+    'this node cannot be reached by others: network.enabled and network.listen',
+  )
+}
+
+async function pinAnew(
+  { principal, request }: AuthenticatedContext,
+  { pins }: Services,
+  { cid: text, name, origins, meta }: { cid: string; name?: string; origins?: string[]; meta?: Record<string, string> },
+) {
+  const { record } = await pins.pin({
+    account: principal.account.id,
+    cid: text.trim(),
+    customName: present(name),
+    origins,
+    meta,
+    isAnew: true,
+    signal: request.signal,
+  })
+  return record
+}

@@ -1,0 +1,180 @@
+import { Type } from 'typebox'
+import type { StagedFile } from '../../content/unixfs/staged-files.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { NewPart } from '../../domain/form-body.ts'
+import type { DirectoryOutcome, PinNames, PinOutcome, PinTarget } from '../../pins/pin-types.ts'
+import { CLUSTER, STORING, text } from '../answer-fields.ts'
+import { identifier, optional, optionalMeta } from '../body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
+import { binary, type FormFields, form, metaOf, targetFields } from '../form-fields.ts'
+import { dagFields, presentDag, presentUpload, stored, Upload } from '../record-fields.ts'
+import { present, RequestTarget, tokenOf } from '../request-target.ts'
+import { DirectoryForm } from './directory-form.ts'
+import { FileForm, wholeFileForm } from './file-form.ts'
+import { answerTo, asFile, handingOver } from './hand-over.ts'
+import { checkAnnounced, formOverhead } from './size-limits.ts'
+import { inUploadSlot } from './upload-slot.ts'
+
+/** A form of so many bytes at most is read whole before anything is done with it: that is cheaper than to stream it. */
+const SMALL_FORM_BYTES = 64 * 1024
+
+const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
+
+const upload = route({
+  method: 'POST',
+  path: '/files',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  takesUploadTokens: true,
+  summary: 'Upload one file, the part `file` of a form',
+  details:
+    'The CID is that of the file itself. 201 for a new record; 200 with the record that was there if account, cluster, ' +
+    'content, expiry and names are the same. The fields may stand before or behind the file.',
+  ...CLUSTER,
+  forms: [form(Type.Object({ file: binary, ...targetFields }))],
+  answers: { 200: Upload, 201: Upload },
+  errors: [...STORING, 'FILE_TOO_LARGE'],
+  handler: async (context, { pins, uploadSlots }) => {
+    const { request, principal } = context
+    const target = new RequestTarget(context)
+    await target.check(pins, principal.account.id)
+    const expectedBytes = checkAnnounced(request, {
+      bytes: principal.plan.maxFileBytes,
+      overhead: formOverhead(0),
+      code: 'FILE_TOO_LARGE',
+      what: 'file',
+    })
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const { body, arrived, signal } = slot
+      const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) }
+      if (expectedBytes !== undefined && expectedBytes <= SMALL_FORM_BYTES) {
+        const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
+        const options = { ...upload, ...targetOf(target, fields), name: present(file.filename) }
+        const handOver = handingOver(context, { target, fields, slot }, asFile(file.filename))
+        return answerTo(await pins.upload(file.bytes, options, handOver), presentFile)
+      }
+      const parts = new FileForm({ header: name => request.header(name), body })
+      try {
+        const file = await parts.file()
+        const options = {
+          ...upload,
+          ...targetOf(target, parts.fields),
+          name: present(file.filename),
+          // The fields behind the file decide as well as those before it.
+          late: async () => {
+            await parts.rest()
+            return targetOf(target, parts.fields)
+          },
+        }
+        const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+        return answerTo(await pins.upload(file.content, options, handOver), presentFile)
+      } finally {
+        await parts.close()
+      }
+    })
+  },
+})
+
+const uploadDirectory = route({
+  method: 'POST',
+  path: '/files/directory-dag',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  takesUploadTokens: true,
+  summary: 'Upload many files as one directory, the parts `files` of a form',
+  details:
+    'Each file is a part `files` (or `files[]`) whose file name is its path, or a pair `files[0][path]` and ' +
+    '`files[0][content]`. `dirName` names the record and adds no directory.',
+  ...CLUSTER,
+  forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
+  answers: { 200: Directory, 201: Directory },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
+  handler: async (context, { pins, uploadSlots }) => {
+    const { request, principal } = context
+    const target = new RequestTarget(context)
+    await target.check(pins, principal.account.id)
+    const expectedBytes = checkAnnounced(request, {
+      bytes: principal.plan.maxDirectoryBytes,
+      overhead: formOverhead(principal.plan.maxDirectoryFiles),
+      code: 'DIRECTORY_TOO_LARGE',
+      what: 'directory',
+    })
+    return inUploadSlot(uploadSlots, context, async slot => {
+      const { body, signal } = slot
+      const parts = new DirectoryForm({ header: name => request.header(name), body })
+      const options = {
+        account: principal.account.id,
+        signal,
+        expectedBytes,
+        token: tokenOf(principal),
+        cluster: target.cluster(),
+        late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
+      }
+      const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFiles)
+      return answerTo(await pins.uploadDirectory(parts.entries(), options, handOver), presentDirectory)
+    })
+  },
+})
+
+const importDirectory = route({
+  method: 'POST',
+  path: '/files/directory',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Import a directory that the server can read, at `dirPath`',
+  details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
+  ...CLUSTER,
+  body: json(Type.Object({ dirPath: identifier, cl: optional, timelock: optional, meta: optionalMeta })),
+  answers: { 200: Upload, 201: Upload },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
+  handler: async (context, { pins, uploadSlots }) => {
+    const target = new RequestTarget(context)
+    await target.check(pins, context.principal.account.id)
+    const body = await context.body()
+    // Before the path is looked at: an answer must tell nothing of the disk.
+    const { plan } = context.principal
+    if (!plan.serverImport) {
+      throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
+    }
+    return inUploadSlot(uploadSlots, context, async ({ signal }) => {
+      const { record, created } = await pins.importDirectory(body.dirPath, {
+        account: context.principal.account.id,
+        signal,
+        cluster: target.cluster(body.cl),
+        timelock: present(body.timelock),
+        meta: body.meta,
+      })
+      return stored(created, presentUpload(record))
+    })
+  },
+})
+
+/** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
+export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
+
+function presentFile({ record }: PinOutcome): Shown<typeof Upload> {
+  return presentUpload(record)
+}
+
+function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
+  return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
+}
+
+async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPart, void, undefined> {
+  for await (const { path, content } of files) yield { name: 'files', filename: path, content }
+}
+
+function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {
+  const meta = metaOf(fields.get('meta'))
+  return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')), meta }
+}
+
+async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(Buffer.from(piece))
+  const [only] = pieces
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
+}

@@ -1,0 +1,134 @@
+import { Type } from 'typebox'
+import type { Principal } from '../access/principal.ts'
+import type { DeliveryRow } from '../catalogue/webhook-store.ts'
+import type { Webhook } from '../webhooks/webhook-service.ts'
+import { count, instant, iso, next, orNull, PAGE_QUERY, text } from './answer-fields.ts'
+import { required } from './body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from './contract-route.ts'
+import { pageRequest } from './page-query.ts'
+import type { Services } from './services.ts'
+
+const webhookFields = {
+  id: text,
+  url: text,
+  createdAt: instant,
+  waiting: Type.Integer({ minimum: 0, description: 'deliveries that have not ended' }),
+  dropped: Type.Integer({ minimum: 0, description: 'transitions that were not told, because too many waited' }),
+}
+const WebhookView = Type.Object(webhookFields, { title: 'Webhook' })
+const NewWebhook = Type.Object(
+  { ...webhookFields, secret: Type.String({ description: 'what deliveries are signed with, shown this once' }) },
+  { title: 'NewWebhook' },
+)
+const Delivery = Type.Object(
+  {
+    id: text,
+    event: Type.Enum(['pin:created', 'pin:status', 'pin:removed']),
+    uploadId: text,
+    state: Type.Enum(['waiting', 'delivered', 'failed']),
+    at: orNull(instant),
+    attempts: count,
+    nextAttemptAt: orNull(instant),
+    lastAttemptAt: orNull(instant),
+    lastStatus: orNull(Type.Integer({ description: 'HTTP status of the last answer' })),
+    lastError: orNull(text),
+  },
+  { title: 'Delivery' },
+)
+
+const common = { tag: 'Webhooks', access: 'files:read' } as const
+const ID = { id: 'Its id, as listed.' }
+
+const create = route({
+  ...common,
+  method: 'POST',
+  path: '/webhooks',
+  access: 'files:write',
+  summary: 'Have an address told of what becomes of the account’s records',
+  details:
+    'Needs `files:read` as well. The address gets a POST for each record that is created, changes its status or is ' +
+    'removed, again with growing pauses for about a day until it answers 2xx; redirects are not followed, and private ' +
+    'addresses not told. `Holdfast-Signature: t=SECONDS,v1=HEX` has the HMAC-SHA-256, by the secret, of `SECONDS.BODY`. ' +
+    'What a key has made goes with the key.',
+  body: json(Type.Object({ url: required })),
+  answers: { 201: NewWebhook },
+  errors: ['QUOTA_EXCEEDED', 'missing_scope'],
+  handler: async ({ body, principal }, services) => {
+    checkReads(principal, services)
+    const { url } = await body()
+    const keyId = principal.credential.kind === 'key' ? principal.credential.id : null
+    const { webhook, secret } = await services.webhooks.create(principal.account.id, { url, keyId })
+    return { status: 201, body: { ...presentWebhook(webhook), secret } }
+  },
+})
+
+const list = route({
+  ...common,
+  method: 'GET',
+  path: '/webhooks',
+  summary: 'The account’s webhooks, oldest first, without their secrets',
+  answers: { 200: Type.Object({ webhooks: Type.Array(WebhookView) }) },
+  handler: async ({ principal }, { webhooks }) => {
+    return { status: 200, body: { webhooks: (await webhooks.list(principal.account.id)).map(presentWebhook) } }
+  },
+})
+
+const remove = route({
+  ...common,
+  method: 'DELETE',
+  path: '/webhooks/:id',
+  access: 'files:write',
+  summary: 'Tell an address nothing any more',
+  params: ID,
+  answers: { 200: Type.Object({ removed: Type.Literal(true) }) },
+  errors: ['NOT_FOUND'],
+  handler: async ({ principal, param }, { webhooks }) => {
+    await webhooks.remove(principal.account.id, param('id'))
+    return { status: 200, body: { removed: true } }
+  },
+})
+
+const deliveries = route({
+  ...common,
+  method: 'GET',
+  path: '/webhooks/:id/deliveries',
+  summary: 'What an address was told, and has still to be, the newest first',
+  details: 'Of those that have ended, the last 100 are kept.',
+  params: ID,
+  query: PAGE_QUERY,
+  answers: { 200: Type.Object({ deliveries: Type.Array(Delivery), next }) },
+  errors: ['NOT_FOUND', 'VALIDATION'],
+  handler: async ({ principal, param, query }, { webhooks }) => {
+    const page = await webhooks.deliveries(principal.account.id, param('id'), pageRequest(query))
+    return { status: 200, body: { deliveries: page.rows.map(presentDelivery), next: page.next } }
+  },
+})
+
+/** Who is told of what becomes of an account's records. */
+export const webhookRoutes: readonly ContractRoute[] = [create, list, deliveries, remove]
+
+/** A webhook tells on what its maker might no longer read: so whoever makes one has to be able to read. */
+function checkReads(principal: Principal, { scopes }: Services): void {
+  scopes.check(principal, 'files:read')
+}
+
+function presentWebhook({ id, url, createdAt, waiting, dropped }: Webhook): Shown<typeof WebhookView> {
+  return { id, url, createdAt: iso(createdAt), waiting, dropped }
+}
+
+function presentDelivery(row: DeliveryRow): Shown<typeof Delivery> {
+  const { uploadId } = JSON.parse(row.record) as { uploadId: string }
+  const ended = row.isDelivered ? 'delivered' : 'failed'
+  return {
+    id: String(row.id),
+    event: row.event,
+    uploadId,
+    state: row.dueAt === null ? ended : 'waiting',
+    at: iso(row.createdAt),
+    attempts: row.attempts,
+    nextAttemptAt: row.attempts === 0 ? null : iso(row.dueAt),
+    lastAttemptAt: iso(row.lastAt),
+    lastStatus: row.lastStatus,
+    lastError: row.lastError,
+  }
+}

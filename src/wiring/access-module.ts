@@ -1,0 +1,104 @@
+import { AccountService } from '../access/accounts/account-service.ts'
+import { ScryptHasher } from '../access/accounts/password-hasher.ts'
+import { PasswordService } from '../access/accounts/password-service.ts'
+import { SignUp } from '../access/accounts/sign-up.ts'
+import { Authenticator } from '../access/credentials/authenticator.ts'
+import { CredentialCache } from '../access/credentials/credential-cache.ts'
+import { ApiKeyVerifier } from '../access/credentials/credential-verifier.ts'
+import { KeyService } from '../access/keys/key-service.ts'
+import { MemoryAttempts } from '../access/limits/memory-attempts.ts'
+import { RequestLimits } from '../access/limits/request-limits.ts'
+import { PlanCatalogue } from '../access/plan-catalogue.ts'
+import { ScopePolicy } from '../access/scope-policy.ts'
+import { SessionRegistry } from '../access/sessions/session-registry.ts'
+import { SESSION_MS, SessionService } from '../access/sessions/session-service.ts'
+import { SessionTokens } from '../access/sessions/session-token.ts'
+import { SessionVerifier } from '../access/sessions/session-verifier.ts'
+import { SigningKeys } from '../access/sessions/signing-keys.ts'
+import { LoginChallenges, MemoryChallenges } from '../access/sign-in/login-challenges.ts'
+import { LoginService } from '../access/sign-in/login-service.ts'
+import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { SharedSignIn } from '../catalogue/sign-in.ts'
+import type { Sealing } from '../domain/sealing.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+export type AccessModule = ReturnType<typeof makeAccess>
+
+/** Where accounts are kept. */
+export interface AccessStorage {
+  /** Another number than before once others may have changed something. */
+  credentialsVersion: () => number
+  catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
+  sealing: Sealing
+  /** What other nodes have to know; null where there are none. */
+  signIn: SharedSignIn | null
+}
+
+/**
+ * Accounts, keys and what they may do: all that needs no engine.
+ *
+ * @param onDeleted called when an account has been marked deleted
+ */
+export function makeAccounts(
+  { config, clock }: Pick<Setup, 'config' | 'clock'>,
+  { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
+  onDeleted?: () => void,
+) {
+  const { accounts: store, keys, sessions, secondFactors } = catalogue
+  const plans = new PlanCatalogue(config.plans)
+  const cache =
+    signIn === null
+      ? new CredentialCache(clock, credentialsVersion)
+      : // Of what other nodes change it is told, so that to ask costs nothing.
+        new CredentialCache(clock, credentialsVersion, 0)
+  const scopes = new ScopePolicy()
+  const hasher = ScryptHasher.ofCost(config.passwordCost)
+  const attempts = (kind: string) => signIn?.attempts(kind) ?? new MemoryAttempts(clock)
+  const secondFactor = new SecondFactor({ store: secondFactors, sealing, attempts: attempts('code'), clock })
+  return {
+    attempts,
+    plans,
+    cache,
+    scopes,
+    hasher,
+    secondFactor,
+    accounts: new AccountService({ store, hasher, plans, cache, clock, onDeleted }),
+    keys: new KeyService({ store: keys, accounts: store, plans, scopes, secondFactor, cache, clock }),
+    sessionRegistry: new SessionRegistry(sessions, cache, clock),
+  }
+}
+
+/** Accounts and keys, signing in, and who a request is from. */
+export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () => void) {
+  const { clock, logger, config } = setup
+  const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
+  const made = makeAccounts(setup, storage, onDeleted)
+  const { signIn } = storage
+  const { attempts, accounts, plans, cache, hasher, secondFactor } = made
+  const tokens = new SessionTokens(new SigningKeys(signIn?.signingKeys ?? storage.secrets, clock, SESSION_MS), clock)
+  const sessions = new SessionService({ store: sessionStore, tokens, cache, clock })
+  const challenges = new LoginChallenges(signIn?.challenges ?? new MemoryChallenges(), clock)
+  const verifiers = [new ApiKeyVerifier(keys, clock, logger), new SessionVerifier(tokens, sessionStore, clock)]
+  warnOfSignUp(setup, plans, storage.importRoots)
+  return {
+    ...made,
+    sessions,
+    passwords: new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock }),
+    logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
+    signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
+    authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
+    limits: new RequestLimits({ clock, shared: signIn?.requests }),
+    /** Seals what an older version has kept in clear. */
+    start: () => secondFactor.sealStored(),
+  }
+}
+
+/** Logs what a configuration allows that its operator may not have meant. */
+function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
+  const { enabled, plan } = config.signup
+  if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return
+  const mend = 'set "serverImport": false in that plan, or "importRoots": []'
+  logger.warn({ plan, importRoots }, `anybody may sign up, and then read all that is in the import roots: ${mend}`)
+}

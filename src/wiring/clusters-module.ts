@@ -1,0 +1,127 @@
+import type { ClusterRegistry as PublicRegistry } from '../api.ts'
+import type { ClusterBackend } from '../clusters/cluster-backend.ts'
+import { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import { ClusterWatch } from '../clusters/cluster-watch.ts'
+import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
+import { LiveContent } from '../content/live-content.ts'
+import type { Clock } from '../domain/clock.ts'
+import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { backends as backendRows } from '../ledger/backend-table.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import type { Keeper } from '../pins/placement/keeper.ts'
+import type { AccessModule } from './access-module.ts'
+import type { ContentModule } from './content-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+/** What the gateways of clusters are built on until the node knows where it is reached. */
+const LOCAL_URL = 'http://127.0.0.1:4100'
+
+export type ClustersModule = ReturnType<typeof makeClusters>
+
+/** The clusters, who keeps the content of each, and what of it is to be read. */
+export function makeClusters(
+  { clusters, config, clock }: Setup,
+  { ledger, heldRoots, ...storage }: StorageModule,
+  { blockStores, leases }: ContentModule,
+  addresses: () => readonly string[],
+) {
+  const embedded = new Map(
+    [...blockStores].map(([id, store]) => [id, new EmbeddedBackend(store, ledger, heldRoots, clock)]),
+  )
+  const embeddedOf = (id: number): EmbeddedBackend => {
+    const backend = embedded.get(id)
+    if (backend === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no backend ${id}`)
+    return backend
+  }
+  const registry = new ClusterRegistry({
+    clusters,
+    defaultCluster: config.defaultCluster ?? defaultOf(clusters),
+    defaultBackend: embeddedOf(DEFAULT_BACKEND_ID),
+    backends: new Map([...storage.ownBackends].map(([cluster, id]) => [cluster, embeddedOf(id)])),
+    others: [...embedded.values()],
+    absent: storage.absent,
+    elsewhere: new Set(storage.remotes.keys()),
+    node: config.node?.id,
+    gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,
+  })
+  const remote = remoteBackends(storage, addresses)
+  const watch = watchOf(remote, storage, clock)
+  return {
+    registry,
+    embeddedOf,
+    /** Backends elsewhere, by their number in the ledger. */
+    remote,
+    /** Those of them that fetch by themselves what they are to keep, and can be read. */
+    keepers: keepersOf(remote, storage),
+    watch,
+    start: async (): Promise<void> => watch.start(),
+    stop: async (): Promise<void> => watch.stop(),
+    live: new LiveContent(heldRoots, registry, leases, clock),
+  }
+}
+
+function watchOf(
+  remote: ReadonlyMap<number, ClusterBackend>,
+  { catalogue, ownBackends }: Pick<StorageModule, 'catalogue' | 'ownBackends'>,
+  clock: Clock,
+): ClusterWatch {
+  const clustersOf = (id: number): string[] => [...ownBackends].flatMap(([cluster, own]) => (own === id ? cluster : []))
+  const backends = new Map([...remote].map(([id, backend]) => [id, { backend, clusters: clustersOf(id) }]))
+  return new ClusterWatch({ backends, placements: catalogue.placements, clock })
+}
+
+function defaultOf(clusters: readonly ClusterDefinition[]): string {
+  if (clusters.some(cluster => cluster.id === DEFAULT_CLUSTER)) return DEFAULT_CLUSTER
+  return clusters[0]?.id ?? DEFAULT_CLUSTER
+}
+
+function remoteBackends(
+  { database, remotes, ownBackends }: Pick<StorageModule, 'database' | 'remotes' | 'ownBackends'>,
+  addresses: () => readonly string[],
+): ReadonlyMap<number, ClusterBackend> {
+  const identities = new Map(backendRows(database).map(({ id, identity }) => [id, identity]))
+  const made = new Map<number, ClusterBackend>()
+  for (const [cluster, { connect }] of remotes) {
+    const id = ownBackends.get(cluster)
+    const identity = id === undefined ? undefined : identities.get(id)
+    if (id === undefined || identity === undefined) {
+      throw new HoldfastError('INTERNAL_ERROR', `the cluster ${cluster} has no backend`)
+    }
+    if (!made.has(id)) made.set(id, connect(`holdfast:${identity}`, addresses))
+  }
+  return made
+}
+
+function keepersOf(
+  remote: ReadonlyMap<number, ClusterBackend>,
+  { remotes, ownBackends }: Pick<StorageModule, 'remotes' | 'ownBackends'>,
+): ReadonlyMap<number, Keeper> {
+  const keepers = new Map<number, Keeper>()
+  for (const [cluster, { reader }] of remotes) {
+    const id = ownBackends.get(cluster)
+    const backend = id === undefined ? undefined : remote.get(id)
+    if (id === undefined || reader === null || backend === undefined || !fetchesItself(backend)) continue
+    keepers.set(id, { backend, reader })
+  }
+  return keepers
+}
+
+function fetchesItself(backend: ClusterBackend): backend is Keeper['backend'] {
+  return backend.sizeOf !== undefined
+}
+
+/** The registry as others see it. */
+export function publicClusters({ registry, remote }: ClustersModule, access: AccessModule): PublicRegistry {
+  const planOf = async (id: string) => access.plans.get((await access.accounts.get(id)).plan)
+  return {
+    list: async ({ account } = {}) =>
+      registry.allowed(account === undefined ? { clusters: '*' } : await planOf(account)),
+    backendOf: async (cluster = registry.defaultCluster) => {
+      if (!registry.has(cluster)) throw new HoldfastError('NOT_FOUND', `there is no cluster ${cluster}`)
+      const here = registry.backendOf(cluster)
+      return remote.get(here.id) ?? here
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { Semaphore } from '../concurrency/semaphore.ts'
+import { BlockAudit } from '../content/block-audit.ts'
+import { BlockStore } from '../content/block-store.ts'
+import { Collector } from '../content/collector.ts'
+import { Leases } from '../content/leases.ts'
+import { Verifier } from '../content/verifier.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+/** Up to here a block is cheaper as a row than as a file, measured in docs/benchmarks.md. */
+const SMALL_BLOCK_BYTES = 32 * 1024
+/** libuv's own default. */
+const THREADS = 4
+
+export type ContentModule = ReturnType<typeof makeContent>
+
+/** Block stores, their collector, and what looks after them. */
+export function makeContent(setup: Setup, storage: StorageModule) {
+  const { clock, logger, events, metrics, activity, config } = setup
+  const { ledger, blocks, blockFiles } = storage
+  const leases = new Leases()
+  const blockStores = makeBlockStores(setup, storage)
+  const collector = new Collector({
+    ledger,
+    stores: blockStores,
+    leases,
+    clock,
+    logger,
+    graceMs: config.gc.graceSeconds * 1_000,
+    intervalMs: config.gc.intervalSeconds * 1_000,
+    giveBackPages: storage.giveBackPages,
+    onCollected: freed => {
+      metrics.collected(freed)
+      if (freed.roots + freed.blocks > 0) events.emit('collected', freed)
+      for (const files of blockFiles.values()) {
+        files.trim().catch((error: unknown) => logger.warn({ err: error }, 'a cache could not be trimmed'))
+      }
+    },
+  })
+  return {
+    leases,
+    /** By backend id. */
+    blockStores,
+    collector,
+    verifier: new Verifier(blocks, blockStores, activity),
+    audit: new BlockAudit(blockFiles, blocks, ledger),
+    start: () => collector.start(),
+    stop: () => collector.stop(),
+  }
+}
+
+function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: StorageModule) {
+  const { ledger, blocks, threads, reserves } = storage
+  // Half of the pool, so that reads are not held up.
+  const writes = new Semaphore(Math.max(2, Math.floor((threadPoolSize ?? THREADS) / 2)))
+  const stores = new Map<number, BlockStore>()
+  for (const [backendId, files] of storage.blockFiles) {
+    const reserve = reserves.get(backendId)
+    if (reserve === undefined) throw new HoldfastError('INTERNAL_ERROR', `backend ${backendId} has no disk`)
+    const store = new BlockStore(ledger, blocks, {
+      backendId,
+      files,
+      threads,
+      // Small blocks are rows of the engine's own database; a backend elsewhere keeps all of its bytes there.
+      smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
+      writes,
+      reserve,
+      onHealed: cid => {
+        logger.warn({ cid: cid.toString() }, 'a damaged block has been put right by an upload of the same bytes')
+        events.emit('block:healed', { cid })
+      },
+      onDamaged: (cid, reason) => {
+        logger.error({ cid: cid.toString(), reason }, 'a block is damaged; uploading the same bytes puts it right')
+        events.emit('block:damaged', { cid, reason })
+      },
+    })
+    stores.set(backendId, store)
+  }
+  return stores
+}

@@ -1,0 +1,75 @@
+import type { CID } from 'multiformats/cid'
+import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
+import { ContentReader } from '../gateway/reader/content-reader.ts'
+import { identityOf } from '../ipld/cid.ts'
+import { OwnedContent } from '../pins/owned-content.ts'
+import type { AccessModule } from './access-module.ts'
+import type { ClustersModule } from './clusters-module.ts'
+import type { NetworkModule } from './network-module.ts'
+import type { NodesModule } from './nodes-module.ts'
+import type { PinsModule } from './pins-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+export type GatewayModule = ReturnType<typeof makeGateway>
+
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  clusters: ClustersModule
+  network: NetworkModule
+  nodes: NodesModule
+  pins: PinsModule
+}
+
+/** What serves `/ipfs/`, what it refuses, and reading in the process by the same rules. */
+export function makeGateway({ config, clock, logger, metrics, activity }: Setup, below: Below) {
+  const { takedowns } = below.network
+  const dependencies = {
+    content: below.clusters.live,
+    clock,
+    logger,
+    options: config.gateway,
+    takedowns,
+    arrivalOf: (cid: CID) => arrivalOf(below, cid),
+    fetcher: below.network.node,
+    others: below.nodes.others,
+  }
+  const opener = openerOf(dependencies)
+  const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
+  const reader = new ContentReader({
+    opener,
+    isOwned: async (account, cid, signal) => {
+      await below.access.accounts.get(account)
+      return owned.has(account, cid, signal)
+    },
+    activity,
+    clock,
+  })
+  const slots = gatewaySlots(config.gateway, clock)
+  const parts = { ...dependencies, metrics, opener, slots }
+  return {
+    takedowns,
+    slots,
+    arrivalOf: dependencies.arrivalOf,
+    reader,
+    handler: createGateway(parts),
+    /** For an origin that serves nothing else. */
+    own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
+  }
+}
+
+/** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
+async function arrivalOf(
+  { storage, clusters, pins }: Below,
+  cid: CID,
+): Promise<{ blocks: number; bytes: number } | null> {
+  for (const { id } of clusters.registry.backends) {
+    const fetch = await storage.catalogue.fetches.find(id, identityOf(cid))
+    if (fetch === undefined) continue
+    const attempt = pins.scheduler.attempt(fetch.id)
+    if (attempt !== undefined) return attempt.totals
+    if (fetch.nextAttemptAt !== null) return { blocks: 0, bytes: 0 }
+  }
+  return null
+}

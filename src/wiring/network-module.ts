@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import { pooledHash } from '../content/pooled-hash.ts'
+import { ReachWalker } from '../content/reach-walk.ts'
+import { Withholding } from '../content/withholding.ts'
+import { TAKEDOWNS } from '../disk/file-names.ts'
+import { nodeFileSystem } from '../disk/node-file-system.ts'
+import type { Clock } from '../domain/clock.ts'
+import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
+import { Takedowns } from '../gateway/policy/takedowns.ts'
+import { loadNetwork } from '../network/load-network.ts'
+import type { Connection, NetworkNode } from '../network/network-node.ts'
+import type { ClustersModule } from './clusters-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+/** After what time, in milliseconds, what other nodes have taken down is asked for again if it could not be. */
+const AGAIN_MS = 400
+
+export type NetworkModule = ReturnType<typeof makeNetwork>
+
+/** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
+export function makeNetwork(
+  { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
+  { datastore, threads, shared, withheld, reach }: StorageModule,
+  { live, registry }: ClustersModule,
+) {
+  const walker = new ReachWalker(reach, id => registry.readerOf(id))
+  const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
+  const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding }
+  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
+  const followed = following(() => takedowns.follow(), clock)
+  const blocks = new PeerBlocks(live, takedowns)
+  let node: NetworkNode | null = null
+  return {
+    takedowns,
+    /** The blocks that peers may have. */
+    blocks,
+    get node(): NetworkNode | null {
+      return node
+    },
+    peerCount: (): number => node?.peerCount() ?? 0,
+    addresses: (): string[] => node?.addresses() ?? [],
+    peerId: (): string | null => node?.peerId ?? null,
+    publicNetwork: (): 'connected' | 'no-peers' | null => {
+      if (node === null || !node.isPublic) return null
+      return node.isAlone ? 'no-peers' : 'connected'
+    },
+    connections: (): readonly Connection[] => node?.connections() ?? [],
+    start: async (): Promise<void> => {
+      shared?.changes.takedowns(followed.soon)
+      // Nothing is served before, to peers neither.
+      await takedowns.start()
+      await takedowns.follow()
+      withholding.start()
+      if (config.network?.enabled !== true) return
+      const hash = pooledHash(threads)
+      node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
+    },
+    stop: async (): Promise<void> => {
+      followed.end()
+      await withholding.stop()
+      await node?.stop()
+    },
+  }
+}
+
+/** Does it whenever it is called for, and again until it succeeds. */
+function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
+  let cancel: () => void = () => undefined
+  let isEnded = false
+  const soon = (): void => {
+    cancel()
+    follow().catch(() => {
+      if (!isEnded) cancel = clock.after(AGAIN_MS, soon)
+    })
+  }
+  const end = (): void => {
+    isEnded = true
+    cancel()
+  }
+  return { soon, end }
+}

@@ -1,0 +1,222 @@
+import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
+import { CheckedSource, FirstSource } from '../content/block-source.ts'
+import { SharedBlocks } from '../content/dag/fetch.ts'
+import { cidOf, type DagIdentity } from '../ipld/cid.ts'
+import { Announcer } from '../pins/announcer.ts'
+import { FetchScheduler } from '../pins/fetch/fetch-scheduler.ts'
+import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
+import { PinList } from '../pins/lists/pin-list.ts'
+import { PinStatusView } from '../pins/lists/pin-status-view.ts'
+import { PinChanges } from '../pins/pin-changes.ts'
+import { PinCommit } from '../pins/pin-commit.ts'
+import { PinService } from '../pins/pin-service.ts'
+import { PinTargets } from '../pins/pin-targets.ts'
+import type { PinRecord } from '../pins/pin-types.ts'
+import { Pinner } from '../pins/pinner.ts'
+import { PlacementRunner } from '../pins/placement/placement-runner.ts'
+import { AccountRemoval } from '../pins/removal/account-removal.ts'
+import { ExpirySweeper } from '../pins/removal/expiry-sweeper.ts'
+import { Timelock } from '../pins/removal/timelock.ts'
+import { CarImporter } from '../pins/upload/car-importer.ts'
+import { UploadStaging } from '../pins/upload/upload-staging.ts'
+import { Uploader } from '../pins/upload/uploader.ts'
+import type { AccessModule } from './access-module.ts'
+import type { ClustersModule } from './clusters-module.ts'
+import type { NetworkModule } from './network-module.ts'
+import type { NodesModule } from './nodes-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+/** Blocks of one DAG on their way at a time. */
+const BLOCKS_AT_ONCE = 32
+
+export type PinsModule = ReturnType<typeof makePins>
+
+/** What pins are made by. */
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  clusters: ClustersModule
+  network: NetworkModule
+  nodes: NodesModule
+}
+
+/** What stands among pins below those who make them. */
+type Shared = Below & { changes: PinChanges; tellChanges: (made: readonly StatusChange[]) => void }
+
+/** Records: how they are made, listed and removed, and what goes on for them in the background. */
+export function makePins(setup: Setup, below: Below) {
+  const { clock, logger, events, activity } = setup
+  const { storage, network } = below
+  const { records } = storage.catalogue
+  const changes = new PinChanges(events)
+  const tellChanges = (made: readonly StatusChange[]): void => {
+    for (const { record, from } of made) changes.changed(record, from)
+  }
+  const shared = { ...below, changes, tellChanges }
+  const placements = placementRunner(setup, shared)
+  const scheduler = fetchScheduler(setup, shared, placements)
+  const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
+  const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
+  const makers = pinMakers(setup, shared, scheduler)
+  const ownAccount = async (): Promise<string | undefined> =>
+    setup.isSingleUser ? (await below.access.accounts.ensureOwner()).account.id : undefined
+  const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity, ownAccount })
+  const accountRemoval = new AccountRemoval({
+    accounts: storage.catalogue.accounts,
+    pins: service,
+    pinned: async (accountId, limit) => {
+      const live = { accountId, multihash: null, hasExpiration: false, now: clock.now() }
+      const { rows } = await records.page(live, 0, limit)
+      return rows.map(({ cid }) => cid)
+    },
+    clock,
+    logger,
+  })
+  const { node } = network
+  const announcer = node?.hasRouters
+    ? new Announcer({
+        announcing: node,
+        roots: storage.heldRoots,
+        announcements: storage.announcements,
+        served: network.blocks,
+        clock,
+        logger,
+      })
+    : null
+  return {
+    service,
+    scheduler,
+    changes,
+    tellChanges,
+    accountRemoval,
+    /** Has clusters elsewhere told of what is due. */
+    wakePlacements: () => placements.wake(),
+    start: async (): Promise<void> => {
+      sweeper.start()
+      accountRemoval.wake()
+      tellPlacements(changes, placements)
+      if (announcer !== null) await announceChanges(changes, announcer)
+      // What another node has removed is no event here.
+      if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
+      if (node !== null) await scheduler.start(node)
+    },
+    stop: async (): Promise<void> => {
+      await scheduler.stop()
+      await placements.stop()
+      announcer?.stop()
+      await accountRemoval.stop()
+      await sweeper.stop()
+    },
+  }
+}
+
+/** Those who make records, and tell of them. */
+function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
+  const { storage, access, clusters, network, nodes, changes } = shared
+  const { catalogue, heldRoots: held } = storage
+  const { records, fetches } = catalogue
+  const { registry } = clusters
+  const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
+  const { accounts, plans } = access
+  const timelock = new Timelock()
+  const targets = new PinTargets({ accounts, plans, clusters: registry, timelock, clock })
+  const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
+  const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
+  const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock)
+  const { findTimeoutSeconds, waitSeconds, maxBlocks, maxDepth } = config.pin
+  const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
+  const fetcher = network.node
+  const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
+  const backendOf = (clusterId: string) =>
+    registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
+  return {
+    targets,
+    timelock,
+    uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
+    carImporter: new CarImporter({
+      clusters: registry,
+      staging,
+      commit,
+      held,
+      scheduler,
+      clock,
+      bounds: { maxBlocks, maxDepth },
+    }),
+    pinner: new Pinner({
+      clusters: registry,
+      targets,
+      commit,
+      held,
+      network: networkPinner,
+      clock,
+      others: nodes.find,
+      maxBlocks,
+    }),
+    lists: new PinList({ targets, catalogue, clock }),
+    statuses: new PinStatusView(catalogue, scheduler, clock, backendOf, peersOf),
+  }
+}
+
+/** Who brings what records wait for. */
+function fetchScheduler(
+  { clock, logger, config }: Setup,
+  { storage, access, clusters, tellChanges }: Shared,
+  runner: PlacementRunner,
+) {
+  const { accounts, records, fetches, placements } = storage.catalogue
+  const { pin } = config
+  const attempts = {
+    // One that is gone waits for nothing more than its removal.
+    limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
+    backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
+    records,
+    fetches,
+    clock,
+    shared: new SharedBlocks(),
+    bounds: {
+      maxBlocks: pin.maxBlocks,
+      maxDepth: pin.maxDepth,
+      concurrency: BLOCKS_AT_ONCE,
+    },
+    times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
+    onChanges: tellChanges,
+    isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch) !== undefined,
+    keepers: { of: (id: number) => clusters.keepers.get(id) ?? null, placements, wake: () => runner.wake() },
+  }
+  return new FetchScheduler(attempts, logger)
+}
+
+/** Who tells clusters elsewhere what to keep. */
+function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChanges }: Shared) {
+  const parts = {
+    backends: clusters.remote,
+    // Another cluster of this node may have what the backend lost, and this one's directory no longer has.
+    sourceOf: (backendId: number) => {
+      const beside = clusters.registry.backends.flatMap(({ id, reader }) => {
+        return id === backendId || reader === null ? [] : new CheckedSource(reader)
+      })
+      return new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])
+    },
+    keepers: clusters.keepers,
+    placements: storage.catalogue.placements,
+    clock,
+    onChanges: tellChanges,
+  }
+  return new PlacementRunner(parts, logger)
+}
+
+/** Begins to tell clusters elsewhere what to keep, and goes on whenever that changes. */
+function tellPlacements(changes: PinChanges, runner: PlacementRunner): void {
+  changes.wakes(runner)
+  runner.wake()
+}
+
+/** Begins to tell routers of what is pinned. */
+async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
+  const pinned = (record: PinRecord): void => {
+    if (record.status === 'pinned') announcer.pinned(record)
+  }
+  changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
+  await announcer.start()
+}

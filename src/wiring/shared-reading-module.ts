@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { answerCalls } from '../concurrency/port-calls.ts'
+import { MOST_HOLDERS, type SlotTable } from '../concurrency/slot-rows.ts'
+import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { alone, answersFrom } from '../gateway/source/asked-content.ts'
+import { NetworkContent } from '../gateway/source/network-content.ts'
+import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
+import { cidOfText } from '../ipld/cid.ts'
+import type { ClustersModule } from './clusters-module.ts'
+import type { ContentModule } from './content-module.ts'
+import type { GatewayModule } from './gateway-module.ts'
+import type { NetworkModule } from './network-module.ts'
+import type { NodesModule } from './nodes-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+export type SharedReadingModule = ReturnType<typeof makeSharedReading>
+
+interface Below {
+  nodes: NodesModule
+  storage: StorageModule
+  content: ContentModule
+  clusters: ClustersModule
+  network: NetworkModule
+  gateway: GatewayModule
+}
+
+/** Shares reading with other threads, and answers what these cannot know by themselves. */
+export function makeSharedReading(setup: Setup, below: Below) {
+  const shares = new Set<() => void>()
+  const free = Array.from({ length: MOST_HOLDERS - 1 }, (_, index) => index + 1)
+  const share = (): SharedReading => {
+    const holder = free.shift()
+    if (holder === undefined) {
+      throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
+    }
+    const { slots } = below.gateway
+    const leases = below.content.leases.share()
+    const channel = new MessageChannel()
+    const endAnswers = answer(channel.port1, setup, below)
+    const close = (): void => {
+      endAnswers()
+      channel.port1.close()
+    }
+    shares.add(close)
+    return {
+      data: dataOf(setup, below, leases.memory, slots.tableFor(holder)),
+      port: channel.port2,
+      end: () => {
+        if (!shares.delete(close)) return
+        close()
+        leases.end()
+        slots.forget(holder)
+        free.push(holder)
+      },
+    }
+  }
+  return {
+    share,
+    stop: async (): Promise<void> => {
+      for (const close of shares) close()
+    },
+  }
+}
+
+function dataOf(
+  { dataDir, config, fileSystem }: Setup,
+  { storage, network, nodes }: Below,
+  leases: SharedArrayBuffer,
+  slots: SlotTable,
+): ReadingData {
+  const isHere = fileSystem === undefined
+  return {
+    database: join(dataDir, DATABASE),
+    hasFetches: storage.shared === null,
+    backends: [
+      ...[...storage.blockFiles].map(([id, files]) => {
+        return { id, dataDir: isHere && !files.isCache ? files.dataDir : null }
+      }),
+      ...[...storage.absent].map(id => ({ id, dataDir: null })),
+    ],
+    elsewhere: [...storage.elsewhere, ...storage.absent],
+    takedowns: { path: join(dataDir, TAKEDOWNS), revision: network.takedowns.revision },
+    leases,
+    slots,
+    gateway: config.gateway,
+    trustedProxies: config.trustedProxies,
+    hasNodes: nodes.others !== null,
+  }
+}
+
+const NOTHING = { answers: {}, end: () => undefined }
+
+/** Answers a thread until the returned function is called. */
+function answer(
+  port: MessagePort,
+  { config, clock, events }: Setup,
+  { clusters, network, gateway, nodes }: Below,
+): () => void {
+  const { mode, retrievalTimeoutSeconds } = config.gateway
+  const fetched =
+    mode === 'open' && network.node !== null
+      ? answersFrom(new NetworkContent(network.node, clock, retrievalTimeoutSeconds * 1_000), 'network')
+      : NOTHING
+  const passed = nodes.others === null ? NOTHING : answersFrom(nodes.others, 'nodes')
+  answerCalls(port, {
+    ...fetched.answers,
+    ...passed.answers,
+    read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
+      const reader = clusters.registry.readerOf(backend)
+      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+      return alone(await reader.read(cidOfText(cid), { signal }))
+    },
+    arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
+    damaged: ({ cid, reason }: { cid: string; reason: string }) => {
+      events.emit('block:damaged', { cid: cidOfText(cid), reason })
+    },
+  })
+  // It keeps no process alive.
+  port.unref()
+  return () => {
+    fetched.end()
+    passed.end()
+  }
+}

@@ -1,0 +1,31 @@
+import { openWebhookSender, type WebhookSender } from '../outgoing/webhook-sender.ts'
+import { WebhookRunner } from '../webhooks/webhook-runner.ts'
+import { WebhookService } from '../webhooks/webhook-service.ts'
+import type { PinsModule } from './pins-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+export type WebhooksModule = ReturnType<typeof makeWebhooks>
+
+/** Addresses that are told of what becomes of records, and who tells them. */
+export function makeWebhooks(
+  { clock, logger, config }: Setup,
+  { storage, pins }: { storage: StorageModule; pins: PinsModule },
+) {
+  const allowPrivate = config.webhooks.allowPrivate
+  const { sealing } = storage
+  const store = storage.catalogue.webhooks
+  const sender: WebhookSender = openWebhookSender({ allowPrivate })
+  const runner = new WebhookRunner({ store, sealing, sender, clock, logger })
+  return {
+    webhooks: new WebhookService({ store, sealing, clock, allowPrivate }),
+    start: async (): Promise<void> => {
+      pins.changes.wakes(runner)
+      runner.wake()
+    },
+    stop: async (): Promise<void> => {
+      await runner.stop()
+      await sender.close()
+    },
+  }
+}
