@@ -17,10 +17,13 @@ export default defineConfig({
     expect: { poll: { timeout: 25_000 } },
     hookTimeout: 30_000,
     projects: [
-      // Parts keep nothing in their modules, so that files may share them.
+      // Modules keep no state between tests, so the files of one worker share them and load them once.
       { extends: true, test: { name: 'unit', include: unit, isolate: false } },
-      // Processes of their own start slowly where others are at work as well.
-      { extends: true, test: { name: 'system', include: system, testTimeout: 90_000, hookTimeout: 90_000 } },
+      // A child process starts slowly on a busy machine.
+      {
+        extends: true,
+        test: { name: 'system', include: system, isolate: false, testTimeout: 90_000, hookTimeout: 90_000 },
+      },
       { extends: true, test: { name: 'long', include: long, testTimeout: 90_000, hookTimeout: 90_000 } },
     ],
   },
