@@ -1,0 +1,60 @@
+/** One passage that a person reads, without its markup: a paragraph, a list item, a table cell, a message, a title. */
+export interface Passage {
+  kind: Kind
+  /** Words of one line. Code stands as `x`, so that no rule looks into it. */
+  value: string
+  /** Offset in the file. */
+  start: number
+}
+
+/** `tag`: a line such as `@throws`, which may list cases between semicolons. */
+export type Kind = 'docstring' | 'tag' | 'comment' | 'message' | 'title' | 'paragraph' | 'heading' | 'subject'
+
+const LIST_ITEM = /^\s*(?:[-*]|\d+\.)\s+(?:\[.\]\s+)?/
+const TAG = /^@\w+\s*(?:\{[^}]*\}\s*)?/
+
+/** A line of text and its offset in the file. */
+export interface Line {
+  value: string
+  start: number
+}
+
+/** A row of two columns, as in the help of a command: words, a gap, words. */
+const ROW = /\S {2,}\S/
+
+/** Splits lines into passages at blank lines, list items, rows and docstring tags, and leaves out fenced code. */
+export function passages(lines: Line[], kind: Kind): Passage[] {
+  const found: Passage[] = []
+  let open: Passage | undefined
+  let fenced = false
+  for (const { value, start } of lines) {
+    const fence = /^\s*(?:```|~~~)/.test(value)
+    if (fence) fenced = !fenced
+    const tag = TAG.test(value)
+    const begins = tag || LIST_ITEM.test(value) || (kind === 'message' && ROW.test(value))
+    if (fence || fenced || value.trim() === '' || begins) open = undefined
+    if (fence || fenced || value.trim() === '') continue
+    const words = value.replace(LIST_ITEM, '').replace(TAG, '').trim()
+    open ??= next(found, { kind: tag ? 'tag' : kind, value: '', start })
+    open.value += `${words} `
+  }
+  return found.map(passage => ({ ...passage, value: plain(passage.value) }))
+}
+
+function next(found: Passage[], passage: Passage): Passage {
+  found.push(passage)
+  return passage
+}
+
+/** Removes the markup of Markdown and docstrings, and replaces code by one word. */
+export function plain(text: string): string {
+  return text
+    .replaceAll(/(`+)[^`].*?\1/g, 'x')
+    .replaceAll(/\{@link\s+[^}]*\}/g, 'x')
+    .replaceAll(/!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replaceAll(/<\/?[a-z][^>]*>/gi, ' ')
+    .replaceAll(/https?:\/\/\S+/g, 'x')
+    .replaceAll(/\*\*|__/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
