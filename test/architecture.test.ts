@@ -91,6 +91,19 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
 /** Directories of tests that mirror no directory of sources, but test the whole in one way. */
 const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture']
 
+/** Exported names that occur several times, with the reason. */
+const SHARED_NAMES: Readonly<Record<string, string>> = {
+  ClusterRegistry: 'the public interface, and the class behind it',
+  PinService: 'the public interface, and the class behind it',
+  RenameRequest: 'public in holdfast and, without an engine’s checks, in holdfast/catalogue',
+  holdfast: 'the adapter of holdfast/fastify, and that of holdfast/holdfast',
+  RECORD_COLUMNS: 'the two drivers of the catalogue',
+  fetchFor: 'the two drivers of the catalogue',
+  migrations: 'the two drivers of the catalogue',
+  placementsSeenSchema: 'the two drivers of the catalogue',
+  webhooksSchema: 'the two drivers of the catalogue',
+}
+
 interface Import {
   specifier: string
   /** Whether nothing of it is left when it runs. */
@@ -359,6 +372,21 @@ describe('architecture', () => {
     const places = Object.groupBy(files, ({ path }) => path.slice(path.lastIndexOf('/') + 1))
     const shared = Object.entries(places).filter(([, found = []]) => found.length > 1)
     expect(shared.map(([name]) => name).toSorted()).toEqual(Object.keys(SHARED_FILE_NAMES).toSorted())
+  })
+
+  test('every exported name is declared once', () => {
+    // The client names what the API answers, and imports nothing of src.
+    const declaring = files.filter(({ path }) => !path.startsWith('adapters/client/'))
+    const places = new Map<string, Set<string>>()
+    for (const { path, text } of declaring) {
+      for (const [, name = ''] of text.matchAll(
+        /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm,
+      )) {
+        places.set(name, new Set([...(places.get(name) ?? []), path]))
+      }
+    }
+    const shared = [...places].filter(([, found]) => found.size > 1).map(([name]) => name)
+    expect(shared.toSorted()).toEqual(Object.keys(SHARED_NAMES).toSorted())
   })
 
   test('relative imports name a file that is there', () => {

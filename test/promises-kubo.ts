@@ -88,15 +88,15 @@ export const kuboPromises: readonly KeptPromise[] = [
   {
     promise: 'what went wrong with a root is found in a good answer of a Kubo',
     file: rpc,
-    find: "if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(told(Root.PinErrorMsg))",
+    find: "if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(shortened(Root.PinErrorMsg))",
     replace: '',
     test: { file: hostile, name: 'that answers with a root that failed, in a 200 is not believed' },
   },
   {
     promise: 'what went wrong after a good answer of a Kubo is found in its trailers',
     file: 'adapters/kubo/kubo-answers.ts',
-    find: "return late === undefined || late === '' ? null : told(late)",
-    replace: "return late === 'never' ? told(late) : null",
+    find: "return late === undefined || late === '' ? null : shortened(late)",
+    replace: "return late === 'never' ? shortened(late) : null",
     test: { file: hostile, name: 'that answers with an error after everything else is not believed' },
   },
   {

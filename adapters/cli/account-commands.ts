@@ -4,7 +4,7 @@ import { readArguments, readFlags, requireFlag } from './arguments.ts'
 import { isoTime, print, printJson, terminalColumns } from './output.ts'
 import { readPassword } from './password-input.ts'
 import type { Environment } from './settings.ts'
-import { type Accounts, findAccount, presentAccount, withAccounts } from './with-accounts.ts'
+import { findAccount, type OpenedAccounts, presentAccount, withAccounts } from './with-accounts.ts'
 
 /** `account create`. */
 export async function createAccount(args: readonly string[], env: Environment): Promise<boolean> {
@@ -110,7 +110,7 @@ export function endSessions(args: readonly string[], env: Environment): Promise<
 async function withAccount(
   args: readonly string[],
   env: Environment,
-  work: (handle: Accounts, account: Account) => Promise<object>,
+  work: (handle: OpenedAccounts, account: Account) => Promise<object>,
 ): Promise<boolean> {
   const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
   if (flags === null) return false

@@ -10,7 +10,7 @@ import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** `backup`: through the running server, or of a data directory that none has open. */
-export function backUp(args: readonly string[], env: Environment): Promise<boolean> {
+export function runBackup(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['keys', 'rate'],
     switches: ['force'],

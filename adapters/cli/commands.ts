@@ -24,7 +24,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['gc', async () => (await import('./owner-commands.ts')).collect],
   ['verify', async () => (await import('./owner-commands.ts')).verify],
   ['reconcile', async () => (await import('./backup-commands.ts')).reconcile],
-  ['backup', async () => (await import('./backup-commands.ts')).backUp],
+  ['backup', async () => (await import('./backup-commands.ts')).runBackup],
   ['backup check', async () => (await import('./backup-commands.ts')).checkBackupCommand],
   ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],

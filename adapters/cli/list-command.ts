@@ -1,5 +1,5 @@
 import { withApi } from './api-command.ts'
-import { metaOf } from './meta-flag.ts'
+import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
@@ -14,7 +14,7 @@ export function list(args: readonly string[], env: Environment): Promise<boolean
   } as const
   return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: [directory], json }) => {
     const expiring = switches.has('expiring')
-    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaOf(lists.meta) }
+    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaFlag(lists.meta) }
     const columns = terminalColumns()
     let isFirst = true
     for await (const rows of client.pins.pages(wanted)) {

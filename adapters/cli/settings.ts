@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type EngineConfig, HoldfastError, parseConfig } from '../../src/index.ts'
+import { type EngineConfig, type Environment, HoldfastError, parseConfig } from '../../src/index.ts'
 import type { MetricsReaders } from '../node-http/index.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
 import { clusterAdapters } from './cluster-adapters.ts'
 import { DEFAULT_DATA_DIR } from './compile-cache.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type { Environment } from '../../src/index.ts'
 
 /** What every command needs to know. */
 export interface Settings {

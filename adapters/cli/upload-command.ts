@@ -4,7 +4,7 @@ import { withApi } from './api-command.ts'
 import { type Flags, usageError } from './arguments.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
-import { metaOf } from './meta-flag.ts'
+import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -19,7 +19,7 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const
   return withApi(args, env, grammar, async ({ client, flags, lists, words: paths, json }) => {
-    const meta = metaOf(lists.meta)
+    const meta = metaFlag(lists.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name is for one upload, there are several')
     const urlOf = contentUrls(client)
     let failed = 0

@@ -3,13 +3,13 @@ import type { CommonFlag, Flags } from './arguments.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export type Accounts = ConnectedAccounts
+export type OpenedAccounts = ConnectedAccounts
 
 /** Does some work on the accounts of the data directory that the flags name. */
 export async function withAccounts(
   flags: Flags<CommonFlag>,
   env: Environment,
-  work: (handle: Accounts) => Promise<void>,
+  work: (handle: OpenedAccounts) => Promise<void>,
 ): Promise<true> {
   const handle = await connectAccounts({ ...readDirectorySettings(flags, env), ...serverAdapters })
   try {
@@ -21,7 +21,7 @@ export async function withAccounts(
 }
 
 /** @throws HoldfastError `NOT_FOUND`. */
-export async function findAccount({ accounts }: Accounts, idOrEmail: string): Promise<Account> {
+export async function findAccount({ accounts }: OpenedAccounts, idOrEmail: string): Promise<Account> {
   const account = await accounts.find(idOrEmail)
   if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${idOrEmail}`)
   return account

@@ -1,14 +1,14 @@
 import Type from 'typebox'
 import { type BackendKind, keptHereFields } from '../../src/config/backend-kind.ts'
-import { closed, optionalText, text } from '../../src/config/schema-parts.ts'
+import { closed, configText, optionalText } from '../../src/config/schema-parts.ts'
 import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import type { HoldfastBackendDefinition } from './options.ts'
 
 const schema = Type.Object(
   {
     type: Type.Literal('holdfast', { description: '`holdfast`.' }),
-    url: text("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
-    cluster: text('The name of the cluster on the other node, which must keep that cluster itself.'),
+    url: configText("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
+    cluster: configText('The name of the cluster on the other node, which must keep that cluster itself.'),
     keyFile: optionalText(
       'A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`, `files:write` and `files:delete`.',
     ),

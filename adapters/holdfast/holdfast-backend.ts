@@ -14,7 +14,7 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../src/ipld/cid.ts'
 import { carBytes } from '../remote/car-bytes.ts'
 import type { SendHttp } from '../remote/http-client.ts'
-import { answerAs, jsonAs, told } from '../remote/json-answers.ts'
+import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
@@ -235,7 +235,7 @@ function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Stat
 
 function refusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
-  const said = error === null ? '' : `: ${told(error.message)}`
+  const said = error === null ? '' : `: ${shortened(error.message)}`
   const code = status === 404 ? 'NOT_FOUND' : 'UNAVAILABLE'
   return new HoldfastError(code, `the node of the cluster answered ${status}${said}`)
 }

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { type BackendKind, type BackendProblems, keptHereFields } from '../../src/config/backend-kind.ts'
-import { closed, text } from '../../src/config/schema-parts.ts'
+import { closed, configText } from '../../src/config/schema-parts.ts'
 import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import { authFields, checkApi, gatewaysField } from '../remote/definition-fields.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
@@ -14,7 +14,7 @@ const peers = (description: string, defaultText: string) =>
 const schema = Type.Object(
   {
     type: Type.Literal('ipfs-cluster', { description: '`ipfs-cluster`.' }),
-    api: text('The base of the REST API of one of its peers, such as `http://10.0.0.5:9094`.'),
+    api: configText('The base of the REST API of one of its peers, such as `http://10.0.0.5:9094`.'),
     ...authFields('A file with what the API asks for: `basic:<user>:<password>` or `bearer:<token>`.'),
     ...gatewaysField(
       'Bases of trustless gateways by which the content is read, such as those of its peers, in the order in which they are asked.',

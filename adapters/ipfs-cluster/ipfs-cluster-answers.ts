@@ -1,9 +1,9 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { answerAs, jsonAs, told } from '../remote/json-answers.ts'
+import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 /** What the REST API of an IPFS Cluster answers, as far as it is looked at. */
-export const pinSchema = Type.Object({
+export const clusterPinSchema = Type.Object({
   cid: Type.String(),
   /** `pin`, unless it is a part of a DAG that is spread over peers. */
   type: Type.String(),
@@ -42,11 +42,11 @@ export const metricsSchema = Type.Array(
 const errorSchema = Type.Object({ message: Type.String() })
 
 /** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
-export function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
-  return answerAs(schema, text, noAnswer)
+export function parseClusterAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
+  return answerAs(schema, text, noClusterAnswer)
 }
 
-export function noAnswer(cause?: unknown): HoldfastError {
+export function noClusterAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster answered what is no answer', { cause })
 }
 
@@ -54,9 +54,9 @@ export function noAnswer(cause?: unknown): HoldfastError {
 const NOT_PINNED = /\bnot part of the pinset\b/
 
 /** An error by what the API says of it: `NOT_FOUND` for what is not pinned, else `UNAVAILABLE`. */
-export function refusal({ status, text }: { status: number; text: string }): HoldfastError {
+export function clusterRefusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
-  const said = error === null ? '' : `: ${told(error.message)}`
+  const said = error === null ? '' : `: ${shortened(error.message)}`
   const code = status === 404 && NOT_PINNED.test(said) ? 'NOT_FOUND' : 'UNAVAILABLE'
   return new HoldfastError(code, `the IPFS Cluster answered ${status}${said}`)
 }

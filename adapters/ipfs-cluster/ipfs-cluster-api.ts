@@ -4,15 +4,15 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { linesOf } from '../../src/domain/lines.ts'
 import type { HttpAnswer, HttpClient, HttpRequest } from '../remote/http-client.ts'
-import { told } from '../remote/json-answers.ts'
+import { shortened } from '../remote/json-answers.ts'
 import {
   addedSchema,
+  clusterPinSchema,
+  clusterRefusal,
   metricsSchema,
-  noAnswer,
-  parseAnswer,
+  noClusterAnswer,
+  parseClusterAnswer,
   peerSchema,
-  pinSchema,
-  refusal,
   statusSchema,
 } from './ipfs-cluster-answers.ts'
 
@@ -23,7 +23,7 @@ const LONGEST_LINE = 1024 * 1024
 /** A list that does not go on for so long has ended badly. */
 const LIST_STALL_MS = 120_000
 
-export type ClusterPin = Static<typeof pinSchema>
+export type ClusterPin = Static<typeof clusterPinSchema>
 export type PinPeers = Static<typeof statusSchema>['peer_map']
 
 /** How something is to be pinned. */
@@ -39,7 +39,7 @@ export interface PinWish {
 }
 
 /** Blocks that are handed over. */
-export interface Upload {
+export interface ClusterImport {
   root: string
   form: { type: string; body: AsyncIterable<Uint8Array> }
   replication: Replication | null
@@ -73,7 +73,7 @@ export class IpfsClusterApi {
   /** What is to be pinned of a CID; null if it is not. */
   async pinOf(cid: string, signal: AbortSignal): Promise<ClusterPin | null> {
     try {
-      return parseAnswer(pinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
+      return parseClusterAnswer(clusterPinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
     } catch (error) {
       if (isHoldfastError(error, 'NOT_FOUND')) return null
       throw error
@@ -82,14 +82,14 @@ export class IpfsClusterApi {
 
   /** Everything that is to be pinned. @throws why it cannot be told: what has been told until then is not all */
   pins(signal: AbortSignal): AsyncGenerator<ClusterPin, void, undefined> {
-    return this.#list('/allocations', pinSchema, signal)
+    return this.#list('/allocations', clusterPinSchema, signal)
   }
 
   /** What each peer says of some CIDs, by CID; one that is not told of is left out. */
   async statuses(cids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, PinPeers>> {
     const text = await this.#ask('GET', `/pins?${new URLSearchParams({ cids: cids.join(',') })}`, signal)
     const lines = text.split('\n').filter(line => line.trim() !== '')
-    const all = lines.map(line => parseAnswer(statusSchema, line))
+    const all = lines.map(line => parseClusterAnswer(statusSchema, line))
     return new Map(all.map(({ cid, peer_map }) => [cid, peer_map]))
   }
 
@@ -117,7 +117,7 @@ export class IpfsClusterApi {
    * @param upload.form a CAR with one root, as the only file of a form
    * @returns the peers that were to take them
    */
-  async add({ root, form, replication, peers, signal }: Upload): Promise<readonly string[]> {
+  async add({ root, form, replication, peers, signal }: ClusterImport): Promise<readonly string[]> {
     const query = new URLSearchParams({
       // As a stream, it would answer 200 first, and errors after everything else.
       'stream-channels': 'false',
@@ -129,9 +129,9 @@ export class IpfsClusterApi {
     const request = this.#request('POST', `/add?${query}`, signal)
     const headers = { ...request.headers, 'content-type': form.type }
     const answer = await this.#options.http.send({ ...request, headers, body: form.body })
-    if (!isDone(answer)) throw refusal(answer)
-    const last = parseAnswer(addedSchema, answer.text).at(-1)
-    if (last?.cid !== root) throw noAnswer()
+    if (!isDone(answer)) throw clusterRefusal(answer)
+    const last = parseClusterAnswer(addedSchema, answer.text).at(-1)
+    if (last?.cid !== root) throw noClusterAnswer()
     return last.allocations ?? []
   }
 
@@ -140,14 +140,14 @@ export class IpfsClusterApi {
     const peers = new Map<string, string | null>()
     for await (const { id, error, ipfs } of this.#list('/peers', peerSchema, signal)) {
       const wrong = [error, ipfs?.error ?? ''].find(text => text !== '')
-      peers.set(id, wrong === undefined ? null : told(wrong))
+      peers.set(id, wrong === undefined ? null : shortened(wrong))
     }
     return peers
   }
 
   /** Bytes that peers have left, as far as they tell, by the peer's id. */
   async freeSpace(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    const metrics = parseAnswer(metricsSchema, await this.#ask('GET', '/monitor/metrics/freespace', signal))
+    const metrics = parseClusterAnswer(metricsSchema, await this.#ask('GET', '/monitor/metrics/freespace', signal))
     const numbers = metrics.flatMap(({ peer, value, valid }) => (valid ? [[peer, Number(value)] as const] : []))
     return new Map(numbers.filter(([, value]) => Number.isSafeInteger(value) && value >= 0))
   }
@@ -158,7 +158,7 @@ export class IpfsClusterApi {
     const answer = await within({ clock, ms: ASK_MS, late, signal }, ended => {
       return http.send(this.#request(method, path, ended))
     })
-    if (!isDone(answer)) throw refusal(answer)
+    if (!isDone(answer)) throw clusterRefusal(answer)
     checkTrailers(answer.trailers)
     return answer.text
   }
@@ -174,14 +174,14 @@ export class IpfsClusterApi {
     const deadline = new Deadline({ clock, ms: LIST_STALL_MS, late, signal })
     try {
       const { status, body, trailers } = await http.stream(this.#request('GET', path, deadline.signal))
-      for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
-        if (!isDone({ status })) throw refusal({ status, text: line })
+      for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noClusterAnswer })) {
+        if (!isDone({ status })) throw clusterRefusal({ status, text: line })
         // Nobody stalls who is waited for.
         deadline.rest()
-        yield parseAnswer(schema, line)
+        yield parseClusterAnswer(schema, line)
         deadline.moved()
       }
-      if (!isDone({ status })) throw refusal({ status, text: '' })
+      if (!isDone({ status })) throw clusterRefusal({ status, text: '' })
       checkTrailers(trailers())
     } finally {
       deadline.rest()
@@ -201,7 +201,7 @@ function isDone({ status }: Pick<HttpAnswer, 'status'>): boolean {
 /** What has gone wrong after the first line comes after the last. */
 function checkTrailers(trailers: HttpAnswer['trailers']): void {
   const error = trailers?.['x-stream-error'] ?? ''
-  if (error !== '') throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster broke off: ${told(error)}`)
+  if (error !== '') throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster broke off: ${shortened(error)}`)
 }
 
 function replicationQuery(replication: Replication | null): Record<string, string> {

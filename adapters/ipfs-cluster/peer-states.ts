@@ -1,5 +1,5 @@
 import type { BackendStatus } from '../../src/clusters/cluster-backend.ts'
-import { told } from '../remote/json-answers.ts'
+import { shortened } from '../remote/json-answers.ts'
 import type { PinPeers } from './ipfs-cluster-api.ts'
 
 type State = BackendStatus['state']
@@ -39,7 +39,7 @@ export class PeerStates {
     this.allocations = this.#peers.map(({ peer, status, error }) => {
       const state = STATES.get(status) ?? 'failed'
       const said = error === '' ? status : `${status}: ${error}`
-      return { peer, state, error: state === 'failed' ? told(said) : null }
+      return { peer, state, error: state === 'failed' ? shortened(said) : null }
     })
     // Two peers over one IPFS are one copy.
     this.pinned = new Set(this.#peers.filter(({ status }) => status === 'pinned').map(({ store }) => store)).size

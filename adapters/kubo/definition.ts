@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { type BackendKind, keptHereFields } from '../../src/config/backend-kind.ts'
-import { closed, text } from '../../src/config/schema-parts.ts'
+import { closed, configText } from '../../src/config/schema-parts.ts'
 import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import { authFields, checkApi, gatewaysField } from '../remote/definition-fields.ts'
 import type { KuboBackendDefinition } from './options.ts'
@@ -8,7 +8,7 @@ import type { KuboBackendDefinition } from './options.ts'
 const schema = Type.Object(
   {
     type: Type.Literal('kubo', { description: '`kubo`.' }),
-    api: text('The address of its RPC, such as `http://10.0.0.5:5001`.'),
+    api: configText('The address of its RPC, such as `http://10.0.0.5:5001`.'),
     ...authFields(
       'A file with what its `API.Authorizations` asks for, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
     ),

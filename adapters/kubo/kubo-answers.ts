@@ -1,16 +1,16 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { HttpAnswer } from '../remote/http-client.ts'
-import { answerAs, jsonAs, told } from '../remote/json-answers.ts'
+import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 /** What the RPC of a Kubo answers, as far as it is looked at. */
-export const configSchema = Type.Object({ Value: Type.Unknown() })
+export const kuboConfigSchema = Type.Object({ Value: Type.Unknown() })
 
 export const pinsSchema = Type.Object({
   Keys: Type.Record(Type.String(), Type.Object({ Type: Type.String(), Name: Type.Optional(Type.String()) })),
 })
 
-export const pinSchema = Type.Object({
+export const kuboPinSchema = Type.Object({
   Cid: Type.String(),
   Name: Type.Optional(Type.String()),
   Type: Type.String(),
@@ -38,11 +38,11 @@ const errorSchema = Type.Object({ Message: Type.String() })
 const STREAM_ERROR = 'x-stream-error'
 
 /** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
-export function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
-  return answerAs(schema, text, noAnswer)
+export function parseKuboAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
+  return answerAs(schema, text, noKuboAnswer)
 }
 
-export function noAnswer(cause?: unknown): HoldfastError {
+export function noKuboAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster answered what is no answer', { cause })
 }
 
@@ -51,10 +51,10 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   if (status === 200) {
     // What goes wrong once it has begun to answer comes last.
     const late = trailers?.[STREAM_ERROR]
-    return late === undefined || late === '' ? null : told(late)
+    return late === undefined || late === '' ? null : shortened(late)
   }
   const error = status === 500 ? jsonAs(errorSchema, text) : null
-  return error === null ? `it answered ${status}` : told(error.Message)
+  return error === null ? `it answered ${status}` : shortened(error.Message)
 }
 
 /** That nothing has come, or gone on, for too long. */

@@ -7,18 +7,18 @@ import { linesOf } from '../../src/domain/lines.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../remote/http-client.ts'
-import { told } from '../remote/json-answers.ts'
+import { shortened } from '../remote/json-answers.ts'
 import {
   blockStatSchema,
-  configSchema,
   errorIn,
   failure,
   identitySchema,
   importSchema,
-  noAnswer,
-  parseAnswer,
+  kuboConfigSchema,
+  kuboPinSchema,
+  noKuboAnswer,
+  parseKuboAnswer,
   pinAddSchema,
-  pinSchema,
   pinsSchema,
   repositorySchema,
   tooLate,
@@ -62,18 +62,18 @@ export class KuboRpc {
 
   /** A part of its configuration. */
   async config(path: string, signal: AbortSignal): Promise<unknown> {
-    return parseAnswer(configSchema, await this.#ask('config', { arg: path }, signal)).Value
+    return parseKuboAnswer(kuboConfigSchema, await this.#ask('config', { arg: path }, signal)).Value
   }
 
   /** Its peer id. */
   async id(signal: AbortSignal): Promise<string> {
-    return parseAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
+    return parseKuboAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
   }
 
   /** Bytes that it may still take, by its configuration. */
   async freeBytes(signal: AbortSignal): Promise<number> {
     const text = await this.#ask('repo/stat', { 'size-only': 'true' }, signal)
-    const { RepoSize, StorageMax } = parseAnswer(repositorySchema, text)
+    const { RepoSize, StorageMax } = parseKuboAnswer(repositorySchema, text)
     return Math.max(0, StorageMax - RepoSize)
   }
 
@@ -82,8 +82,8 @@ export class KuboRpc {
     const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
     if (text === null) return null
-    const found = Object.entries(parseAnswer(pinsSchema, text).Keys).find(([key]) => isSame(key, cid))
-    if (found?.[1].Type !== 'recursive') throw noAnswer()
+    const found = Object.entries(parseKuboAnswer(pinsSchema, text).Keys).find(([key]) => isSame(key, cid))
+    if (found?.[1].Type !== 'recursive') throw noKuboAnswer()
     return found[1].Name ?? ''
   }
 
@@ -96,7 +96,7 @@ export class KuboRpc {
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
     // It says of one that it is not pinned, and nothing of the others.
     if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
-    const keys = Object.entries(parseAnswer(pinsSchema, text).Keys)
+    const keys = Object.entries(parseKuboAnswer(pinsSchema, text).Keys)
     const named = new Map(
       keys.flatMap(([key, pin]) => (pin.Type === 'recursive' ? [[`${cidIn(key)}`, pin.Name ?? '']] : [])),
     )
@@ -113,7 +113,7 @@ export class KuboRpc {
     const deadline = new Deadline({ clock: this.#options.clock, ms: STALL_MS, late: tooLate, signal })
     try {
       for await (const line of this.#lines('pin/ls', query, { signal: deadline.signal })) {
-        const { Cid, Name: name = '', Type: type } = parseAnswer(pinSchema, line)
+        const { Cid, Name: name = '', Type: type } = parseKuboAnswer(kuboPinSchema, line)
         const cid = cidIn(Cid)
         deadline.rest()
         // What it has of other codecs is not ours.
@@ -136,11 +136,11 @@ export class KuboRpc {
     const query = { stats: 'true', 'pin-roots': 'false', 'allow-big-block': 'true', ...UNANNOUNCED }
     let count = -1
     for await (const line of this.#lines('dag/import', query, { signal, body, type })) {
-      const { Root, Stats } = parseAnswer(importSchema, line)
-      if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(told(Root.PinErrorMsg))
+      const { Root, Stats } = parseKuboAnswer(importSchema, line)
+      if (Root?.PinErrorMsg !== undefined && Root.PinErrorMsg !== '') throw failure(shortened(Root.PinErrorMsg))
       count = Stats?.BlockCount ?? count
     }
-    if (count < 0) throw noAnswer()
+    if (count < 0) throw noKuboAnswer()
     return count
   }
 
@@ -154,14 +154,14 @@ export class KuboRpc {
     let most = 0
     let isDone = false
     for await (const line of this.#lines('pin/add', query, { signal })) {
-      const { Progress, Pins } = parseAnswer(pinAddSchema, line)
+      const { Progress, Pins } = parseKuboAnswer(pinAddSchema, line)
       isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
       // It tells of it twice a second, whether it moves or waits for a block that nobody has.
       if (Progress === undefined || Progress <= most) continue
       most = Progress
       onProgress()
     }
-    if (!isDone) throw noAnswer()
+    if (!isDone) throw noKuboAnswer()
   }
 
   /** Has it connect to a peer, which it may then get blocks from. */
@@ -173,7 +173,7 @@ export class KuboRpc {
   async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
     const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
     if (text === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
-    return parseAnswer(blockStatSchema, text).Size
+    return parseKuboAnswer(blockStatSchema, text).Size
   }
 
   /** Removes the recursive pin of a CID, if there is one. */
@@ -187,7 +187,7 @@ export class KuboRpc {
       const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { signal: ended })
       return { answer, bytes: await wholeUpTo(answer.body, LONGEST_BLOCK) }
     })
-    if (bytes === null) throw noAnswer()
+    if (bytes === null) throw noKuboAnswer()
     const text = answer.status === 200 ? '' : bytes.toString('utf8')
     const problem = errorIn({ status: answer.status, text, trailers: answer.trailers() })
     if (problem === null) return bytes
@@ -219,7 +219,7 @@ export class KuboRpc {
     options: { signal: AbortSignal; body?: AsyncIterable<Uint8Array>; type?: string },
   ): AsyncGenerator<string, void, undefined> {
     const { status, body, trailers } = await this.#send(command, query, options)
-    for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noAnswer })) {
+    for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noKuboAnswer })) {
       const problem = errorIn({ status, text: line })
       if (problem !== null) throw failure(problem)
       yield line

@@ -35,7 +35,7 @@ export async function* bodyOf(
   invite()
   socket.setTimeout(IDLE_MS)
   try {
-    yield* inPace(piecesOf(incoming), pace)
+    yield* inPace(bodyPieces(incoming), pace)
   } catch (error) {
     abort()
     throw error
@@ -85,7 +85,7 @@ async function* inPace(
  *
  * @throws what the request fails with, as one whose client goes away
  */
-export async function* piecesOf(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   const arrivals = new Arrivals(incoming)
   try {
     for (let piece = await arrivals.next(); piece !== null; piece = await arrivals.next()) {

@@ -1,8 +1,8 @@
 import type { MoveInto } from '../../src/catalogue/catalogue-system.ts'
 import {
+  type CatalogueToMove,
   type CopiedCatalogue,
   MOVED_TABLES,
-  type MovedCatalogue,
   type MovedRow,
   type MovedTable,
 } from '../../src/catalogue/moving.ts'
@@ -19,7 +19,7 @@ import type { Sql } from './sql.ts'
  */
 export function moveIn(
   database: Postgres,
-  source: MovedCatalogue,
+  source: CatalogueToMove,
   { node, onProgress }: MoveInto,
 ): Promise<CopiedCatalogue> {
   return database.transaction(async sql => {
@@ -117,7 +117,7 @@ async function hold(sql: Sql, table: MovedTable, batch: readonly MovedRow[], nod
   )
 }
 
-async function compare(sql: Sql, source: MovedCatalogue): Promise<Record<MovedTable, number>> {
+async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedTable, number>> {
   const counted: Array<[MovedTable, number]> = []
   for (const table of MOVED_TABLES) {
     const found = await sql.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)

@@ -1,7 +1,7 @@
 import type { MovedRow, MovedTable } from '../../src/catalogue/moving.ts'
 import { emailKey } from '../../src/catalogue/rules/account-rules.ts'
 import { folded } from '../../src/domain/search-words.ts'
-import { identityOf, wordsOfRecord } from './record-rows.ts'
+import { rowIdentity, wordsOfRecord } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 type Value = MovedRow[string]
@@ -118,7 +118,7 @@ function derivedOfRecord(row: MovedRow): MovedRow {
   }
   return {
     hold_id: root_id === null ? null : id,
-    identity: identityOf(record),
+    identity: rowIdentity(record),
     folded_name: record.name === null ? null : folded(record.name),
     words: JSON.stringify(wordsOfRecord(Number(list), record)),
   }

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
-import { isLost, isToRepeat, outcomeUnknown, StatementFailure, told } from './statement-failure.ts'
+import { isLost, isToRepeat, outcomeUnknown, StatementFailure, shownFailure } from './statement-failure.ts'
 
 /** How a transaction that met others is tried in all. */
 const MOST_ATTEMPTS = 8
@@ -126,7 +126,7 @@ export class Postgres {
       try {
         return await this.#attempt(work)
       } catch (error) {
-        if (!isToRepeat(error) || attempt === MOST_ATTEMPTS) throw told(error)
+        if (!isToRepeat(error) || attempt === MOST_ATTEMPTS) throw shownFailure(error)
       }
     }
   }
@@ -180,7 +180,7 @@ export class Postgres {
       return await this.#send<Row>(client, text, params)
     } catch (error) {
       isBroken = isLost(error)
-      throw told(error)
+      throw shownFailure(error)
     } finally {
       client.release(isBroken)
     }

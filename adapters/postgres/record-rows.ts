@@ -61,7 +61,7 @@ export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | nu
       charge,
       expiresAt,
       row.createdAt,
-      identityOf(row),
+      rowIdentity(row),
       name === null ? null : folded(name),
       wordsOfRecord(list, row),
     ],
@@ -84,7 +84,7 @@ export async function lockRecords(sql: Sql, ids: readonly string[]): Promise<Hel
 export async function identicalRecord(sql: Sql, record: NewRecord, now: number): Promise<RecordRow | undefined> {
   return sql.first<RecordRow>(
     `SELECT ${RECORD_COLUMNS} FROM records WHERE account_id = $1 AND identity = $2 AND ${live('$3')} LIMIT 1`,
-    [record.accountId, identityOf(record), now],
+    [record.accountId, rowIdentity(record), now],
   )
 }
 
@@ -120,12 +120,12 @@ export async function setNames(sql: Sql, record: RecordRow, list: number): Promi
   await sql.run(
     `UPDATE records SET name = $2, custom_name = $3, meta = $4, identity = $5, folded_name = $6, words = $7
      WHERE id = $1`,
-    [id, name, customName, meta, identityOf(record), name === null ? null : folded(name), wordsOfRecord(list, record)],
+    [id, name, customName, meta, rowIdentity(record), name === null ? null : folded(name), wordsOfRecord(list, record)],
   )
 }
 
 /** A hash of all in which a repeat is the same. */
-export function identityOf(record: Identity): Uint8Array {
+export function rowIdentity(record: Identity): Uint8Array {
   const { clusterId, codec, multihash, expiresAt, name, originalName, customName, meta } = record
   const content = Buffer.from(multihash).toString('hex')
   const all = [clusterId, codec, content, expiresAt, name, originalName, customName, meta]

@@ -44,7 +44,7 @@ export class PostgresFiles implements Files {
 }
 
 /** Notes all files of a root, in steps that may be repeated: it is listed with the last. */
-export async function listFiles(
+export async function noteFiles(
   database: Postgres,
   rootId: number,
   read: (offset: number, limit: number) => RootFile[],

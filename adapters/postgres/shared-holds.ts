@@ -5,7 +5,7 @@ import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { SharedBackend } from './backends.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
-import { forgetFiles, listFiles } from './root-files.ts'
+import { forgetFiles, noteFiles } from './root-files.ts'
 import type { Sql } from './sql.ts'
 
 /** A hold that the ledger has placed, for a commit to use. */
@@ -205,7 +205,7 @@ export class SharedHolds {
 
   /** Notes the files of a root, which the ledger has, where all nodes see them. */
   async list(rootId: number, ledgerRootId: number): Promise<void> {
-    await listFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
+    await noteFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
   }
 
   async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean; isPlaced: boolean }> {

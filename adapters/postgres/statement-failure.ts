@@ -45,7 +45,7 @@ export function outcomeUnknown(cause: unknown): HoldfastError {
 }
 
 /** What a caller is told of a statement that failed; other errors are told as they are. */
-export function told(error: unknown): unknown {
+export function shownFailure(error: unknown): unknown {
   if (!(error instanceof StatementFailure)) return error
   const { sqlState, cause } = error
   if (sqlState === null || NOT_NOW.test(sqlState) || TO_REPEAT.has(sqlState)) {

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { BackendProblems } from '../../src/config/backend-kind.ts'
-import { optionalText, text } from '../../src/config/schema-parts.ts'
+import { configText, optionalText } from '../../src/config/schema-parts.ts'
 
 /** The file and the variable that may have the credentials of an API. */
 export function authFields(wanted: string) {
@@ -12,7 +12,7 @@ export function authFields(wanted: string) {
 
 /** Gateways by which content is read. */
 export function gatewaysField(description: string, defaultText: string) {
-  return { gateways: Type.Optional(Type.Array(text(), { maxItems: 16, description, defaultText })) }
+  return { gateways: Type.Optional(Type.Array(configText(), { maxItems: 16, description, defaultText })) }
 }
 
 /** An API with credentials, and gateways. */

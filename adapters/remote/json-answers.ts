@@ -32,7 +32,7 @@ export function answerAs<Schema extends TSchema>(
 }
 
 /** A message of somebody else's, on one line and short. */
-export function told(message: string): string {
+export function shortened(message: string): string {
   return message.slice(0, LONGEST_TOLD).replace(/\p{Cc}+/gu, ' ')
 }
 

@@ -1,6 +1,6 @@
 import type { Sealing } from '../domain/sealing.ts'
 import type { CatalogueAdapter } from './catalogue-adapter.ts'
-import type { CopiedCatalogue, MovedCatalogue, MoveProgress } from './moving.ts'
+import type { CatalogueToMove, CopiedCatalogue, MoveProgress } from './moving.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { NodeName, SharedCatalogue, SharedOptions } from './shared-catalogue.ts'
 import type { SharedSignIn } from './sign-in.ts'
@@ -57,7 +57,7 @@ export interface MoveTarget extends CatalogueConnection {
    *
    * @throws HoldfastError `CONFLICT` if the database has something; `OUTCOME_UNKNOWN` if the connection was lost at the end
    */
-  moveIn(source: MovedCatalogue, into: MoveInto): Promise<CopiedCatalogue>
+  moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
   /** Agrees with the database on the key. @param open as {@link SharedOptions.openKey} */
   agreeOnKey(open: (expected: string | null) => string): Promise<void>
   /** Takes up a copy: the database is the node's from now on. Nothing happens if the node has done so. */

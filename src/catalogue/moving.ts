@@ -26,7 +26,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
 /** A catalogue that is moved, and that nobody changes meanwhile. */
-export interface MovedCatalogue {
+export interface CatalogueToMove {
   /** How many rows a table has. */
   count(table: MovedTable): number
   /** All rows of a table in the order in which they were made, a few hundred at a time. */

@@ -69,10 +69,10 @@ export class PortCalls {
 }
 
 /** Answers by name; the signal is aborted when nobody waits for the answer any more. */
-export type Answers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
+export type PortAnswers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
 
 /** Answers the {@link PortCalls} at the other end of a port, until that closes. */
-export function answerCalls(port: MessagePort, answers: Answers): void {
+export function answerCalls(port: MessagePort, answers: PortAnswers): void {
   const open = new Map<number, AbortController>()
   const answer = async (question: Exclude<Question, { name: null }>, signal: AbortSignal): Promise<Answer> => {
     const { id, name, argument } = question

@@ -21,13 +21,13 @@ export type RowState = (typeof STATE)[keyof typeof STATE]
 /** Of all: how many run and wait, and the order of waiters. */
 export type Count = 'running' | 'waiting' | 'order'
 /** Of a row: its thread; of a place, how many have had it; of a waiter, its order and the place that it got. */
-export type Field = 'holder' | 'generation' | 'got'
+export type SlotField = 'holder' | 'generation' | 'got'
 
 const LOCK = 0
 const COUNTS: Readonly<Record<Count, number>> = { running: 1, waiting: 2, order: 3 }
 const NEWS = 4
 const HEAD_WORDS = NEWS + MOST_HOLDERS
-const FIELDS: Readonly<Record<Field, number>> = { holder: 1, generation: 2, got: 3 }
+const FIELDS: Readonly<Record<SlotField, number>> = { holder: 1, generation: 2, got: 3 }
 const ROW_WORDS = 4
 /** How long a thread sleeps before it looks at the lock again, should nobody wake it. */
 const LOCK_MS = 5
@@ -104,11 +104,11 @@ export class SlotRows {
     Atomics.store(this.#words, HEAD_WORDS + row * ROW_WORDS, state)
   }
 
-  get(row: number, field: Field): number {
+  get(row: number, field: SlotField): number {
     return Atomics.load(this.#words, HEAD_WORDS + row * ROW_WORDS + FIELDS[field])
   }
 
-  set(row: number, field: Field, value: number): void {
+  set(row: number, field: SlotField, value: number): void {
     Atomics.store(this.#words, HEAD_WORDS + row * ROW_WORDS + FIELDS[field], value)
   }
 

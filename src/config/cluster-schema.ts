@@ -1,8 +1,11 @@
 import Type from 'typebox'
 import { NODE_ID } from './node-schema.ts'
-import { closed, defaulted, optionalText, orNull, text } from './schema-parts.ts'
+import { closed, configText, defaulted, optionalText, orNull } from './schema-parts.ts'
 
-const gatewaySchema = Type.Object({ label: Type.String(), publicUrl: text(), url: Type.Optional(text()) }, closed)
+const gatewaySchema = Type.Object(
+  { label: Type.String(), publicUrl: configText(), url: Type.Optional(configText()) },
+  closed,
+)
 
 /** A cluster in a configuration, of which the rest is filled in. */
 export const clusterSchema = Type.Object(
@@ -25,7 +28,7 @@ export const clusterSchema = Type.Object(
       "Gives the cluster's content a directory of its own. Without it, it shares the server's. The file `identity` in it says which it is: a start is refused when the directory is not mounted, is another's or a copy. It may be moved, with its configuration. Clusters that name the same place share its blocks.",
     ),
     alsoIn: Type.Optional(
-      Type.Array(text(), {
+      Type.Array(configText(), {
         maxItems: 16,
         description:
           'Further directories that hold content of the cluster, such as one that took uploads after a start with a wrong `dataDir`. Content in them is read and deleted; new content goes to `dataDir`. Each must exist.',
@@ -48,7 +51,7 @@ export const clusterSchema = Type.Object(
     ),
     backend: Type.Optional(
       Type.Object(
-        { type: text('The kind of system.') },
+        { type: configText('The kind of system.') },
         {
           typeText: 'BackendDefinition',
           description:

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { clusterSchema } from './cluster-schema.ts'
 import { nodeSchema } from './node-schema.ts'
 import { planSchema } from './plan-schema.ts'
-import { closed, defaulted, group, seconds, text } from './schema-parts.ts'
+import { closed, configText, defaulted, group, seconds } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
 
 // Of every field: what it means, in the words of `docs/configuration.md`, and its `default`, or in `defaultText` what
@@ -12,7 +12,7 @@ const upTo = (fallback: number, description: string) =>
   defaulted(Type.Integer({ minimum: 1, default: fallback, description }))
 
 const optionalTexts = (description: string, defaultText = 'none') =>
-  Type.Optional(Type.Array(text(), { description, defaultText }))
+  Type.Optional(Type.Array(configText(), { description, defaultText }))
 
 const pin = group(
   {
@@ -149,7 +149,7 @@ export const configSchema = Type.Object(
       '`["<data dir>/import"]`',
     ),
     backupRoots: defaulted(
-      Type.Array(text(), {
+      Type.Array(configText(), {
         default: [],
         description:
           'Directories below which `POST /admin/v1/backup` may write; see [backups](backup.md). With none it is not offered.',

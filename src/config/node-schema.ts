@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { closed, text } from './schema-parts.ts'
+import { closed, configText } from './schema-parts.ts'
 
 /** How a node's id, by which clusters and other nodes name it, looks. */
 export const NODE_ID = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
@@ -12,7 +12,7 @@ export const nodeSchema = Type.Optional(
         pattern: NODE_ID,
         description: 'What `clusters` call this node as `node`: letters, digits, `.`, `_` and `-`, at most 64.',
       }),
-      url: text("Where the other nodes reach this one's API: `http` or `https`, such as `http://10.0.0.1:4100`."),
+      url: configText("Where the other nodes reach this one's API: `http` or `https`, such as `http://10.0.0.1:4100`."),
     },
     {
       ...closed,

@@ -1,12 +1,12 @@
 import Type from 'typebox'
-import { closed, count, defaulted, orNull, text } from './schema-parts.ts'
+import { closed, configCount, configText, defaulted, orNull } from './schema-parts.ts'
 
 /** Left out, it is null: no limit. */
 const limit = (description: string) => defaulted(orNull(Type.Integer({ minimum: 0 }), { default: null, description }))
 
 const rateLimit = (description: string) =>
   defaulted(
-    orNull(Type.Object({ requests: count(), windowSeconds: Type.Number({ exclusiveMinimum: 0 }) }, closed), {
+    orNull(Type.Object({ requests: configCount(), windowSeconds: Type.Number({ exclusiveMinimum: 0 }) }, closed), {
       default: null,
       description,
     }),
@@ -16,7 +16,9 @@ const rateLimit = (description: string) =>
 export const planSchema = Type.Object(
   {
     timelock: Type.Boolean({ description: 'Whether pins may carry an expiry.' }),
-    clusters: Type.Union([Type.Literal('*'), Type.Array(text())], { description: 'Cluster ids, or `"*"` for all.' }),
+    clusters: Type.Union([Type.Literal('*'), Type.Array(configText())], {
+      description: 'Cluster ids, or `"*"` for all.',
+    }),
     serverImport: defaulted(
       Type.Boolean({
         default: true,
@@ -45,7 +47,7 @@ export const planSchema = Type.Object(
     ),
     pageLimit: defaulted(
       Type.Object(
-        { default: count(), max: count() },
+        { default: configCount(), max: configCount() },
         { ...closed, default: { default: 20, max: 100 }, description: 'Rows per page of a list.' },
       ),
     ),

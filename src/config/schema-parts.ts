@@ -3,8 +3,8 @@ import Type, { type Static, type TOptional, type TSchema, type TSchemaOptions } 
 /** What schemas of configurations are made of. */
 export const closed = { additionalProperties: false }
 
-export const text = (description?: string) => Type.String({ minLength: 1, ...told(description) })
-export const count = (description?: string) => Type.Integer({ minimum: 1, ...told(description) })
+export const configText = (description?: string) => Type.String({ minLength: 1, ...told(description) })
+export const configCount = (description?: string) => Type.Integer({ minimum: 1, ...told(description) })
 
 /** A text that may be left out. */
 export const optionalText = (description: string) =>

@@ -64,7 +64,7 @@ export class LiveContent {
       return { source: inlineBlocks, isLocal: true, sizeOf: () => null, liveUntil: null, release: () => undefined }
     }
     for (let located = this.#locate(cid); located !== null; located = this.#locate(cid)) {
-      if (typeof located === 'number') throw refusal(cid, located)
+      if (typeof located === 'number') throw takenDown(cid, located)
       const { source, backendId, rootId, isLocal, liveUntil } = located
       const release = this.#leases.hold(rootId)
       // A collector in another thread reads the leases after it has dropped a root: so either it sees this one, or the
@@ -88,7 +88,7 @@ export class LiveContent {
 }
 
 /** How a stranger is refused a CID to which every way is withheld, or is not known yet. */
-export function refusal(cid: CID, status: RefusalStatus): HoldfastError {
+export function takenDown(cid: CID, status: RefusalStatus): HoldfastError {
   if (status === 503) {
     const message = `${cid} is below content with a takedown, which is being looked through; try again`
     return new HoldfastError('UNAVAILABLE', message, { details: { retryAfter: RETRY_SECONDS } })

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
 import { ChangedError, OpenDirectory } from './open-directory.ts'
-import { MOST_NAMES, refusal } from './unixfs/entry-path.ts'
+import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
 /** A directory below an import root. */
 export interface ServerDirectory {
@@ -52,7 +52,7 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
 }
 
 /** The directory's own name. */
-export function nameOf({ root, names }: ServerDirectory): string {
+export function directoryName({ root, names }: ServerDirectory): string {
   return names.at(-1) ?? basename(root)
 }
 
@@ -100,7 +100,7 @@ export async function* walkServerDirectory(
       // Names that are not UTF-8 come with replacement characters, under which nothing can be found.
       const stats = await naming(names, () => directory.stat(name), { anyError: true })
       if (stats.isDirectory()) {
-        if (names.length > MOST_NAMES) throw refusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
+        if (names.length > MOST_NAMES) throw pathRefusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
         yield { kind: 'directory', names }
         enter(await naming(names, () => directory.directory(name, stats)), names)
       } else if (stats.isSymbolicLink()) {
@@ -108,7 +108,7 @@ export async function* walkServerDirectory(
       } else if (stats.isFile()) {
         yield { kind: 'file', names, content: readUnchanged(directory, names, stats) }
       } else {
-        throw refusal(names.join('/'), `is a ${kindOf(stats)}, which cannot be stored`)
+        throw pathRefusal(names.join('/'), `is a ${kindOf(stats)}, which cannot be stored`)
       }
     }
   } finally {
@@ -166,7 +166,7 @@ async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyE
 }
 
 function changed(names: readonly string[]): HoldfastError {
-  return refusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
+  return pathRefusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
 }
 
 function kindOf(entry: Stats): string {

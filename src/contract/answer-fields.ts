@@ -1,4 +1,5 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
+import { orNull } from '../config/schema-parts.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { isoInstant } from '../domain/iso-instant.ts'
 
@@ -12,10 +13,6 @@ export const bytes = Type.Integer({ minimum: 0, description: 'bytes' })
 export const instant = Type.String({ format: 'date-time', description: 'UTC with milliseconds' })
 export const cid = Type.String({ description: 'content identifier' })
 export const clusterId = Type.String({ examples: ['cl0-global'] })
-
-export function orNull<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
-}
 
 /** How the pages of a list that name the next are asked for. */
 export const PAGE_QUERY = {

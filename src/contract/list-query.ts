@@ -3,7 +3,7 @@ import { metaOf } from './form-fields.ts'
 import { present } from './request-target.ts'
 
 /** What a list is searched for, as a query says it; what is in it is checked where the search is made. */
-export function searchOf(query: URLSearchParams): Partial<ListQuery> {
+export function askedSearch(query: URLSearchParams): Partial<ListQuery> {
   const given = {
     q: query.get('q') || undefined,
     name: query.get('name') || undefined,

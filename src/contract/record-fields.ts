@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import { orNull } from '../config/schema-parts.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
-import { bytes, cid, clusterId, count, instant, iso, orNull, text } from './answer-fields.ts'
+import { bytes, cid, clusterId, count, instant, iso, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
@@ -44,7 +45,7 @@ export const Pin = Type.Object(pinFields, { title: 'Pin' })
 export const Dag = Type.Object(dagFields, { title: 'Dag' })
 
 /** Clients declare a name that is always there: what has none is called by its path, or its CID. */
-export function nameOf({ name, cid }: PinRecord, path: string | null = null): string {
+export function shownNameOf({ name, cid }: PinRecord, path: string | null = null): string {
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
@@ -57,7 +58,7 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     createdAt: iso(record.createdAt),
     status: record.status,
     uploadId: record.uploadId,
-    name: nameOf(record),
+    name: shownNameOf(record),
     size: record.size,
     type: record.type,
   }
@@ -78,7 +79,7 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Sho
   return {
     ...presentUpload(record),
     dagCid: record.cid,
-    filename: nameOf(record),
+    filename: shownNameOf(record),
     files: files.map(({ cid, path, size }) => ({ cid, filename: path.slice(path.lastIndexOf('/') + 1), size, path })),
     total_files: totalFiles,
     total_size: record.size,

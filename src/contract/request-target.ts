@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { checkTexts } from '../config/given-texts.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadToken } from '../pins/pin-types.ts'
-import type { Pins } from './services.ts'
+import type { ServedPins } from './services.ts'
 
 /** Where a request says its cluster: the header wins over the body, which wins over the query. Empty is absent. */
 export class RequestTarget {
@@ -21,7 +21,7 @@ export class RequestTarget {
   }
 
   /** Refuses, before the body is read, what can be refused by then. Throws `CLUSTER_NOT_ALLOWED`. */
-  async check(pins: Pins, accountId: string, fromNode = false): Promise<void> {
+  async check(pins: ServedPins, accountId: string, fromNode = false): Promise<void> {
     const cluster = this.cluster()
     if (cluster !== undefined) await pins.checkTarget(accountId, { cluster, fromNode })
   }

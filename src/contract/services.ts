@@ -23,7 +23,7 @@ import type { Reconciler } from '../upkeep/reconciler.ts'
 import type { WebhookService } from '../webhooks/webhook-service.ts'
 import type { RememberedAnswers } from './remembered-answers.ts'
 
-export type Pins = Pick<
+export type ServedPins = Pick<
   PinService,
   | 'upload'
   | 'uploadDirectory'
@@ -41,7 +41,7 @@ export type Pins = Pick<
   | 'discard'
 >
 /** The node as the network sees it. */
-export interface Peers {
+export interface ServedPeers {
   /** Connected ones; 0 while networking is off. */
   peerCount(): number
   /** Multiaddrs by which others reach it; none while networking is off. */
@@ -68,35 +68,35 @@ export interface Health {
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
-export type Keys = Pick<KeyService, 'create' | 'generate' | 'list' | 'revoke'>
-export type Accounts = Pick<
+export type ServedKeys = Pick<KeyService, 'create' | 'generate' | 'list' | 'revoke'>
+export type ServedAccounts = Pick<
   AccountService,
   'create' | 'setPlan' | 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'
 >
 export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
-export type Sessions = Pick<SessionService, 'end'>
+export type ServedSessions = Pick<SessionService, 'end'>
 export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
 export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
-export type SecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
+export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
 /** What the handlers of routes are given: the parts of one engine. */
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
-  pins: Pins
+  pins: ServedPins
   uploadSlots: UploadSlots
   clusters: Clusters
-  keys: Keys
-  accounts: Accounts
+  keys: ServedKeys
+  accounts: ServedAccounts
   logins: Logins
-  sessions: Sessions
+  sessions: ServedSessions
   sessionLists: SessionLists
   signUp: SignUps
   passwords: Passwords
-  secondFactor: SecondFactors
+  secondFactor: ServedSecondFactors
   scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
   plans: Plans
-  peers: Peers
+  peers: ServedPeers
   health: Health
   /** Of the software. */
   version: string

@@ -22,7 +22,7 @@ import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
 import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
-import { route } from './site/routing.ts'
+import { siteRoute } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
 import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
 import { resolve } from './source/resolver.ts'
@@ -106,7 +106,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     }
     const query = new URLSearchParams(request.query)
     const choice = chooseFormat(query, request.header('accept'))
-    const routed = route(request, query, choice, options.host ?? null)
+    const routed = siteRoute(request, query, choice, options.host ?? null)
     if ('response' in routed) return routed.response
     const slot = await slots.enter(shareOf(request.remoteAddress), request.signal)
     let blocks: RequestBlocks | null = null

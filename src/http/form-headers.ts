@@ -37,27 +37,27 @@ const READABLE =
 
 export function readHeaders(block: string, index: number): PartHeaders {
   const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
-  if (padding?.trim() !== '') throw malformed(`the delimiter of part ${index} of the form is malformed`)
+  if (padding?.trim() !== '') throw malformedForm(`the delimiter of part ${index} of the form is malformed`)
   const headers = new Map<string, string>()
   for (const line of lines) {
     const [, key, value] = /^([^\s:]+)[ \t]*:([^\r\n\0]*)$/.exec(line) ?? []
     if (key === undefined || value === undefined || headers.has(key.toLowerCase())) {
-      throw malformed(`the headers of part ${index} of the form are malformed`)
+      throw malformedForm(`the headers of part ${index} of the form are malformed`)
     }
     headers.set(key.toLowerCase(), value.trim())
   }
   const disposition = parseDisposition(headers.get('content-disposition') ?? '')
   if (disposition === null)
-    throw malformed(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
+    throw malformedForm(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
   if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
-    throw malformed(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
+    throw malformedForm(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
   }
   const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
   return { ...disposition, isFile: disposition.filename !== undefined || octets }
 }
 
-export function malformed(message: string): HoldfastError {
+export function malformedForm(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
@@ -69,8 +69,8 @@ export function boundaryOf(contentType: string | undefined): string {
     throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${FORM_TYPE}`)
   }
   const boundary = (mark === -1 ? null : readParameters(contentType, mark))?.get('boundary') ?? ''
-  if (boundary.length === 0) throw malformed('Content-Type names no multipart boundary')
-  if (boundary.length > LONGEST_BOUNDARY) throw malformed('the multipart boundary in Content-Type is too long')
+  if (boundary.length === 0) throw malformedForm('Content-Type names no multipart boundary')
+  if (boundary.length > LONGEST_BOUNDARY) throw malformedForm('the multipart boundary in Content-Type is too long')
   return boundary
 }
 

@@ -3,7 +3,7 @@ import {
   boundaryOf,
   defaultFormLimits,
   type FormLimits,
-  malformed,
+  malformedForm,
   type PartHeaders,
   quoted,
   readHeaders,
@@ -99,11 +99,11 @@ export function* wholeForm(
 
 /** The text of a part. Throws `VALIDATION`, naming the field, beyond `maxBytes` or if not UTF-8. */
 export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, maxBytes: number): string {
-  if (bytes.length > maxBytes) throw malformed(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
+  if (bytes.length > maxBytes) throw malformedForm(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw malformed(`field ${quoted(name)} is not valid UTF-8`)
+    throw malformedForm(`field ${quoted(name)} is not valid UTF-8`)
   }
 }
 
@@ -131,7 +131,7 @@ function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): G
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   yield* padding(cutter, delimiter, limits)
   for (let index = 1; !(yield* startsWithClosing(cutter)); index++) {
-    if (index > limits.maxParts) throw malformed(`the form has more than ${limits.maxParts} parts`)
+    if (index > limits.maxParts) throw malformedForm(`the form has more than ${limits.maxParts} parts`)
     yield readHeaders(yield* headerBlock(cutter, index, limits.maxHeaderBytes), index)
     for (let piece = yield* pieceOf(cutter, delimiter); piece !== null; piece = yield* pieceOf(cutter, delimiter)) {
       yield piece
@@ -146,7 +146,7 @@ function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buff
   for (;;) {
     const piece = cutter.cut(delimiter)
     if (piece !== undefined) return piece
-    if (cutter.hasEnded) throw malformed('the form ends before its closing boundary')
+    if (cutter.hasEnded) throw malformedForm('the form ends before its closing boundary')
     yield 'more'
   }
 }
@@ -161,7 +161,8 @@ function* padding(
     const piece = delimiter === null ? cutter.rest() : yield* pieceOf(cutter, delimiter)
     if (piece === null) return
     length += piece.length
-    if (length > maxPaddingBytes) throw malformed(`the form has more than ${maxPaddingBytes} bytes outside its parts`)
+    if (length > maxPaddingBytes)
+      throw malformedForm(`the form has more than ${maxPaddingBytes} bytes outside its parts`)
     if (delimiter !== null) continue
     if (cutter.hasEnded) return
     yield 'more'
@@ -170,7 +171,7 @@ function* padding(
 
 function* startsWithClosing(cutter: ByteCutter): Generator<'more', boolean, undefined> {
   while (cutter.length < CLOSING.length) {
-    if (cutter.hasEnded) throw malformed('the form ends before its closing boundary')
+    if (cutter.hasEnded) throw malformedForm('the form ends before its closing boundary')
     yield 'more'
   }
   return cutter.startsWith(CLOSING)
@@ -181,7 +182,8 @@ function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Gene
   let block = ''
   for (let piece = yield* pieceOf(cutter, HEADER_END); piece !== null; piece = yield* pieceOf(cutter, HEADER_END)) {
     block += piece.toString('latin1')
-    if (block.length > maxBytes) throw malformed(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
+    if (block.length > maxBytes)
+      throw malformedForm(`the headers of part ${index} of the form exceed ${maxBytes} bytes`)
   }
   return block
 }

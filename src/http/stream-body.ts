@@ -1,4 +1,4 @@
-import { free } from '../content/dag/ordered-walk.ts'
+import { freeMemory } from '../content/dag/ordered-walk.ts'
 import type { BodyStream } from './api-messages.ts'
 
 /** How much of a body is made before its answer begins: what breaks until then can still be answered as an error. */
@@ -91,7 +91,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   }
 
   discard(chunk: Uint8Array): void {
-    free(chunk)
+    freeMemory(chunk)
   }
 
   /** Breaks the body off: whoever reads on gets `error`. */

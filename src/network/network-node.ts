@@ -27,7 +27,7 @@ import { SessionFactory } from './session-factory.ts'
 import { StartingPoints } from './starting-points.ts'
 
 /** Helia with its libp2p node, as a host program may use it. */
-export type HeliaNode = HeliaWithLibp2p<ServiceMap>
+export type HeliaOfNode = HeliaWithLibp2p<ServiceMap>
 
 /** A peer that is connected, once for each connection. */
 export interface Connection {
@@ -42,7 +42,7 @@ export interface Connection {
 
 /** A running node: it fetches from others, serves to them, and can be used as Helia. */
 export interface NetworkNode extends BlockFetcher {
-  readonly helia: HeliaNode
+  readonly helia: HeliaOfNode
   readonly peerId: string
   /** Multiaddrs by which the node is reached, with its id. */
   addresses(): string[]
@@ -166,7 +166,7 @@ async function announceTo(dht: KadDHT, cid: CID, signal: AbortSignal): Promise<v
   if (told === 0) throw new HoldfastError('UNAVAILABLE', 'no peer of the network took the announcement')
 }
 
-async function startHelia(helia: HeliaNode, settings: NetworkSettings): Promise<void> {
+async function startHelia(helia: HeliaOfNode, settings: NetworkSettings): Promise<void> {
   try {
     await helia.start()
   } catch (cause) {

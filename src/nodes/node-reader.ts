@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { within } from '../concurrency/deadline.ts'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
-import { refusal } from '../content/live-content.ts'
+import { takenDown } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { wholeUpTo } from '../domain/sources.ts'
@@ -40,7 +40,7 @@ async function read(asked: Asked, signal: AbortSignal): Promise<Uint8Array> {
   const { node, cid } = asked
   const { status, bytes } = await ask(asked, signal)
   if (status === 200) return bytes
-  if (status === 410 || status === 451) throw refusal(cid, status)
+  if (status === 410 || status === 451) throw takenDown(cid, status)
   if (status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
   throw new HoldfastError('UNAVAILABLE', `the node ${node} has answered ${status} for block ${cid}`)
 }

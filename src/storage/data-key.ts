@@ -78,7 +78,7 @@ export function dataKeyProblem(database: Database, dataDir: string): string | nu
  *
  * @param forget drops what the lost one sealed, in the transaction that makes the new one count
  */
-export function replaceDataKey(database: Database, dataDir: string, forget: () => void): void {
+export function replaceKeyFile(database: Database, dataDir: string, forget: () => void): void {
   const path = join(dataDir, DATA_KEY)
   database.transaction(() => {
     if (existsSync(path)) {

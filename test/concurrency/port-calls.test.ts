@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Answers, answerCalls, PortCalls } from '../../src/concurrency/port-calls.ts'
+import { answerCalls, type PortAnswers, PortCalls } from '../../src/concurrency/port-calls.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 let channel: MessageChannel
@@ -10,7 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => channel.port1.close())
 
-function callsTo(answers: Answers, bounds: Record<string, number> = {}): PortCalls {
+function callsTo(answers: PortAnswers, bounds: Record<string, number> = {}): PortCalls {
   answerCalls(channel.port1, answers)
   return new PortCalls(channel.port2, bounds)
 }

@@ -7,9 +7,9 @@ import { flushRemovals } from './content/removals.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { html } from './markup.ts'
 import { OwnerView } from './owner/owner-view.ts'
-import { type Route, routeTo, useRoute } from './page-route.ts'
-import { newClient, type Session, SessionContext } from './session.ts'
-import { type SignedIn, SignIn } from './sign-in-view.ts'
+import { type PageRoute, routeTo, useRoute } from './page-route.ts'
+import { newClient, type PageSession, SessionContext } from './session.ts'
+import { type SignedIn, SignInView } from './sign-in-view.ts'
 import { Notices } from './widgets/notices.ts'
 
 /** The whole page. */
@@ -23,14 +23,14 @@ export function App() {
   return html`<div>
     ${
       signedIn === null
-        ? html`<${SignIn} reason=${reason} onSignedIn=${setSignedIn} />`
+        ? html`<${SignInView} reason=${reason} onSignedIn=${setSignedIn} />`
         : html`<${Inside} key=${signedIn.credential} signedIn=${signedIn} onEnd=${end} />`
     }
     <${Notices} />
   </div>`
 }
 
-function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end'] }) {
+function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['end'] }) {
   const { credential, kind } = signedIn
   const [user, setUser] = useState<User>(signedIn.user)
   const client = useMemo(() => newClient(credential), [credential])
@@ -57,7 +57,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: Session['end']
       removeEventListener('drop', keep)
     }
   }, [uploads])
-  const session: Session = { client, user, clusters, uploads, kind, refresh, end: onEnd }
+  const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Not everything has been uploaded yet. Sign out, and stop it?')) return
     // What was deleted a moment ago needs the credential still.
@@ -88,7 +88,7 @@ function skip(event: Event): void {
   document.getElementById('main')?.focus()
 }
 
-function Header({ route, user, onSignOut }: { route: Route; user: User; onSignOut: () => void }) {
+function Header({ route, user, onSignOut }: { route: PageRoute; user: User; onSignOut: () => void }) {
   const [top = 'content'] = route.path
   const link = (to: string, words: string) =>
     html`<a href=${routeTo([to])} aria-current=${top === to || (to === 'content' && top === 'pin') ? 'page' : undefined}>${words}</a>`
@@ -103,7 +103,7 @@ function Header({ route, user, onSignOut }: { route: Route; user: User; onSignOu
 
 const TITLES: Readonly<Record<string, string>> = { content: 'Content', pin: 'A pin', account: 'Account', owner: 'Node' }
 
-function Place({ route }: { route: Route }) {
+function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** Where one is, as the part of the address behind `#` says it: `#/pin/CID?cluster=ID`. */
-export interface Route {
+export interface PageRoute {
   /** The names between the slashes, decoded. */
   path: readonly string[]
   query: URLSearchParams
 }
 
 /** What cannot be decoded leads nowhere. */
-export function parseRoute(hash: string): Route {
+export function parseRoute(hash: string): PageRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   try {
     return { path: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) }
@@ -25,7 +25,7 @@ export function routeTo(path: readonly string[], query: Readonly<Record<string, 
 }
 
 /** Where one is; follows the address. */
-export function useRoute(): Route {
+export function useRoute(): PageRoute {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const follow = (): void => setHash(location.hash)

@@ -7,7 +7,7 @@ import type { UploadQueue } from './content/upload-queue.ts'
  * Who is signed in. The credential is inside the client and nowhere else: not in storage, not in a cookie, not in the
  * address; so a reload signs in again.
  */
-export interface Session {
+export interface PageSession {
   client: HoldfastClient
   user: User
   /** Those that the plan allows; none for a key that may not ask. */
@@ -22,10 +22,10 @@ export interface Session {
   end: (reason?: string) => void
 }
 
-export const SessionContext = createContext<Session | null>(null)
+export const SessionContext = createContext<PageSession | null>(null)
 
 /** Only below what is shown to somebody who is signed in. */
-export function useSession(): Session {
+export function useSession(): PageSession {
   const session = useContext(SessionContext)
   if (session === null) throw new Error('nobody is signed in')
   return session
@@ -38,7 +38,7 @@ export function newClient(key?: string): HoldfastClient {
 }
 
 /** Where a content can be opened: below the gateway of its cluster, or below the node itself if that is not known. */
-export function contentUrl({ clusters }: Session, cid: string, clusterId: string): string {
+export function contentUrl({ clusters }: PageSession, cid: string, clusterId: string): string {
   const gateway = clusters.find(({ id }) => id === clusterId)?.gateways[0]?.publicUrl
   return `${gateway ?? new URL('../ipfs/', document.baseURI).href}${cid}`
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { isHoldfastError, type User } from '../../client/index.ts'
 import { html } from './markup.ts'
 import { newClient } from './session.ts'
-import { Field, Problem, submitting } from './widgets/field.ts'
+import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
 
 export interface SignedIn {
@@ -22,7 +22,7 @@ export interface SignInProps {
 }
 
 /** The first page: by a password and a second factor, or by a key. */
-export function SignIn({ reason, onSignedIn }: SignInProps) {
+export function SignInView({ reason, onSignedIn }: SignInProps) {
   const [way, setWay] = useState<Way>('password')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
   const choose = (value: Way): void => {
@@ -79,10 +79,10 @@ function PasswordForm({
     }),
   )
   return html`<form onSubmit=${submit}>
-    <${Field} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
-    <${Field} label="Password" type="password" value=${password} onInput=${setPassword}
+    <${InputField} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
+    <${InputField} label="Password" type="password" value=${password} onInput=${setPassword}
       input=${{ autocomplete: 'current-password', required: true }} />
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
   </form>`
 }
@@ -100,10 +100,10 @@ function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
   // The hidden name lets a password manager keep the key under it.
   return html`<form onSubmit=${submit}>
     <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
-    <${Field} label="API key" type="password" value=${key} onInput=${setKey}
+    <${InputField} label="API key" type="password" value=${key} onInput=${setKey}
       hint="The owner’s key was printed when the server started for the first time."
       input=${{ autocomplete: 'current-password', required: true, spellcheck: false }} />
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
   </form>`
 }
@@ -124,9 +124,9 @@ function CodeForm({
     }),
   )
   return html`<form onSubmit=${submit}>
-    <${Field} label="Code" value=${code} onInput=${setCode} hint="From your authenticator app, or a recovery code."
+    <${InputField} label="Code" value=${code} onInput=${setCode} hint="From your authenticator app, or a recovery code."
       input=${{ autocomplete: 'one-time-code', required: true, autofocus: true, spellcheck: false }} />
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <div class="buttons">
       <button type="button" onClick=${onBack}>Back</button>
       <button class="primary" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>

@@ -14,7 +14,7 @@ export const account = columns<Account>({
 })
 
 /** The condition of accounts that are not marked deleted. */
-export const LIVE = 'deleted_at IS NULL'
+export const LIVE_ACCOUNT = 'deleted_at IS NULL'
 
 /** A live account, which nothing else changes until the transaction ends. */
-export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE} ${FOR_UPDATE}`
+export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`

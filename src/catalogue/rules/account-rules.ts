@@ -1,11 +1,11 @@
 import type { Account, AccountChanges, AccountStore } from '../account-store.ts'
-import { account, LIVE, LOCKED_ACCOUNT } from './account-rows.ts'
+import { account, LIVE_ACCOUNT, LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { DROP_CODES, DROP_FACTOR } from './second-factor-rules.ts'
 import { END_OTHERS } from './session-rules.ts'
-import { fragment, namesOf, sql, valuesOf } from './statement.ts'
+import { columnNames, fragment, sql, valuesOf } from './statement.ts'
 
 /** SQLite compares emails without case; PostgreSQL has the email in lower case in a column of its own. */
 const EMAIL = either('email', 'email_key')
@@ -14,32 +14,32 @@ const SET_EMAIL = fragment`email = :email${either('', ', email_key = :emailKey')
 const OWNERS_LOCK = 0x4f574e52
 
 const INSERT = sql`
-  INSERT INTO accounts (${namesOf(account)}, password_hash${either('', ', email_key')})
+  INSERT INTO accounts (${columnNames(account)}, password_hash${either('', ', email_key')})
   VALUES (${valuesOf(account)}, :passwordHash${either('', ', :emailKey')}) ON CONFLICT (${EMAIL}) DO NOTHING`
-const GET = sql`SELECT ${account} FROM accounts WHERE id = :id AND ${LIVE}`
-const BY_EMAIL = sql`SELECT ${account} FROM accounts WHERE ${EMAIL} = :emailKey AND ${LIVE}`
+const GET = sql`SELECT ${account} FROM accounts WHERE id = :id AND ${LIVE_ACCOUNT}`
+const BY_EMAIL = sql`SELECT ${account} FROM accounts WHERE ${EMAIL} = :emailKey AND ${LIVE_ACCOUNT}`
 const OWNER = sql`
-  SELECT ${account} FROM accounts WHERE role = 'owner' AND ${LIVE} ORDER BY created_at, ${SEQ} LIMIT 1`
+  SELECT ${account} FROM accounts WHERE role = 'owner' AND ${LIVE_ACCOUNT} ORDER BY created_at, ${SEQ} LIMIT 1`
 const OTHER_OWNER = sql`
-  SELECT 1 FROM accounts WHERE role = 'owner' AND ${LIVE} AND NOT disabled AND id <> :id LIMIT 1`
+  SELECT 1 FROM accounts WHERE role = 'owner' AND ${LIVE_ACCOUNT} AND NOT disabled AND id <> :id LIMIT 1`
 const LOCK_OWNERS = sql`${either('', 'SELECT pg_advisory_xact_lock(:lock)')}`
 const PAGE = sql`
-  SELECT ${withPlace(account)} FROM accounts WHERE ${LIVE} AND (created_at, ${SEQ}) > (:createdAt, :rowid)
+  SELECT ${withPlace(account)} FROM accounts WHERE ${LIVE_ACCOUNT} AND (created_at, ${SEQ}) > (:createdAt, :rowid)
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const SLICE = sql`
-  SELECT ${account} FROM accounts WHERE ${LIVE} ORDER BY created_at, ${SEQ} LIMIT :rows OFFSET :offset`
+  SELECT ${account} FROM accounts WHERE ${LIVE_ACCOUNT} ORDER BY created_at, ${SEQ} LIMIT :rows OFFSET :offset`
 const SLICE_FROM_END = sql`
-  SELECT ${account} FROM accounts WHERE ${LIVE} ORDER BY created_at DESC, ${SEQ} DESC LIMIT :rows OFFSET :offset`
-const COUNT = sql<{ count: number }>`SELECT COUNT(*) AS count FROM accounts WHERE ${LIVE}`
+  SELECT ${account} FROM accounts WHERE ${LIVE_ACCOUNT} ORDER BY created_at DESC, ${SEQ} DESC LIMIT :rows OFFSET :offset`
+const COUNT = sql<{ count: number }>`SELECT COUNT(*) AS count FROM accounts WHERE ${LIVE_ACCOUNT}`
 const CHANGE = sql`
   UPDATE accounts SET ${SET_EMAIL}, name = :name, plan = :plan, default_cluster = :defaultCluster,
     disabled = :disabled
   WHERE id = :id`
 const PASSWORD_HASH = sql<{ passwordHash: string | null }>`
-  SELECT password_hash AS "passwordHash" FROM accounts WHERE id = :id AND ${LIVE}`
-const SET_PASSWORD = sql`UPDATE accounts SET password_hash = :hash WHERE id = :id AND ${LIVE}`
+  SELECT password_hash AS "passwordHash" FROM accounts WHERE id = :id AND ${LIVE_ACCOUNT}`
+const SET_PASSWORD = sql`UPDATE accounts SET password_hash = :hash WHERE id = :id AND ${LIVE_ACCOUNT}`
 const REPLACE_PASSWORD = sql`
-  UPDATE accounts SET password_hash = :hash WHERE id = :id AND password_hash = :former AND ${LIVE}`
+  UPDATE accounts SET password_hash = :hash WHERE id = :id AND password_hash = :former AND ${LIVE_ACCOUNT}`
 const MARK_DELETED = sql`
   UPDATE accounts SET deleted_at = :now, ${SET_EMAIL}, name = NULL, password_hash = NULL, disabled = TRUE
   WHERE id = :id`

@@ -3,7 +3,7 @@ import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, FOR_UPDATE, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
-import { columns, fragment, namesOf, sql, valuesOf } from './statement.ts'
+import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
 /** Old expired keys that one insertion removes at most. */
 const CLEARED_AT_ONCE = 100
@@ -47,7 +47,7 @@ const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
     + (SELECT COUNT(*) FROM ${ofKind('expires_at > :now')}) AS count`
 const INSERT = sql`
-  INSERT INTO api_keys (${namesOf(newKey)}, max_uses${either('', ', is_token')})
+  INSERT INTO api_keys (${columnNames(newKey)}, max_uses${either('', ', is_token')})
   VALUES (${valuesOf(newKey)}, :maxUses${either('', ', :isToken')})`
 const DELETE = sql`DELETE FROM api_keys WHERE id = :id`
 const CLEAR = deleteSome(

@@ -1,9 +1,9 @@
 import { MOST_SESSIONS, type Session, type SessionStore } from '../session-store.ts'
-import { account, LIVE } from './account-rows.ts'
+import { account, LIVE_ACCOUNT } from './account-rows.ts'
 import { deleteSome, FOR_UPDATE, IF_UNLOCKED, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
-import { columns, fragment, namesOf, sql, valuesOf } from './statement.ts'
+import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
 /** Expired sessions that the start of one removes, and as many surplus ones: more than start. */
 const CLEARED_AT_ONCE = 100
@@ -11,9 +11,9 @@ const CLEARED_AT_ONCE = 100
 const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })
 
 const SIGNED_IN = sql`
-  SELECT ${account} FROM accounts WHERE id = :accountId AND password_hash = :passwordHash AND ${LIVE} ${FOR_UPDATE}`
+  SELECT ${account} FROM accounts WHERE id = :accountId AND password_hash = :passwordHash AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`
 const CLEAR = deleteSome('sessions', fragment`WHERE expires_at <= :now ORDER BY expires_at LIMIT :most ${IF_UNLOCKED}`)
-const INSERT = sql`INSERT INTO sessions (${namesOf(session)}) VALUES (${valuesOf(session)})`
+const INSERT = sql`INSERT INTO sessions (${columnNames(session)}) VALUES (${valuesOf(session)})`
 const CLEAR_SURPLUS = deleteSome(
   'sessions',
   fragment`WHERE account_id = :accountId ORDER BY created_at DESC, ${SEQ} DESC LIMIT :most OFFSET :kept`,

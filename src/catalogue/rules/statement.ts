@@ -78,7 +78,7 @@ export function sql<Row = unknown>(
 }
 
 /** The names of columns, as an `INSERT` has them. */
-export function namesOf(of: Columns<object>): string {
+export function columnNames(of: Columns<object>): string {
   return Object.keys(of.kinds).map(snakeCase).join(', ')
 }
 

@@ -3,7 +3,7 @@ import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { deliveryRules } from './delivery-rules.ts'
 import { either } from './dialect.ts'
 import { all, type CatalogueDriver, first, run } from './driver.ts'
-import { columns, namesOf, sql, valuesOf } from './statement.ts'
+import { columnNames, columns, sql, valuesOf } from './statement.ts'
 
 type NewWebhook = Omit<WebhookRow, 'waiting' | 'dropped'>
 
@@ -20,7 +20,7 @@ const webhook = columns<WebhookRow>({ ...newWebhook.kinds, waiting: 'integer', d
 const LOCKED_KEY = sql`
   SELECT 1 FROM api_keys WHERE id = :keyId AND account_id = :accountId ${either('', 'FOR KEY SHARE')}`
 const SOME = sql`SELECT id FROM webhooks WHERE account_id = :accountId LIMIT :most`
-const INSERT = sql`INSERT INTO webhooks (${namesOf(newWebhook)}) VALUES (${valuesOf(newWebhook)})`
+const INSERT = sql`INSERT INTO webhooks (${columnNames(newWebhook)}) VALUES (${valuesOf(newWebhook)})`
 const GET = sql`SELECT ${webhook} FROM webhooks WHERE id = :id AND account_id = :accountId`
 const LIST = sql`SELECT ${webhook} FROM webhooks WHERE account_id = :accountId ORDER BY created_at`
 const REMOVE = sql`DELETE FROM webhooks WHERE id = :id AND account_id = :accountId`

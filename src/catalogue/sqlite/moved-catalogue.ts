@@ -1,5 +1,5 @@
 import type { Database, SqlValue } from '../../storage/database.ts'
-import type { MovedCatalogue, MovedRow, MovedTable } from '../moving.ts'
+import type { CatalogueToMove, MovedRow, MovedTable } from '../moving.ts'
 
 /** Rows that are read at a time, and removed in one transaction. */
 const STEP = 500
@@ -69,7 +69,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
 }
 
 /** The catalogue of a data directory, to be copied. */
-export class SqliteMovedCatalogue implements MovedCatalogue {
+export class SqliteMovedCatalogue implements CatalogueToMove {
   readonly #db: Database
 
   constructor(db: Database) {

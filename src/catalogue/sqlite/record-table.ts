@@ -13,7 +13,7 @@ export const RECORD_COLUMNS = `id, account_id AS accountId, cluster_id AS cluste
 export const LISTED_COLUMNS = `id, account_id AS accountId, cluster_id AS clusterId, cid, type, status, name,
   original_name AS originalName, custom_name AS customName, meta, size, dag_size AS dagSize, expires_at AS expiresAt,
   created_at AS createdAt`
-export const LIVE = '(expires_at IS NULL OR expires_at > ?)'
+export const LIVE_RECORD = '(expires_at IS NULL OR expires_at > ?)'
 
 type InsertParams = [
   ...[string, string, string, string, number, Uint8Array, number | null, string],
@@ -80,7 +80,7 @@ export class RecordTable {
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#ofDag = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_content
-      WHERE account_id = ? AND multihash = ? AND codec = ? AND ${LIVE}
+      WHERE account_id = ? AND multihash = ? AND codec = ? AND ${LIVE_RECORD}
         AND (? IS NULL OR cluster_id = ?) AND created_at <= ?
       ORDER BY created_at DESC, id DESC LIMIT ?`)
     this.#newestOf = db.prepare(`
@@ -100,11 +100,11 @@ export class RecordTable {
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
     this.#searchId = db.prepare('SELECT search_id AS searchId FROM records WHERE id = ?')
     this.#setNames = db.prepare(`
-      UPDATE records SET name = ?, custom_name = ?, meta = ? WHERE id = ? AND account_id = ? AND ${LIVE}`)
+      UPDATE records SET name = ?, custom_name = ?, meta = ? WHERE id = ? AND account_id = ? AND ${LIVE_RECORD}`)
     this.#identical = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_identical
       WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) IN (0, 1) AND cluster_id = ?
-        AND expires_at IS ? AND name IS ? AND original_name IS ? AND custom_name IS ? AND meta IS ? AND ${LIVE} LIMIT 1`)
+        AND expires_at IS ? AND name IS ? AND original_name IS ? AND custom_name IS ? AND meta IS ? AND ${LIVE_RECORD} LIMIT 1`)
     this.#expired = db.prepare(`
       SELECT ${RECORD_COLUMNS} FROM records INDEXED BY records_by_expiry
       WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?`)

@@ -132,7 +132,7 @@ export class NodeLinks {
     } catch {
       // As every other link that cannot be read.
     }
-    throw malformed(this.#owner, 'a link is no CID')
+    throw malformedDagPb(this.#owner, 'a link is no CID')
   }
 
   /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
@@ -150,12 +150,12 @@ export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   try {
     return readPbNode(bytes)
   } catch {
-    throw malformed(cid, 'it is not dag-pb')
+    throw malformedDagPb(cid, 'it is not dag-pb')
   }
 }
 
 /** What is said of a DAG that hashes right and yet makes no sense. */
-export function malformed(cid: CID, reason: string): HoldfastError {
+export function malformedDagPb(cid: CID, reason: string): HoldfastError {
   return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }
 

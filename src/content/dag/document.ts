@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { cborTokens } from './cbor-tokens.ts'
-import { malformed } from './dag-pb.ts'
+import { malformedDagPb } from './dag-pb.ts'
 import { cidOfLink, type DocumentToken, type LinkToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 import type { WalkBudget } from './ordered-walk.ts'
@@ -90,7 +90,7 @@ function follow({ cid }: Document, link: LinkToken): CID {
   try {
     return cidOfLink(link)
   } catch {
-    throw malformed(cid, 'a link is no CID')
+    throw malformedDagPb(cid, 'a link is no CID')
   }
 }
 
@@ -112,6 +112,6 @@ function readNext(cid: CID, tokens: Iterator<DocumentToken>): IteratorResult<Doc
   try {
     return tokens.next()
   } catch {
-    throw malformed(cid, 'it is not what its codec says')
+    throw malformedDagPb(cid, 'it is not what its codec says')
   }
 }

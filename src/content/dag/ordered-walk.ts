@@ -239,7 +239,7 @@ export function giveAway(block: Uint8Array): Uint8Array {
 }
 
 /** Frees the memory below a chunk if it was given away; the chunk is empty then. */
-export function free(chunk: Uint8Array): void {
+export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
   if (buffer instanceof ArrayBuffer && owned.delete(buffer)) buffer.transfer(0)
 }

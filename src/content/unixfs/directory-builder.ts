@@ -1,6 +1,6 @@
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
-import { refusal } from './entry-path.ts'
+import { pathRefusal } from './entry-path.ts'
 import type { ImportedNode } from './unixfs-import.ts'
 
 interface Folder {
@@ -25,7 +25,7 @@ export class DirectoryBuilder {
   addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
     const name = names.at(-1) ?? ''
     const { entries, folders } = this.#folder(names.slice(0, -1), names)
-    if (entries.has(name) || folders.has(name)) throw refusal(names.join('/'), 'is there twice')
+    if (entries.has(name) || folders.has(name)) throw pathRefusal(names.join('/'), 'is there twice')
     entries.set(name, { cid: compactCid(cid), tsize })
     this.#size += size
   }
@@ -58,7 +58,7 @@ export class DirectoryBuilder {
   #folder(names: readonly string[], path: readonly string[]): Folder {
     let folder = this.#root
     for (const name of names) {
-      if (folder.entries.has(name)) throw refusal(path.join('/'), 'is both a file and a directory')
+      if (folder.entries.has(name)) throw pathRefusal(path.join('/'), 'is both a file and a directory')
       let next = folder.folders.get(name)
       if (next === undefined) {
         next = emptyFolder()

@@ -16,24 +16,24 @@ const DRIVE = /^[A-Za-z]:$/
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')
-  if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw refusal(path, 'is absolute')
+  if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw pathRefusal(path, 'is absolute')
   const names = slashed.split('/').filter(name => name !== '' && name !== '.')
   // What is dropped before a drive does not make it a name.
-  if (names.length > 1 && DRIVE.test(names[0] ?? '')) throw refusal(path, 'is absolute')
-  if (names.length === 0) throw refusal(path, 'is empty')
-  if (names.length > MOST_NAMES) throw refusal(path, `has over ${MOST_NAMES} names`)
+  if (names.length > 1 && DRIVE.test(names[0] ?? '')) throw pathRefusal(path, 'is absolute')
+  if (names.length === 0) throw pathRefusal(path, 'is empty')
+  if (names.length > MOST_NAMES) throw pathRefusal(path, `has over ${MOST_NAMES} names`)
   for (const name of names) checkName(path, name)
   return names
 }
 
 function checkName(path: string, name: string): void {
-  if (name === '..') throw refusal(path, 'leaves the directory by ".."')
-  if (/[\0\r\n]/.test(name)) throw refusal(path, 'has a NUL, CR or LF in a name')
-  if (Buffer.byteLength(name) > LONGEST_SEGMENT_BYTES) throw refusal(path, 'has a name of over 255 bytes')
+  if (name === '..') throw pathRefusal(path, 'leaves the directory by ".."')
+  if (/[\0\r\n]/.test(name)) throw pathRefusal(path, 'has a NUL, CR or LF in a name')
+  if (Buffer.byteLength(name) > LONGEST_SEGMENT_BYTES) throw pathRefusal(path, 'has a name of over 255 bytes')
 }
 
 /** The error for a path, which it shows escaped and cut to a readable length. */
-export function refusal(path: string, reason: string): HoldfastError {
+export function pathRefusal(path: string, reason: string): HoldfastError {
   const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path)
   return new HoldfastError('INVALID_PATH', `path ${shown} ${reason}`)
 }

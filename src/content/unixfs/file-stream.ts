@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
-import { malformed } from '../dag/dag-pb.ts'
+import { malformedDagPb } from '../dag/dag-pb.ts'
 import { giveAway, type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { FileNode, UnixfsNode } from './node.ts'
@@ -14,9 +14,9 @@ export interface ByteRange {
 }
 
 /** A stretch of a file: bytes at hand, or part of what is below a link. */
-export type Piece = { bytes: Uint8Array; cid: null } | FilePart
+export type Piece = { bytes: Uint8Array; cid: null } | LinkedPart
 
-export interface FilePart {
+export interface LinkedPart {
   cid: CID
   /** Content bytes that its parent claims below it. */
   size: number
@@ -48,13 +48,13 @@ export function streamFile(
 }
 
 /** @throws HoldfastError `INVALID_CID` if the block is not the part of a file that its parent links. */
-export function partOf(part: FilePart, node: UnixfsNode): FileNode {
+export function partOf(part: LinkedPart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)
   return node
 }
 
-function notThePart({ cid }: FilePart): HoldfastError {
-  return malformed(cid, 'it is not what links to it say')
+function notThePart({ cid }: LinkedPart): HoldfastError {
+  return malformedDagPb(cid, 'it is not what links to it say')
 }
 
 /** What `range` needs of a node's own bytes and of its children. Those of no size are left out. */

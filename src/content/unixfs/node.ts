@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../ipld/cid.ts'
 import { ProtobufReader } from '../../ipld/protobuf.ts'
-import { malformed, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
+import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 
 export interface FileNode {
   kind: 'file'
@@ -64,16 +64,16 @@ export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
 
 function fileOf(cid: CID, links: NodeLinks, { data, sizes }: Unixfs): FileNode {
   const inline = data ?? NOTHING
-  if (sizes.length !== links.length) throw malformed(cid, 'its sizes do not match its links')
+  if (sizes.length !== links.length) throw malformedDagPb(cid, 'its sizes do not match its links')
   let size = inline.length
   for (const below of sizes) size += below
-  if (!Number.isSafeInteger(size)) throw malformed(cid, 'its size is out of bounds')
+  if (!Number.isSafeInteger(size)) throw malformedDagPb(cid, 'its size is out of bounds')
   return { kind: 'file', cid, size, inline, links, sizes }
 }
 
 function fanoutOf(cid: CID, { fanout }: Unixfs): number {
   if (fanout < 8 || fanout > LARGEST_FANOUT || !Number.isInteger(Math.log2(fanout))) {
-    throw malformed(cid, 'its fanout is out of bounds')
+    throw malformedDagPb(cid, 'its fanout is out of bounds')
   }
   return fanout
 }

@@ -1,6 +1,6 @@
 import { murmur364 } from '@multiformats/murmur3'
 import type { CID } from 'multiformats/cid'
-import { type DirectoryLink, malformed, type NodeLinks } from '../dag/dag-pb.ts'
+import { type DirectoryLink, malformedDagPb, type NodeLinks } from '../dag/dag-pb.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ShardNode } from './node.ts'
 
@@ -91,7 +91,7 @@ export async function* shardEntries(
       continue
     }
     const { node, block } = await blocks.load(link.cid)
-    if (node.kind !== 'shard') throw malformed(link.cid, 'a shard links to something else')
+    if (node.kind !== 'shard') throw malformedDagPb(link.cid, 'a shard links to something else')
     const below = openShard(node, isStart ? (top.start?.after ?? null) : null, top.bits, block.length)
     blocks.budget.enter(below.bytes)
     open.push(below)
@@ -100,7 +100,7 @@ export async function* shardEntries(
 
 function openShard(node: ShardNode, after: BucketPath | null, above: number, bytes: number): OpenShard {
   const bits = above + Math.log2(node.fanout)
-  if (bits > HASH_BITS) throw malformed(node.cid, 'its shards lie deeper than any hash leads')
+  if (bits > HASH_BITS) throw malformedDagPb(node.cid, 'its shards lie deeper than any hash leads')
   const bucket = after?.next(node.fanout) ?? null
   const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node), after }
   return { node, width: prefixLength(node), index: 0, start, bits, bytes }
@@ -108,7 +108,7 @@ function openShard(node: ShardNode, after: BucketPath | null, above: number, byt
 
 async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
   const { node } = await blocks.load(cid)
-  if (node.kind !== 'shard') throw malformed(cid, 'a shard links to something else')
+  if (node.kind !== 'shard') throw malformedDagPb(cid, 'a shard links to something else')
   return node
 }
 

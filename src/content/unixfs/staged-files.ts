@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
-import { free, SpareReads, WalkBudget } from '../dag/ordered-walk.ts'
+import { freeMemory, SpareReads, WalkBudget } from '../dag/ordered-walk.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import type { BlockReader } from './block-reader.ts'
 import { streamFile } from './file-stream.ts'
@@ -33,7 +33,7 @@ export async function* stagedFile(
   if (node.kind !== 'file') throw new HoldfastError('INTERNAL_ERROR', `${cid} is no file`)
   for await (const piece of streamFile(blocks, node, { start: 0, end: node.size })) {
     yield piece
-    free(piece)
+    freeMemory(piece)
   }
 }
 

@@ -5,7 +5,7 @@ import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { pageRequest } from '../page-query.ts'
 
-export const Sessions = Type.Object(
+export const SessionPage = Type.Object(
   {
     sessions: Type.Array(
       Type.Object({
@@ -31,7 +31,7 @@ const list = route({
   tag: 'Signing in',
   summary: 'Where the account is signed in, oldest first',
   query: PAGE_QUERY,
-  answers: { 200: Sessions },
+  answers: { 200: SessionPage },
   errors: ['VALIDATION'],
   handler: async ({ principal, query }, { sessionLists }) => {
     const page = await sessionLists.list(principal.account.id, pageRequest(query))
@@ -70,7 +70,7 @@ const end = route({
 export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
 
 /** `current`: the id of the session that asks, if one does. */
-export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof Sessions> {
+export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof SessionPage> {
   const sessions = rows.map(({ id, createdAt, expiresAt }) => {
     return { id, createdAt: iso(createdAt), expiresAt: iso(expiresAt), current: id === current }
   })

@@ -2,10 +2,11 @@ import { Type } from 'typebox'
 import type { ApiKey } from '../../access/keys/api-key.ts'
 import { MAX_ALLOWLIST } from '../../access/keys/key-input.ts'
 import { type Principal, SCOPES, type Scope } from '../../access/principal.ts'
-import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { orNull } from '../../config/schema-parts.ts'
+import { count, instant, iso, text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route, type Shown } from '../contract-route.ts'
-import type { Keys } from '../services.ts'
+import type { ServedKeys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 
 /** Repetition is allowed, within reason; no scope and no network is longer. */
@@ -164,7 +165,7 @@ const revokeByBody = route({
 export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
 
 async function revokeKey(
-  keys: Keys,
+  keys: ServedKeys,
   principal: Principal,
   name: string,
   code: string | undefined,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Account } from '../../access/principal.ts'
-import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { orNull } from '../../config/schema-parts.ts'
+import { count, instant, iso, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
 

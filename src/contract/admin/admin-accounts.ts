@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { type Account, SCOPES } from '../../access/principal.ts'
+import { orNull } from '../../config/schema-parts.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { Usage } from '../../pins/pin-types.ts'
-import { presentSessions, Sessions, SessionsEnded } from '../account/session-routes.ts'
+import { presentSessions, SessionPage, SessionsEnded } from '../account/session-routes.ts'
 import { usage } from '../account/user-fields.ts'
-import { count, instant, iso, orNull, PAGE_QUERY, text } from '../answer-fields.ts'
+import { count, instant, iso, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { pageRequest, positiveInteger } from '../page-query.ts'
@@ -164,7 +165,7 @@ const sessions = route({
     'page before).',
   params,
   query: PAGE_QUERY,
-  answers: { 200: Sessions },
+  answers: { 200: SessionPage },
   errors: ['NOT_FOUND'],
   handler: async ({ param, query, principal }, { accounts, sessionLists }) => {
     const { id } = await accounts.get(param('id'))

@@ -26,8 +26,8 @@ export interface OpenApiOperation {
   readonly description?: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly OpenApiParameter[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Content }>>
+  readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: MediaTypes }>>
 }
 
 export interface OpenApiParameter extends Parameter {
@@ -37,7 +37,7 @@ export interface OpenApiParameter extends Parameter {
 }
 
 /** By media type. */
-export type Content = Readonly<Record<string, { readonly schema: TSchema }>>
+export type MediaTypes = Readonly<Record<string, { readonly schema: TSchema }>>
 
 const DESCRIPTION = `Content-addressed storage that keeps what it is given pinned in named clusters.
 
@@ -135,7 +135,7 @@ export function parametersOf(path: string): string[] {
   return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
 }
 
-function contentOf(bodies: readonly Body[]): Content {
+function contentOf(bodies: readonly Body[]): MediaTypes {
   return Object.fromEntries(bodies.map(({ type, schema }) => [type, { schema }]))
 }
 

@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../gateway/pages/html.ts'
-import type { Content, OpenApiDocument, OpenApiOperation } from './openapi-document.ts'
+import type { MediaTypes, OpenApiDocument, OpenApiOperation } from './openapi-document.ts'
 import { PAGE_STYLE } from './page-style.ts'
-import { type Field, fieldsOf, type JsonSchema, typeText } from './schema-text.ts'
+import { fieldsOf, type JsonSchema, type ListedField, typeText } from './schema-text.ts'
 import { SNIPPETS, type Snippet } from './snippets.ts'
 
 /** The schemas of the document by name. */
@@ -62,14 +62,14 @@ function answerBlock(status: string, answer: OpenApiOperation['responses'][strin
   return `${head} <code>${codesOf(answer.content).map(escapeHtml).join('</code> <code>')}</code></h4>`
 }
 
-function codesOf(content: Content): string[] {
+function codesOf(content: MediaTypes): string[] {
   return Object.values(content).flatMap(({ schema }) => {
     const parts = (schema as { allOf?: readonly JsonSchema[] }).allOf ?? []
     return parts.flatMap(part => part.properties?.code?.enum?.map(String) ?? [])
   })
 }
 
-function contentBlock(content: Content, schemas: Schemas): string {
+function contentBlock(content: MediaTypes, schemas: Schemas): string {
   return Object.entries(content)
     .map(([type, { schema }]) => {
       const resolved = resolve(schema, schemas)
@@ -85,7 +85,7 @@ function resolve(schema: JsonSchema, schemas: Schemas): JsonSchema {
   return name === undefined ? schema : (schemas[name] ?? schema)
 }
 
-function fieldTable(fields: readonly Field[]): string {
+function fieldTable(fields: readonly ListedField[]): string {
   const rows = fields.map(
     ({ name, type, required, description }) =>
       `<tr><td><code>${escapeHtml(name)}</code>${required ? '' : ' <i>optional</i>'}</td>` +

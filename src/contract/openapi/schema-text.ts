@@ -14,7 +14,7 @@ export interface JsonSchema {
 }
 
 /** A field of an object, in words. Fields of objects in it follow, their names with the way to them. */
-export interface Field {
+export interface ListedField {
   readonly name: string
   readonly type: string
   readonly required: boolean
@@ -33,7 +33,7 @@ export function typeText(schema: JsonSchema): string {
 }
 
 /** All fields of an object, or of the objects of an array. */
-export function fieldsOf(schema: JsonSchema, way = ''): Field[] {
+export function fieldsOf(schema: JsonSchema, way = ''): ListedField[] {
   if (schema.items !== undefined) return fieldsOf(schema.items, `${way}[]`)
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
     const name = way === '' ? key : `${way}.${key}`

@@ -3,7 +3,7 @@ import type { ListItem, ListQuery } from '../../pins/pin-types.ts'
 import { metaOf } from '../form-fields.ts'
 import { positiveInteger } from '../page-query.ts'
 import { present } from '../request-target.ts'
-import type { Pins } from '../services.ts'
+import type { ServedPins } from '../services.ts'
 
 const LIMIT = 10
 const MOST = 1_000
@@ -35,8 +35,8 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
  * The newest of what is asked for. Clients go on with `before` the last of a page, so no page ends between pins that were
  * created at the same time: it stops before them, or has all of them if they are all that it has.
  */
-export async function pageOf(
-  pins: Pins,
+export async function psaPageOf(
+  pins: ServedPins,
   account: string,
   query: ListQuery & { limit: number },
 ): Promise<{ count: number; items: readonly ListItem[] }> {

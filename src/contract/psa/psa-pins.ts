@@ -8,8 +8,8 @@ import { type ContractRoute, json, route } from '../contract-route.ts'
 import { state } from '../record-fields.ts'
 import { present } from '../request-target.ts'
 import type { Services } from '../services.ts'
-import { pageOf, psaQuery } from './list.ts'
-import { PinStatus, presentPinStatus } from './psa-status.ts'
+import { psaPageOf, psaQuery } from './list.ts'
+import { PsaPinStatus, presentPinStatus } from './psa-status.ts'
 
 /** Where the IPFS Pinning Service API is: clients add `/pins` to it. */
 export const PSA_PATH = '/psa'
@@ -24,7 +24,7 @@ const Pin = Type.Object({
   meta: optionalMeta,
 })
 
-const Results = Type.Object({ count, results: Type.Array(PinStatus) }, { title: 'PinResults' })
+const Results = Type.Object({ count, results: Type.Array(PsaPinStatus) }, { title: 'PinResults' })
 
 const shared = { tag: 'Pinning service API', errors: ['NOT_IMPLEMENTED', 'VALIDATION'] } as const
 const REQUEST_ID = { params: { requestid: 'The `requestid` of the pin, which is the `uploadId` of its record.' } }
@@ -53,7 +53,11 @@ const list = route({
   answers: { 200: Results },
   handler: async (context, services) => {
     const delegates = delegatesOf(services)
-    const { count: total, items } = await pageOf(services.pins, context.principal.account.id, psaQuery(context.query))
+    const { count: total, items } = await psaPageOf(
+      services.pins,
+      context.principal.account.id,
+      psaQuery(context.query),
+    )
     return { status: 200, body: { count: total, results: items.map(item => presentPinStatus(item, delegates)) } }
   },
 })
@@ -67,7 +71,7 @@ const add = route({
   summary: 'Pin content',
   details: 'Each request is a pin of its own, `queued` at once; `GET /pins/{requestid}` tells how far it is.',
   body: json(Pin),
-  answers: { 202: PinStatus },
+  answers: { 202: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
   handler: async (context, services) => {
     const delegates = delegatesOf(services)
@@ -83,7 +87,7 @@ const get = route({
   path: '/pins/:requestid',
   access: 'files:read',
   summary: 'One pin',
-  answers: { 200: PinStatus },
+  answers: { 200: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'NOT_FOUND'],
   handler: async (context, services) => {
     const delegates = delegatesOf(services)
@@ -105,7 +109,7 @@ const replace = route({
   summary: 'Put another pin in the place of one',
   details: 'Needs `files:delete` besides. The new pin is there before the old one goes.',
   body: json(Pin),
-  answers: { 202: PinStatus },
+  answers: { 202: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'NOT_FOUND', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
   handler: async (context, services) => {
     const delegates = delegatesOf(services)

@@ -6,7 +6,7 @@ import type { Shown } from '../contract-route.ts'
 import { meta, state } from '../record-fields.ts'
 
 /** A pin as the specification has it. */
-export const PinStatus = Type.Object(
+export const PsaPinStatus = Type.Object(
   {
     requestid: text,
     status: state,
@@ -24,7 +24,7 @@ export function presentPinStatus(
   record: PinRecord,
   delegates: readonly string[],
   progress?: PinProgress,
-): Shown<typeof PinStatus> {
+): Shown<typeof PsaPinStatus> {
   const { cid: pinned, name, meta: kept } = record
   const reason = progress?.reason ?? null
   return {

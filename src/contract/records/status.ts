@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
+import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
-import { bytes, CLUSTER, cid, clusterId, count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { bytes, CLUSTER, cid, clusterId, count, instant, iso, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
-import { nameOf, pinFields, presentPin, shownName, state } from '../record-fields.ts'
+import { pinFields, presentPin, shownName, shownNameOf, state } from '../record-fields.ts'
 import { RequestTarget } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
@@ -121,7 +122,7 @@ function presentAllocations(progress: Progress): Shown<typeof Allocations> {
   return {
     cid: record.cid,
     clusterId: record.clusterId,
-    name: nameOf(record),
+    name: shownNameOf(record),
     timestamp: iso(statusAt),
     replication_factor: replicasOf(progress),
     nodes: allocations,

@@ -1,15 +1,16 @@
 import { Type } from 'typebox'
 import { NODE_HEADER } from '../../clusters/cluster-backend.ts'
+import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { CarImportOptions, CarOutcome } from '../../pins/pin-types.ts'
-import { CLUSTER, cid, count, orNull, STORING, text } from '../answer-fields.ts'
+import { CLUSTER, cid, count, STORING, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { binary, form, metaOf, targetFields } from '../form-fields.ts'
 import { presentUpload, type Stored, uploadFields } from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
-import type { Pins } from '../services.ts'
+import type { ServedPins } from '../services.ts'
 import { FileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
@@ -83,7 +84,7 @@ const importCar = route({
 export const carRoutes: readonly ContractRoute[] = [importCar]
 
 async function importForm(
-  pins: Pins,
+  pins: ServedPins,
   context: AuthenticatedContext,
   { target, slot, options }: { target: RequestTarget; slot: SlottedUpload; options: CarImportOptions },
 ): Promise<Stored<Shown<typeof Car>> | ApiResponse> {

@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
+import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
 import type { ListItem, ListPage } from '../../pins/pin-types.ts'
-import { count, instant, iso, orNull, text } from '../answer-fields.ts'
+import { count, instant, iso, text } from '../answer-fields.ts'
 import { optional, optionalMeta } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
-import { searchOf } from '../list-query.ts'
+import { askedSearch } from '../list-query.ts'
 import { positiveInteger } from '../page-query.ts'
-import { Dag, meta, nameFields, nameOf, presentDag, presentUpload, state, uploadFields } from '../record-fields.ts'
+import { Dag, meta, nameFields, presentDag, presentUpload, shownNameOf, state, uploadFields } from '../record-fields.ts'
 import { present } from '../request-target.ts'
 
 const Item = Type.Object({
@@ -76,7 +77,7 @@ const list = route({
       cid: present(query.get('cid')),
       parentCid: present(query.get('parentCid')),
       hasExpiration: query.get('hasExpiration') === 'true',
-      ...searchOf(query),
+      ...askedSearch(query),
     })
     return { status: 200, body: presentList(page) }
   },
@@ -116,7 +117,7 @@ const rename = route({
       name: newName,
       meta,
     })
-    return { status: 200, body: { updated: true, newName: nameOf(record), ...(meta && { meta: record.meta }) } }
+    return { status: 200, body: { updated: true, newName: shownNameOf(record), ...(meta && { meta: record.meta }) } }
   },
 })
 
@@ -131,7 +132,7 @@ function presentList(page: ListPage): Shown<typeof UploadList> {
 function presentItem(item: ListItem): Shown<typeof Item> {
   return {
     ...presentUpload(item),
-    name: nameOf(item, item.path),
+    name: shownNameOf(item, item.path),
     uploadedAt: iso(item.createdAt),
     originalName: item.originalName,
     customName: item.customName,

@@ -63,7 +63,7 @@ export function parseIsolatedPath(label: string, path: string, base: string): Co
   return {
     cid: parseCid(label, 'host'),
     root: label,
-    names: namesOf(path),
+    names: namesIn(path),
     hasTrailingSlash: path.endsWith('/'),
     isIsolated: true,
     linkBase: `//${base}${MOUNT}`,
@@ -71,7 +71,7 @@ export function parseIsolatedPath(label: string, path: string, base: string): Co
 }
 
 /** @throws HoldfastError `INVALID_PATH` for malformed percent-encoding. */
-export function namesOf(path: string): string[] {
+export function namesIn(path: string): string[] {
   return path
     .split('/')
     .filter(name => name !== '')

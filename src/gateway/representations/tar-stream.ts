@@ -1,4 +1,4 @@
-import { type DirectoryLink, malformed } from '../../content/dag/dag-pb.ts'
+import { type DirectoryLink, malformedDagPb } from '../../content/dag/dag-pb.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
@@ -48,7 +48,8 @@ export async function* streamTar(
     const { directory, name } = placeOf(open, top, link.name)
     const loaded = await blocks.load(link.cid)
     if (directory !== top) {
-      if (++relative > MOST_RELATIVE) throw malformed(top.node.cid, 'too many entries lie outside of their directory')
+      if (++relative > MOST_RELATIVE)
+        throw malformedDagPb(top.node.cid, 'too many entries lie outside of their directory')
       await checkRelative(blocks, directory.node, loaded.node, name)
     }
     yield* entry(loaded, `${directory.name}/${name}`)
@@ -57,7 +58,7 @@ export async function* streamTar(
 
   /** What stands for one entry; a directory is opened. */
   async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
-    if (path.length > LONGEST_PATH) throw malformed(node.cid, `its path has more than ${LONGEST_PATH} characters`)
+    if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
       case 'file':
         yield tarHeader({ name: path, type: 'file', size: node.size })
@@ -68,7 +69,7 @@ export async function* streamTar(
         yield tarHeader({ name: path, type: 'symlink', size: 0, target: node.target })
         break
       case 'opaque':
-        throw malformed(node.cid, 'it is neither file nor directory')
+        throw malformedDagPb(node.cid, 'it is neither file nor directory')
       default:
         yield tarHeader({ name: `${path}/`, type: 'directory', size: 0 })
         blocks.budget.enter(block.length)
@@ -95,7 +96,7 @@ function placeOf(
   const name = stored.slice(3 * up)
   const directory = open.at(-1 - up)
   if (directory === undefined || ['', '.', '..'].includes(name) || name.includes('/') || name.includes('\0')) {
-    throw malformed(top.node.cid, 'an entry has a name that cannot be unpacked')
+    throw malformedDagPb(top.node.cid, 'an entry has a name that cannot be unpacked')
   }
   return { directory, name }
 }
@@ -103,6 +104,6 @@ function placeOf(
 /** Nothing but a new file may come into a directory from below: it could lead what follows somewhere else. */
 async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
   if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {
-    throw malformed(directory.cid, 'an entry from below is no file, or is there already')
+    throw malformedDagPb(directory.cid, 'an entry from below is no file, or is there already')
   }
 }

@@ -11,7 +11,7 @@ import { checkLabel, labelOf, parseHost } from './subdomain.ts'
  * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker that would
  * control more than its own content.
  */
-export function route(
+export function siteRoute(
   request: ApiRequest,
   query: URLSearchParams,
   choice: FormatChoice | null,

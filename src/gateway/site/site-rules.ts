@@ -1,7 +1,7 @@
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
-import { namesOf } from '../http/content-path.ts'
+import { namesIn } from '../http/content-path.ts'
 import { contentHeaders } from '../representations/content-headers.ts'
 import type { Lookup } from '../representations/lookup.ts'
 import { respond } from '../representations/respond.ts'
@@ -27,7 +27,7 @@ export async function siteResponse(lookup: FailedLookup): Promise<ApiResponse | 
   if (redirect === null) return null
   if (redirect.status >= 300 && redirect.status < 400) return redirectTo({ ...lookup, ...root }, redirect)
   const [target = ''] = redirect.to.split(/[?#]/, 1)
-  const resolved = await resolve(blocks, path.root, namesOf(target), true)
+  const resolved = await resolve(blocks, path.root, namesIn(target), true)
   const page: Lookup = { ...lookup, ...resolved, path: { ...path, hasTrailingSlash: true } }
   if (redirect.status === 200) return respond(page, null)
   return withStatus(await respond({ ...page, request: whole(lookup.request) }, null), redirect.status)

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { Answers, PortCalls } from '../../concurrency/port-calls.ts'
+import type { PortAnswers, PortCalls } from '../../concurrency/port-calls.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cidOfText, HASH } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
@@ -51,7 +51,7 @@ export class AskedContent implements ContentOrigin {
 }
 
 /** Answers what {@link AskedContent} asks. `end` closes what is open. */
-export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: Answers; end: () => void } {
+export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: PortAnswers; end: () => void } {
   const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
   let last = 0
   const close = (id: number): void => {
@@ -60,7 +60,7 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
     session?.over.abort()
     session?.held.release()
   }
-  const answers: Answers = {
+  const answers: PortAnswers = {
     [`${kind} open`]: async (root: string, signal: AbortSignal): Promise<Session | null> => {
       const over = new AbortController()
       const abort = (): void => over.abort(signal.reason)

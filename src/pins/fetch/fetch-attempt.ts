@@ -12,7 +12,7 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
-import { type Keepers, type LeftFetch, leaveTo } from './left-fetch.ts'
+import { type FetchedElsewhere, type Keepers, leaveTo } from './left-fetch.ts'
 
 export interface FetchTimes {
   /** Without a block for this long an attempt has stalled. */
@@ -148,7 +148,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
    * Leaves all below the root to the cluster, if that fetches by itself and nobody who waits has a limit: then nothing has
    * to be counted before it comes. Null if it is fetched here.
    */
-  async #leave(staged: StagedDag, found: FetchSession): Promise<LeftFetch | null> {
+  async #leave(staged: StagedDag, found: FetchSession): Promise<FetchedElsewhere | null> {
     const { keepers, clock, isHere } = this.#parts
     const keeper = keepers.of(this.job.backendId)
     if (keeper === null) return null

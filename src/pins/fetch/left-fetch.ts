@@ -18,7 +18,7 @@ export interface Keepers {
 }
 
 /** A DAG that a cluster has fetched by itself, to be counted there. */
-export interface LeftFetch {
+export interface FetchedElsewhere {
   /** What it was told. */
   placement: PlacementRow
   /** Reads there. */
@@ -37,7 +37,7 @@ export async function leaveTo(
   { backend, reader }: Keeper,
   { job, root, signal, onMoved }: { job: FetchRow; root: CID; signal: AbortSignal; onMoved: () => void },
   { placements, clock }: { placements: Placements; clock: Clock },
-): Promise<LeftFetch> {
+): Promise<FetchedElsewhere> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
   // What may still arrive there would take it away again, after any look.

@@ -14,7 +14,7 @@ import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 export type UploadKind = 'file' | 'directory' | 'car'
 
 /** An upload under way. */
-export interface Upload {
+export interface StagedUpload {
   /** On the default backend, as the cluster may be known last. */
   staged: StagedDag
   budget: UploadBudget
@@ -57,7 +57,7 @@ export class UploadStaging {
   }
 
   /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
-  async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: Upload) => Promise<T>): Promise<T> {
+  async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
     this.#targets.decide(requester, fixed(options, token))
@@ -81,7 +81,7 @@ export class UploadStaging {
     requester: Requester,
     options: UploadOptions,
     kind: UploadKind,
-    upload: (upload: Omit<Upload, 'giveBack'>) => Promise<T>,
+    upload: (upload: Omit<StagedUpload, 'giveBack'>) => Promise<T>,
   ): Promise<T> {
     const accountId = requester.account.id
     const { storedBytes } = await this.#records.usage(accountId, this.#clock.now())
@@ -125,7 +125,7 @@ export class UploadStaging {
    * sent; what `handOver` throws
    */
   async handOver<Piece, T>(
-    { staged, giveBack }: Upload,
+    { staged, giveBack }: StagedUpload,
     { node, settings }: Decided & Elsewhere,
     read: (signal: AbortSignal) => AsyncIterable<Piece>,
     handOver: HandOver<Piece, T> | undefined,

@@ -1,7 +1,7 @@
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { inTurns } from '../../concurrency/turns.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
-import { nameOf, resolveServerDirectory, walkServerDirectory } from '../../content/server-directory.ts'
+import { directoryName, resolveServerDirectory, walkServerDirectory } from '../../content/server-directory.ts'
 import { DirectoryBuilder } from '../../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../../content/unixfs/entry-path.ts'
 import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/staged-files.ts'
@@ -22,7 +22,7 @@ import {
   type UploadOptions,
 } from '../pin-types.ts'
 import type { UploadBudget } from './upload-budget.ts'
-import type { Decided, Upload, UploadStaging } from './upload-staging.ts'
+import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
 /** A directory entry whose path is checked, or is known only at the end. */
 type StoredEntry =
@@ -64,7 +64,7 @@ export class Uploader {
 
   async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
     const directory = await resolveServerDirectory(this.#parts.importRoots, dirPath)
-    const named = { ...options, name: options.name ?? nameOf(directory) }
+    const named = { ...options, name: options.name ?? directoryName(directory) }
     return this.#storeDirectory(walkServerDirectory(directory), named)
   }
 
@@ -114,7 +114,7 @@ export class Uploader {
   }
 
   async #commit(
-    { staged, requester, giveBack }: Upload,
+    { staged, requester, giveBack }: StagedUpload,
     { settings, target }: Decided,
     { type, node }: { type: 'file' | 'directory'; node: ImportedNode },
   ): Promise<PinOutcome> {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { arrivedBodyOf, bodyOf, piecesOf } from '../../../adapters/node-http/incoming-body.ts'
+import { arrivedBodyOf, bodyOf, bodyPieces } from '../../../adapters/node-http/incoming-body.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
@@ -29,13 +29,13 @@ describe('the body of a request', () => {
     const incoming = request(chunk(1), chunk(2), Buffer.from('end'))
     incoming.push(null)
     const read: Buffer[] = []
-    for await (const piece of piecesOf(incoming)) read.push(Buffer.from(piece))
+    for await (const piece of bodyPieces(incoming)) read.push(Buffer.from(piece))
     expect(Buffer.concat(read).equals(Buffer.concat([chunk(1), chunk(2), Buffer.from('end')]))).toBe(true)
   })
 
   test('comes in pieces of what has arrived, and no more is taken than makes one', async () => {
     const incoming = request(...Array.from({ length: 9 }, (_, index) => chunk(index)))
-    const pieces = piecesOf(incoming)
+    const pieces = bodyPieces(incoming)
     const first = await next(pieces)
     expect(first.length).toBe(4 * CHUNK_BYTES)
     expect(first[3 * CHUNK_BYTES]).toBe(3)
@@ -48,7 +48,7 @@ describe('the body of a request', () => {
   test('gives the memory of a piece back once the next one is asked for', async () => {
     const arrived = [chunk(1), chunk(2), chunk(3)]
     const incoming = request(...arrived)
-    const pieces = piecesOf(incoming)
+    const pieces = bodyPieces(incoming)
     const joined = await next(pieces)
     expect(arrived.map(({ length }) => length)).toEqual([0, 0, 0])
     expect(joined.length).toBe(3 * CHUNK_BYTES)
@@ -65,24 +65,24 @@ describe('the body of a request', () => {
     const shared = Buffer.concat([chunk(1), chunk(2)])
     const incoming = request(shared.subarray(0, CHUNK_BYTES))
     incoming.push(null)
-    for await (const piece of piecesOf(incoming)) expect(piece.length).toBe(CHUNK_BYTES)
+    for await (const piece of bodyPieces(incoming)) expect(piece.length).toBe(CHUNK_BYTES)
     expect(shared.length).toBe(2 * CHUNK_BYTES)
   })
 
   test('that ends early brings what has come, and then the error', async () => {
     const incoming = request(chunk(1))
-    const pieces = piecesOf(incoming)
+    const pieces = bodyPieces(incoming)
     expect((await next(pieces)).length).toBe(CHUNK_BYTES)
     incoming.destroy(new Error('aborted'))
     await expect(pieces.next()).rejects.toThrow('aborted')
     const closed = request()
     closed.destroy()
-    await expect(piecesOf(closed).next()).rejects.toThrow('cut short')
+    await expect(bodyPieces(closed).next()).rejects.toThrow('cut short')
   })
 
   test('of which nobody wants the rest stays open, to be drained', async () => {
     const incoming = request(...Array.from({ length: 9 }, () => chunk(1)))
-    for await (const _ of piecesOf(incoming)) break
+    for await (const _ of bodyPieces(incoming)) break
     expect(incoming.destroyed).toBe(false)
     expect(incoming.listenerCount('data')).toBe(0)
     const ended = new Promise(resolve => incoming.once('end', resolve))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { deleteSome, either, SEQ } from '../../../src/catalogue/rules/dialect.ts'
 import { hasUnkept, paramOf } from '../../../src/catalogue/rules/driver.ts'
-import { columns, fragment, namesOf, sql, valuesOf } from '../../../src/catalogue/rules/statement.ts'
+import { columnNames, columns, fragment, sql, valuesOf } from '../../../src/catalogue/rules/statement.ts'
 
 interface Hat {
   id: string
@@ -39,7 +39,10 @@ describe('a statement of a rule', () => {
   })
 
   test('inserts columns by their names, each with its parameter', () => {
-    expect([namesOf(hat), valuesOf(hat)]).toEqual(['id, owner_id, is_worn, sizes', ':id, :ownerId, :isWorn, :sizes'])
+    expect([columnNames(hat), valuesOf(hat)]).toEqual([
+      'id, owner_id, is_worn, sizes',
+      ':id, :ownerId, :isWorn, :sizes',
+    ])
   })
 
   test('has words of one dialect, and their parameters, for that one alone', () => {

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatBytes, formatCount, formatInstant } from '../widgets/shown-values.ts'
+import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
 /** What there is against what the plan allows, and what the account is called. */
-export function Overview() {
+export function AccountOverview() {
   const { user, refresh } = useSession()
   // What was uploaded meanwhile counts.
   useEffect(refresh, [])
@@ -15,8 +15,8 @@ export function Overview() {
   return html`<div class="stack">
     <section class="card" aria-labelledby="usage-title">
       <h2 id="usage-title">Usage <span class="count">of the plan ${user.plan}</span></h2>
-      <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${formatBytes} />
-      <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${formatCount} />
+      <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${shownBytes} />
+      <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${shownCount} />
       <p class="hint">Each content counts once, however many records it has.</p>
     </section>
     <div class="two"><${Plan} /><${Profile} /></div>
@@ -37,13 +37,13 @@ function Plan() {
   const most = (value: number | null, format: (value: number) => string): string =>
     value === null ? 'No limit' : format(value)
   const facts: Array<[string, string]> = [
-    ['A file', most(plan.maxFileBytes, formatBytes)],
-    ['A folder', most(plan.maxDirectoryBytes, formatBytes)],
-    ['Files of a folder', most(plan.maxDirectoryFiles, formatCount)],
-    ['Pins that wait', most(plan.maxQueuedPins, formatCount)],
-    ['API keys', most(plan.maxKeys, formatCount)],
+    ['A file', most(plan.maxFileBytes, shownBytes)],
+    ['A folder', most(plan.maxDirectoryBytes, shownBytes)],
+    ['Files of a folder', most(plan.maxDirectoryFiles, shownCount)],
+    ['Pins that wait', most(plan.maxQueuedPins, shownCount)],
+    ['API keys', most(plan.maxKeys, shownCount)],
     ['Pins that end', plan.timelock ? 'Yes' : 'No'],
-    ['Clusters', clusters.length === 0 ? formatCount(user.clusters) : clusters.map(({ id }) => id).join(', ')],
+    ['Clusters', clusters.length === 0 ? shownCount(user.clusters) : clusters.map(({ id }) => id).join(', ')],
     ['Member since', formatInstant(createdAt)],
     ['Account id', id],
   ]
@@ -67,11 +67,11 @@ function Profile() {
   return html`<section class="card" aria-labelledby="profile-title">
     <h2 id="profile-title">Profile</h2>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'name' }} />
-      <${Field} label="Email" type="email" value=${email} onInput=${setEmail}
+      <${InputField} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'name' }} />
+      <${InputField} label="Email" type="email" value=${email} onInput=${setEmail}
         input=${{ autocomplete: 'email', required: true, readonly: kind === 'key' }}
         hint=${kind === 'key' ? 'To be changed by who is signed in with the password.' : 'One signs in with it.'} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button disabled=${isBusy}>Save</button>
     </form>
   </section>`

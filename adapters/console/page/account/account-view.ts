@@ -1,17 +1,17 @@
 import { html } from '../markup.ts'
 import { type Section, Sections } from '../widgets/sections.ts'
-import { Overview } from './account-overview.ts'
+import { AccountOverview } from './account-overview.ts'
 import { KeysSection } from './keys-view.ts'
 import { Security } from './security.ts'
 import { UploadTokens } from './upload-tokens.ts'
-import { Webhooks } from './webhooks-view.ts'
+import { WebhooksView } from './webhooks-view.ts'
 
 const SECTIONS: readonly [Section, ...Section[]] = [
-  ['overview', 'Overview', Overview],
+  ['overview', 'Overview', AccountOverview],
   ['keys', 'API keys', KeysSection],
   ['upload-tokens', 'Upload tokens', UploadTokens],
   ['security', 'Security', Security],
-  ['webhooks', 'Webhooks', Webhooks],
+  ['webhooks', 'Webhooks', WebhooksView],
 ]
 
 /** The account: what it may and has, and how one gets in. */

@@ -1,16 +1,16 @@
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Field } from '../widgets/field.ts'
+import { InputField } from '../widgets/field.ts'
 
 /** For a code of the second factor, where the account has one. */
 export function CodeField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
   const { user } = useSession()
   if (!user.twoFactorEnabled) return null
-  return html`<${Field} label="Code of your second factor" value=${value} onInput=${onInput}
+  return html`<${InputField} label="Code of your second factor" value=${value} onInput=${onInput}
     input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />`
 }
 
 /** As the client takes it. */
-export function codeOf(typed: string): string | undefined {
+export function typedCode(typed: string): string | undefined {
   return typed.trim() || undefined
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Delivery, Webhook } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, formatInstant, plural } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
@@ -26,7 +26,7 @@ export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   const now = useNow()
   return html`<div>
     <p class="quiet">To ${url}, the newest first.</p>
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${value?.rows.length === 0 && html`<p class="empty">Nothing has been told yet.</p>`}
     <ul class="uploads">${value?.rows.map(row => html`<${Row} key=${row.id} row=${row} now=${now} />`)}</ul>
     <div class="buttons">

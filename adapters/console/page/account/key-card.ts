@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { RevokeDialog } from './revoke-dialog.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
@@ -50,7 +50,7 @@ export function KeyCard({
       <button class="primary" onClick=${() => setMaking(true)}>${makes}</button>
     </div>
     ${about}
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${keys?.length === 0 && html`<p class="empty">${none}</p>`}
     ${keys !== undefined && keys.length > 0 && html`<${table} keys=${keys} onRevoke=${setRevoked} />`}
     ${isMaking && html`<${dialog} onClose=${() => setMaking(false)} onMade=${made} />`}

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { CodeField, codeOf } from './code-field.ts'
+import { CodeField, typedCode } from './code-field.ts'
 import type { Secret } from './secret-dialog.ts'
 
 const SCOPES: ReadonlyArray<[scope: string, words: string]> = [
@@ -39,7 +39,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
         scopes,
         expiresInDays: days === '' ? undefined : Number(days),
         ipAllowlist: listOf(networks),
-        totpCode: codeOf(code),
+        totpCode: typedCode(code),
       })
       onMade({ title: `The key ${name.trim()}`, what: 'key', text: token })
     }),
@@ -48,7 +48,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
     setScopes(scopes.includes(scope) ? scopes.filter(one => one !== scope) : [...scopes, scope])
   return html`<${Dialog} title="New key" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autocomplete: 'off' }} />
+      <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autocomplete: 'off' }} />
       <fieldset>
         <legend>What it may do</legend>
         ${SCOPES.map(
@@ -61,12 +61,12 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
       <${Choice} label="Ends" value=${days} onInput=${setDays} options=${DAYS} />
       <details>
         <summary>Note and addresses</summary>
-        <${Field} label="Note" value=${label} onInput=${setLabel} hint="For yourself." />
-        <${Field} label="Addresses" value=${networks} onInput=${setNetworks} input=${{ spellcheck: false }}
+        <${InputField} label="Note" value=${label} onInput=${setLabel} hint="For yourself." />
+        <${InputField} label="Addresses" value=${networks} onInput=${setNetworks} input=${{ spellcheck: false }}
           hint="Where it may be used from, such as 192.0.2.0/24; empty for anywhere." />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>Make the key</button>
     </form>
   </${Dialog}>`

@@ -3,9 +3,9 @@ import { ANYWHERE, TargetFields, targetOptions } from '../content/target-fields.
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { CodeField, codeOf } from './code-field.ts'
+import { CodeField, typedCode } from './code-field.ts'
 import type { Secret } from './secret-dialog.ts'
 
 const MB = 1_000_000
@@ -35,17 +35,17 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
         expiresInSeconds: Number(seconds),
         cl: cluster,
         timelock: timelock === undefined ? undefined : new Date(timelock).toISOString(),
-        totpCode: codeOf(code),
+        totpCode: typedCode(code),
       })
       onMade({ title: `The upload token ${given}`, what: 'token', text: token })
     }),
   )
   return html`<${Dialog} title="New upload token" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autocomplete: 'off' }} />
+      <${InputField} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autocomplete: 'off' }} />
       <div class="two">
-        <${Field} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
-        <${Field} label="MB of each, at most" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: what the plan allows." input=${{ min: 0, step: 'any' }} />
+        <${InputField} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
+        <${InputField} label="MB of each, at most" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: what the plan allows." input=${{ min: 0, step: 'any' }} />
       </div>
       <${Choice} label="The token ends" value=${seconds} onInput=${setSeconds} options=${SECONDS} />
       <details>
@@ -53,7 +53,7 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
         <${TargetFields} target=${target} onChange=${setTarget} />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>Make the token</button>
     </form>
   </${Dialog}>`

@@ -3,10 +3,10 @@ import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { CodeField, codeOf } from './code-field.ts'
+import { CodeField, typedCode } from './code-field.ts'
 
 /** Asks before a key, or an upload token, is taken away for good. */
 export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: () => void; onDone: () => void }) {
@@ -14,7 +14,7 @@ export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: (
   const [code, setCode] = useState('')
   const { run, isBusy, error } = useAction()
   const submit = submitting(async () => {
-    if (!(await run(() => client.keys.revoke(key.name, { totpCode: codeOf(code) })))) return
+    if (!(await run(() => client.keys.revoke(key.name, { totpCode: typedCode(code) })))) return
     notify({ text: `${key.name} is revoked` })
     onDone()
   })
@@ -22,7 +22,7 @@ export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: (
     <form onSubmit=${submit}>
       <p>Whatever uses it is refused from now on, and so are the keys that it has made.</p>
       <${CodeField} value=${code} onInput=${setCode} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <div class="buttons">
         <button type="button" onClick=${onClose}>Keep it</button>
         <button class="danger" disabled=${isBusy}>Revoke</button>

@@ -4,14 +4,14 @@ import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { QrCode } from '../widgets/qr-code.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
 /** A code besides the password: turned on by a QR code, and off again. */
-export function SecondFactor() {
+export function SecondFactorView() {
   const { client, user, refresh } = useSession()
   const [setup, setSetup] = useState<SecondFactorSetup | null>(null)
   const [codes, setCodes] = useState<Secret | null>(null)
@@ -35,7 +35,7 @@ export function SecondFactor() {
         : html`<p>With it, signing in takes a code of an authenticator app besides the password; so do making and revoking keys.</p>
             <button onClick=${begin} disabled=${isBusy}>Set it up</button>`
     }
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${setup && html`<${SetUpDialog} setup=${setup} onClose=${() => setSetup(null)} onEnabled=${enabled} />`}
     ${codes && html`<${SecretDialog} secret=${codes} onClose=${() => setCodes(null)} />`}
   </section>`
@@ -57,9 +57,9 @@ function SetUpDialog({ setup, onClose, onEnabled }: SetUpProps) {
       <p>Scan this with your authenticator app, then type the code that it shows.</p>
       <${QrCode} text=${setup.otpauthUrl} label="The secret, for an authenticator app" />
       <p class="hint">Or type the secret into it: <code>${setup.secret}</code> <${CopyButton} text=${setup.secret} what="secret" /></p>
-      <${Field} label="Code" value=${code} onInput=${setCode}
+      <${InputField} label="Code" value=${code} onInput=${setCode}
         input=${{ required: true, autocomplete: 'one-time-code', inputmode: 'numeric', spellcheck: false }} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>Turn it on</button>
     </form>
   </${Dialog}>`
@@ -75,9 +75,9 @@ function TurnOff() {
     refresh()
   })
   return html`<form onSubmit=${submit}>
-    <${Field} label="Code" value=${code} onInput=${setCode} hint="From the app, or a recovery code."
+    <${InputField} label="Code" value=${code} onInput=${setCode} hint="From the app, or a recovery code."
       input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <button class="danger" disabled=${isBusy}>Turn it off</button>
   </form>`
 }

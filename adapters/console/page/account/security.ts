@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { SecondFactor } from './second-factor-view.ts'
+import { SecondFactorView } from './second-factor-view.ts'
 import { SessionList } from './session-list.ts'
 
 /** How one gets in. A key may change nothing of it. */
@@ -17,7 +17,7 @@ export function Security() {
     </section>`
   }
   return html`<div class="stack">
-    <div class="two"><${Password} /><${SecondFactor} /></div>
+    <div class="two"><${Password} /><${SecondFactorView} /></div>
     <${SessionList} />
   </div>`
 }
@@ -37,11 +37,11 @@ function Password() {
     <h2 id="password-title">Password</h2>
     <form onSubmit=${submit}>
       <input type="text" name="username" autocomplete="username" value=${user.email} hidden readonly />
-      <${Field} label="Current password" type="password" value=${current} onInput=${setCurrent}
+      <${InputField} label="Current password" type="password" value=${current} onInput=${setCurrent}
         input=${{ required: true, autocomplete: 'current-password' }} />
-      <${Field} label="New password" type="password" value=${next} onInput=${setNext}
+      <${InputField} label="New password" type="password" value=${next} onInput=${setNext}
         input=${{ required: true, autocomplete: 'new-password' }} />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button disabled=${isBusy}>Change it</button>
     </form>
   </section>`

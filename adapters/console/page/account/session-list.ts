@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
@@ -24,7 +24,7 @@ export function SessionList() {
       <h2 id="sessions-title">Sessions</h2>
       <button class="small" onClick=${() => end(() => client.sessions.endOthers(), 'All other sessions have ended')}>End all others</button>
     </div>
-    <${Problem} text=${error ?? action.error} />
+    <${FieldProblem} text=${error ?? action.error} />
     <div class="list"><table class="stacked">
       <thead><tr>
         <th scope="col">Signed in</th><th scope="col">Ends</th><th scope="col"><span class="unseen">End</span></th>

@@ -2,7 +2,7 @@ import { useCallback } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { formatBytes, formatCount, formatInstant } from '../widgets/shown-values.ts'
+import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { KeyCard } from './key-card.ts'
 import { Ends } from './keys-view.ts'
@@ -38,7 +38,7 @@ function TokenTable({ keys: tokens, onRevoke }: { keys: readonly Key[]; onRevoke
     <tbody>${tokens.map(
       token => html`<tr key=${token.name}>
         <td class="name"><strong>${token.name}</strong><span class="under">${detailsOf(token)}</span></td>
-        <td data-label="Used">${formatCount(token.uses)} of ${formatCount(token.upload?.maxUses ?? 0)}</td>
+        <td data-label="Used">${shownCount(token.uses)} of ${shownCount(token.upload?.maxUses ?? 0)}</td>
         <td class="age" data-label="Ends"><${Ends} at=${token.expiresAt} now=${now} /></td>
         <td><button class="small danger" aria-label=${`Revoke ${token.name}`} onClick=${() => onRevoke(token)}>Revoke</button></td>
       </tr>`,
@@ -51,7 +51,7 @@ function detailsOf({ prefix, label, upload, createdAt }: Key): string {
   const details = [
     `${prefix}…`,
     label,
-    maxBytes === null ? null : `${formatBytes(maxBytes)} each`,
+    maxBytes === null ? null : `${shownBytes(maxBytes)} each`,
     cl === null ? null : `to ${cl}`,
     timelock === null ? null : `uploads end ${formatInstant(timelock)}`,
     `made ${formatInstant(createdAt)}`,

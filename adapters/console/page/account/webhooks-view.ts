@@ -3,15 +3,15 @@ import type { Webhook } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatCount, formatInstant, plural } from '../widgets/shown-values.ts'
+import { formatInstant, plural, shownCount } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
 /** Addresses that are told of what becomes of pins. */
-export function Webhooks() {
+export function WebhooksView() {
   const { client } = useSession()
   const { value: webhooks, error, reload } = useLoad(signal => client.webhooks.list(signal), [client])
   const [url, setUrl] = useState('')
@@ -35,10 +35,10 @@ export function Webhooks() {
     <h2 id="webhooks-title">Webhooks</h2>
     <p class="quiet">Each address gets a POST for every pin that is made, changes its state or is removed.</p>
     <form class="inline" onSubmit=${submit}>
-      <${Field} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
+      <${InputField} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
       <button class="primary" disabled=${making.isBusy}>Add</button>
     </form>
-    <${Problem} text=${making.error ?? error} />
+    <${FieldProblem} text=${making.error ?? error} />
     ${webhooks?.length === 0 && html`<p class="empty">There are none.</p>`}
     ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemoved=${reload} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
@@ -64,7 +64,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
     onRemoved()
   }
   return html`<div class="list">
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <table class="stacked">
       <thead><tr>
         <th scope="col">Address</th><th scope="col">Waiting</th><th scope="col"><span class="unseen">Actions</span></th>
@@ -75,7 +75,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
             webhook.dropped > 0 &&
             ` · ${plural(webhook.dropped, 'change was', 'changes were')} not told, because too many waited`
           }</span></td>
-          <td data-label="Waiting">${formatCount(webhook.waiting)}</td>
+          <td data-label="Waiting">${shownCount(webhook.waiting)}</td>
           <td><div class="buttons end">
             <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
             <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>

@@ -2,8 +2,8 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatBytes } from '../widgets/shown-values.ts'
-import { wordsOf } from '../words.ts'
+import { shownBytes } from '../widgets/shown-values.ts'
+import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
@@ -23,7 +23,7 @@ export function AddContent() {
     try {
       add(await readDropped(transfer))
     } catch (error) {
-      notify({ text: `Not all of it could be read: ${wordsOf(error)}`, isError: true })
+      notify({ text: `Not all of it could be read: ${wordsFor(error)}`, isError: true })
     }
   }
   // Anywhere on the page will do, from when it is seen on.
@@ -64,7 +64,7 @@ export function AddContent() {
       </div>
       <p class="hint">
         Everything pinned is public to whoever has its CID.
-        ${maxFileBytes !== null && ` A file may have up to ${formatBytes(maxFileBytes)}.`}
+        ${maxFileBytes !== null && ` A file may have up to ${shownBytes(maxFileBytes)}.`}
       </p>
       <input ref=${files} type="file" multiple hidden aria-label="Files" onChange=${chosen(readChosen)} />
       <input ref=${folder} type="file" webkitdirectory hidden aria-label="Folder" onChange=${chosen(readChosenFolder)} />

@@ -1,7 +1,7 @@
 import { html } from '../markup.ts'
 import { AddContent } from './add-content.ts'
 import { PinForm } from './pin-form.ts'
-import { PinList } from './pin-list-view.ts'
+import { PinListView } from './pin-list-view.ts'
 import { UploadsView, useUploads } from './uploads-view.ts'
 
 /** What the account keeps, and what brings more of it. */
@@ -11,6 +11,6 @@ export function ContentView() {
     <h1>Content</h1>
     <div class="two"><${AddContent} /><${PinForm} /></div>
     <${UploadsView} />
-    <${PinList} changes=${done} />
+    <${PinListView} changes=${done} />
   </div>`
 }

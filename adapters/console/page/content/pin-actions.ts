@@ -3,7 +3,7 @@ import type { Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { removeLater } from './removals.ts'
@@ -25,8 +25,8 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
       name !== null &&
       html`<${Dialog} title="Rename" onClose=${() => setName(null)}>
         <form onSubmit=${submit}>
-          <${Field} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
-          <${Problem} text=${error} />
+          <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
+          <${FieldProblem} text=${error} />
           <button class="primary" disabled=${isBusy}>Rename</button>
         </form>
       </${Dialog}>`

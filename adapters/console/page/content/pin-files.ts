@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { Pager } from '../widgets/pager.ts'
-import { formatBytes, formatCount } from '../widgets/shown-values.ts'
+import { shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
@@ -18,14 +18,14 @@ export function PinFiles({ cid, url }: { cid: string; url: string }) {
   )
   const address = (path: string): string => `${url}/${path.split('/').map(encodeURIComponent).join('/')}`
   return html`<section class="card" aria-labelledby="files-title">
-    <h2 id="files-title">Files ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
-    <${Problem} text=${error} />
+    <h2 id="files-title">Files ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
+    <${FieldProblem} text=${error} />
     <div class="list"><table>
       <thead><tr><th scope="col">Path</th><th scope="col" class="number">Size</th></tr></thead>
       <tbody>${value?.uploads.map(
         ({ path, cid, size }) => html`<tr key=${path}>
           <td class="name"><a href=${address(path ?? cid)} target="_blank" rel="noopener">${path ?? cid}</a></td>
-          <td class="number">${formatBytes(size)}</td>
+          <td class="number">${shownBytes(size)}</td>
         </tr>`,
       )}</tbody>
     </table></div>

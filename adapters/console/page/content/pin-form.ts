@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
@@ -29,16 +29,16 @@ export function PinForm() {
   return html`<section class="card" aria-labelledby="pin-title">
     <h2 id="pin-title">Pin by CID</h2>
     <form onSubmit=${submit}>
-      <${Field} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
+      <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
         hint="Of something that is on the network already; an ipfs:// address will do." />
-      <${Field} label="Name" value=${name} onInput=${setName} hint="What to call it; may be empty." />
+      <${InputField} label="Name" value=${name} onInput=${setName} hint="What to call it; may be empty." />
       <details>
         <summary>Where, how long, and who has it</summary>
         <${TargetFields} target=${target} onChange=${setTarget} />
-        <${Field} label="Who has it" value=${origins} onInput=${setOrigins} input=${{ spellcheck: false }}
+        <${InputField} label="Who has it" value=${origins} onInput=${setOrigins} input=${{ spellcheck: false }}
           hint="Multiaddrs of peers, or addresses of gateways, with spaces between; may be empty." />
       </details>
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>${isBusy ? 'Asking…' : 'Pin'}</button>
     </form>
   </section>`

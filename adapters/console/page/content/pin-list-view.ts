@@ -4,9 +4,9 @@ import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
 import { StateBadge } from '../widgets/badge.ts'
-import { Choice, Problem } from '../widgets/field.ts'
+import { Choice, FieldProblem } from '../widgets/field.ts'
 import { Pager } from '../widgets/pager.ts'
-import { formatAge, formatBytes, formatCount, formatInstant, shortCid } from '../widgets/shown-values.ts'
+import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { type Removals, useRemovals } from './removals.ts'
@@ -28,7 +28,7 @@ const TYPING_MS = 250
 const LOOK_AGAIN_MS = 3_000
 
 /** The records of the account, a page at a time. `changes`: a number that grows with each that it ought to show. */
-export function PinList({ changes = 0 }: { changes?: number }) {
+export function PinListView({ changes = 0 }: { changes?: number }) {
   const { client } = useSession()
   const [filter, setFilter] = useState(EVERYTHING)
   const [page, setPage] = useState(1)
@@ -55,9 +55,9 @@ export function PinList({ changes = 0 }: { changes?: number }) {
     setPage(1)
   }
   return html`<section class="card" aria-labelledby="list-title">
-    <h2 id="list-title">Pins ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
+    <h2 id="list-title">Pins ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
     <${Filters} filter=${filter} onChange=${change} />
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${value && html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} isGoing=${isGoing} />`}
     </div>
@@ -140,7 +140,7 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
       }</span>
     </td>
     <td><${StateBadge} state=${status} /></td>
-    <td class="number">${formatBytes(size)}</td>
+    <td class="number">${shownBytes(size)}</td>
     <td class="age optional" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
   </tr>`
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 
@@ -47,7 +47,7 @@ export function PinMeta({
             onClick=${() => setRows(rows.filter((_, i) => i !== at))}>✕</button>
         </div>`,
       )}
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <div class="buttons">
         <button type="button" onClick=${() => setRows([...rows, ['', '']])}>Add a line</button>
         ${isChanged && html`<button class="primary" disabled=${isBusy}>Save</button>`}

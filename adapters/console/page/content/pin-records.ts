@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Field, Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatInstant, instantOf, localInput } from '../widgets/shown-values.ts'
+import { formatInstant, instantIn, localInput } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
@@ -27,7 +27,7 @@ export function PinRecords({
   const { cid, clusterId, name } = status
   const submit = submitting(async () => {
     const pin = (): Promise<unknown> =>
-      client.pins.add(cid, { cluster: clusterId, timelock: instantOf(ends), name: name === cid ? undefined : name })
+      client.pins.add(cid, { cluster: clusterId, timelock: instantIn(ends), name: name === cid ? undefined : name })
     if (!(await run(pin))) return
     setEnds('')
     notify({ text: 'Kept until then' })
@@ -50,13 +50,13 @@ export function PinRecords({
     ${
       user.planDetails.timelock &&
       html`<form class="inline" onSubmit=${submit}>
-        <${Field} label="Keep it until" type="datetime-local" value=${ends} onInput=${setEnds}
+        <${InputField} label="Keep it until" type="datetime-local" value=${ends} onInput=${setEnds}
           input=${{ required: true, min: soonest }}
           hint="Makes another record with this end. What records there are stay, and it is kept until the last of them ends." />
         <button disabled=${isBusy}>Keep</button>
         <button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>
       </form>`
     }
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
   </section>`
 }

@@ -5,8 +5,8 @@ import { routeTo } from '../page-route.ts'
 import { contentUrl, useSession } from '../session.ts'
 import { StateBadge } from '../widgets/badge.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
-import { Problem } from '../widgets/field.ts'
-import { formatAge, formatBytes, formatInstant, plural, shortCid } from '../widgets/shown-values.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { formatAge, formatInstant, plural, shortCid, shownBytes } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { DeleteButton, RenameButton } from './pin-actions.ts'
@@ -42,7 +42,7 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
   }, [value])
   return html`<div class="stack">
     <nav aria-label="Way back"><a href="#/content">‹ All content</a></nav>
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${value && html`<${Pin} status=${value.status} records=${value.records} onChanged=${reload} />`}
     ${value === undefined && error === null && html`<p class="empty">Loading…</p>`}
   </div>`
@@ -97,13 +97,13 @@ function Pin({ status, records, onChanged }: PinProps) {
 function Progress({ status }: { status: Status }) {
   const now = useNow(1_000)
   const { blocks, bytes, attempts, nextAttemptAt, lastError, reason } = status
-  const far = `${plural(blocks, 'block')} so far, ${formatBytes(bytes)}`
+  const far = `${plural(blocks, 'block')} so far, ${shownBytes(bytes)}`
   return html`<div>
     <p role="status">${far}${attempts > 1 && ` · attempt ${attempts}`}${
       nextAttemptAt !== null && ` · tried again ${formatAge(nextAttemptAt, now)}`
     }</p>
     ${(status.status === 'pinning' || status.status === 'queued') && html`<progress aria-label="Getting the content"></progress>`}
-    <${Problem} text=${lastError ?? (status.status === 'failed' ? reason : null)} />
+    <${FieldProblem} text=${lastError ?? (status.status === 'failed' ? reason : null)} />
   </div>`
 }
 
@@ -112,8 +112,8 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
   const { cid, clusterId, type, size, createdAt, expiresAt, originalName, lastAnnounced, blocks } = status
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'Pinned by its CID' : 'File'
   const when = (iso: string) => html`${formatInstant(iso)} <span class="quiet">(${formatAge(iso, now)})</span>`
-  const whole = formatBytes(record?.dagSize ?? size)
-  const sizes = whole === formatBytes(size) ? whole : `${formatBytes(size)}, ${whole} with structure`
+  const whole = shownBytes(record?.dagSize ?? size)
+  const sizes = whole === shownBytes(size) ? whole : `${shownBytes(size)}, ${whole} with structure`
   const facts: Array<[string, unknown]> = [
     ['CID', html`<code>${cid}</code> <${CopyButton} text=${cid} what="CID" />`],
     [

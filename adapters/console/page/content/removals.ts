@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { HoldfastClient } from '../../../client/index.ts'
 import { notify } from '../widgets/notices.ts'
-import { wordsOf } from '../words.ts'
+import { wordsFor } from '../words.ts'
 
 /** What is deleted: all records of a content, in one cluster or in all. */
-export interface Removal {
+export interface ShownRemoval {
   cid: string
   cluster: string | undefined
   /** What it is called. */
@@ -12,7 +12,7 @@ export interface Removal {
 }
 
 interface Pending {
-  removal: Removal
+  removal: ShownRemoval
   timer: ReturnType<typeof setTimeout>
   /** Sends it now. */
   act: () => Promise<void>
@@ -26,14 +26,14 @@ const listeners = new Set<() => void>()
 let ended = 0
 
 /** Deletes after a moment, in which it can be taken back. A page that is closed within it deletes nothing. */
-export function removeLater(client: HoldfastClient, removal: Removal): void {
+export function removeLater(client: HoldfastClient, removal: ShownRemoval): void {
   const act = async (): Promise<void> => {
     clearTimeout(entry.timer)
     dismiss()
     try {
       await client.pins.remove(removal.cid, { cluster: removal.cluster })
     } catch (error) {
-      notify({ text: `${removal.name} was not deleted: ${wordsOf(error)}`, isError: true, ms: 10_000 })
+      notify({ text: `${removal.name} was not deleted: ${wordsFor(error)}`, isError: true, ms: 10_000 })
     }
     forget(entry)
   }

@@ -1,8 +1,8 @@
 import type { TargetOptions } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Choice, Field } from '../widgets/field.ts'
-import { instantOf } from '../widgets/shown-values.ts'
+import { Choice, InputField } from '../widgets/field.ts'
+import { instantIn } from '../widgets/shown-values.ts'
 
 /** Where content goes and when it ends, as typed; empty for what the account has. */
 export interface Target {
@@ -25,7 +25,7 @@ export function TargetFields({ target, onChange }: { target: Target; onChange: (
       onInput=${(cluster: string) => onChange({ ...target, cluster })} />
     ${
       user.planDetails.timelock
-        ? html`<${Field} label="Ends" type="datetime-local" value=${target.ends} hint="Empty: it is kept until it is deleted."
+        ? html`<${InputField} label="Ends" type="datetime-local" value=${target.ends} hint="Empty: it is kept until it is deleted."
             onInput=${(ends: string) => onChange({ ...target, ends })} />`
         : html`<p class="hint">Your plan has no pins that end by themselves.</p>`
     }
@@ -33,5 +33,5 @@ export function TargetFields({ target, onChange }: { target: Target; onChange: (
 }
 
 export function targetOptions({ cluster, ends }: Target): TargetOptions {
-  return { cluster: cluster === '' ? undefined : cluster, timelock: instantOf(ends) }
+  return { cluster: cluster === '' ? undefined : cluster, timelock: instantIn(ends) }
 }

@@ -1,5 +1,5 @@
 import type { DirectoryFile, SendOptions, TargetOptions, Upload } from '../../../client/index.ts'
-import { wordsOf } from '../words.ts'
+import { wordsFor } from '../words.ts'
 
 /** A file, or a folder with all that is below it. */
 export interface Source {
@@ -114,7 +114,7 @@ export class UploadQueue {
       const result = await this.#send(source, { ...target, onProgress, signal: controller.signal })
       this.#change(id, { state: 'done', sent: source.size, speed: null, result }, isOn)
     } catch (error) {
-      this.#change(id, { state: 'failed', speed: null, error: wordsOf(error) }, isOn)
+      this.#change(id, { state: 'failed', speed: null, error: wordsFor(error) }, isOn)
     }
     this.#running.delete(id)
     this.#fill()

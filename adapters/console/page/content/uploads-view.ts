@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
-import { formatBytes, formatCount, formatDuration, plural } from '../widgets/shown-values.ts'
+import { formatDuration, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
 /** Of thousands that were dropped at once, so many are shown, what needs a look first. */
@@ -23,7 +23,7 @@ export function UploadsView() {
   if (uploads.length === 0) return null
   const done = uploads.filter(({ state }) => state === 'done').length
   const shown = uploads.toSorted((a, b) => FIRST[a.state] - FIRST[b.state] || a.id - b.id).slice(0, MOST_SHOWN)
-  const words = `${formatCount(done)} of ${plural(uploads.length, 'upload')} done`
+  const words = `${shownCount(done)} of ${plural(uploads.length, 'upload')} done`
   return html`<section class="card" aria-labelledby="uploads-title">
     <div class="buttons spread">
       <h2 id="uploads-title">Uploads <span class="count" role="status">${words}</span></h2>
@@ -80,12 +80,12 @@ function Row({ upload }: { upload: QueuedUpload }) {
 }
 
 function wordsOn({ source: { size, content }, state, sent, speed }: QueuedUpload): string {
-  const what = 'files' in content ? `${plural(content.files.length, 'file')}, ${formatBytes(size)}` : formatBytes(size)
+  const what = 'files' in content ? `${plural(content.files.length, 'file')}, ${shownBytes(size)}` : shownBytes(size)
   if (state === 'waiting') return `${what} · waiting`
   if (state === 'cancelled') return `${what} · cancelled`
   if (state === 'storing') return `${what} · being stored`
   if (state !== 'sending') return what
   const pace =
-    speed === null || speed <= 0 ? '' : ` · ${formatBytes(speed)}/s, ${formatDuration((size - sent) / speed)} left`
-  return `${formatBytes(Math.min(sent, size))} of ${what}${pace}`
+    speed === null || speed <= 0 ? '' : ` · ${shownBytes(speed)}/s, ${formatDuration((size - sent) / speed)} left`
+  return `${shownBytes(Math.min(sent, size))} of ${what}${pace}`
 }

@@ -3,10 +3,10 @@ import type { ManagedAccount } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { Pager } from '../widgets/pager.ts'
-import { formatBytes, formatCount, formatInstant, plural } from '../widgets/shown-values.ts'
+import { formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { DeleteAccountDialog } from './delete-account-dialog.ts'
 import { NewAccountDialog } from './new-account-dialog.ts'
@@ -14,7 +14,7 @@ import { NewAccountDialog } from './new-account-dialog.ts'
 const PAGE_ROWS = 50
 
 /** Who has an account on the node, on which plan, and what each keeps. */
-export function Accounts() {
+export function AccountsView() {
   const { client } = useSession()
   const [page, setPage] = useState(1)
   const { value, error, reload } = useLoad(
@@ -44,10 +44,10 @@ export function Accounts() {
   }
   return html`<section class="card" aria-labelledby="accounts-title">
     <div class="buttons spread">
-      <h2 id="accounts-title">Accounts ${value && html`<span class="count">${formatCount(value.total)}</span>`}</h2>
+      <h2 id="accounts-title">Accounts ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
       <button class="primary" onClick=${() => setMaking(true)}>New account</button>
     </div>
-    <${Problem} text=${error ?? plans.error ?? changeError} />
+    <${FieldProblem} text=${error ?? plans.error ?? changeError} />
     ${
       value !== undefined &&
       html`<${Table} accounts=${value.accounts} plans=${names} onDelete=${setDeleted}
@@ -103,7 +103,7 @@ function Row({
       ${disabled && html` <span class="badge bad">disabled</span>`}
       <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>
     </td>
-    <td class="age">${formatBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span></td>
+    <td class="age">${shownBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span></td>
     <td>
       <select
         aria-label=${`Plan of ${email}`}

@@ -2,7 +2,7 @@ import type { ManagedAccount } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Problem, submitting } from '../widgets/field.ts'
+import { FieldProblem, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
@@ -25,7 +25,7 @@ export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountD
   return html`<${Dialog} title=${`Delete ${account.email}?`} onClose=${onClose}>
     <form onSubmit=${submit}>
       <p>Its keys, its sessions and ${plural(account.usage.pins, 'pin')} go with it. This cannot be undone.</p>
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <div class="buttons">
         <button type="button" onClick=${onClose}>Keep it</button>
         <button class="danger" disabled=${isBusy}>Delete the account</button>

@@ -1,19 +1,19 @@
 import type { Failure } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
 /** What went wrong lately. */
-export function Failures() {
+export function FailuresView() {
   const { client } = useSession()
   const now = useNow()
   const { value, error } = useWatch(signal => client.owner.failures(signal), [client])
   return html`<section class="card" aria-labelledby="failures-title">
     <h2 id="failures-title">What went wrong lately</h2>
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${value?.length === 0 && html`<p class="empty">Nothing since the node was started.</p>`}
     ${
       value !== undefined &&

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 
 export interface NewAccountDialogProps {
@@ -29,12 +29,12 @@ export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogPro
   )
   return html`<${Dialog} title="New account" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <${Field} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ required: true, autocomplete: 'off' }} />
-      <${Field} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'off', maxlength: 255 }} />
+      <${InputField} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ required: true, autocomplete: 'off' }} />
+      <${InputField} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'off', maxlength: 255 }} />
       <${Choice} label="Plan" value=${plan} onInput=${setPlan} options=${plans.map(one => [one, one] as const)} />
-      <${Field} label="Password" type="password" value=${password} onInput=${setPassword} input=${{ autocomplete: 'new-password' }}
+      <${InputField} label="Password" type="password" value=${password} onInput=${setPassword} input=${{ autocomplete: 'new-password' }}
         hint="To begin with. Without one there is no signing in, only the key that is shown next." />
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>Make the account</button>
     </form>
   </${Dialog}>`

@@ -1,10 +1,10 @@
 import type { NodeStats, PinState } from '../../../client/index.ts'
 import { html, type WithChildren } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
-import { formatBytes, formatCount, plural } from '../widgets/shown-values.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { Plots } from './plots.ts'
-import { Upkeep } from './upkeep-view.ts'
+import { UpkeepView } from './upkeep-view.ts'
 import { useWatch } from './use-watch.ts'
 
 const STATES: ReadonlyArray<readonly [PinState, string]> = [
@@ -15,14 +15,14 @@ const STATES: ReadonlyArray<readonly [PinState, string]> = [
 ]
 
 /** What the node holds and does, at a glance. */
-export function Overview() {
+export function OwnerOverview() {
   const { client } = useSession()
   const { value: stats, error, reload } = useWatch(signal => client.owner.stats(signal), [client])
   return html`<div class="stack">
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${stats !== undefined && html`<${Figures} stats=${stats} />`}
     <${Plots} />
-    ${stats !== undefined && html`<${Upkeep} stats=${stats} onDone=${reload} />`}
+    ${stats !== undefined && html`<${UpkeepView} stats=${stats} onDone=${reload} />`}
   </div>`
 }
 
@@ -31,35 +31,35 @@ function Figures({ stats }: { stats: NodeStats }) {
   const [disk] = disks
   const count = STATES.reduce((sum, [state]) => sum + pins[state], 0)
   return html`<dl class="figures">
-    <${Figure} name="Stored" value=${formatBytes(blocks.durable.bytes)}>
-      ${plural(blocks.durable.count, 'block')}, database ${formatBytes(databaseBytes)}
+    <${Figure} name="Stored" value=${shownBytes(blocks.durable.bytes)}>
+      ${plural(blocks.durable.count, 'block')}, database ${shownBytes(databaseBytes)}
     </${Figure}>
-    <${Figure} name="Free" value=${disk === undefined ? '–' : formatBytes(disk.freeBytes)} isBad=${disk?.isFull === true}>
-      ${disk?.isFull ? 'The disk is full: nothing more comes in' : `of which ${formatBytes(disk?.reserveBytes ?? 0)} are kept for deleting`}
+    <${Figure} name="Free" value=${disk === undefined ? '–' : shownBytes(disk.freeBytes)} isBad=${disk?.isFull === true}>
+      ${disk?.isFull ? 'The disk is full: nothing more comes in' : `of which ${shownBytes(disk?.reserveBytes ?? 0)} are kept for deleting`}
     </${Figure}>
-    <${Figure} name="Pins" value=${formatCount(count)} isBad=${pins.failed > 0}>
+    <${Figure} name="Pins" value=${shownCount(count)} isBad=${pins.failed > 0}>
       ${STATES.filter(([state]) => pins[state] > 0 || state === 'pinned').map(
         ([state, words]) =>
-          html`<span key=${state} class=${`badge ${state}`}>${formatCount(pins[state])} ${words}</span> `,
+          html`<span key=${state} class=${`badge ${state}`}>${shownCount(pins[state])} ${words}</span> `,
       )}
     </${Figure}>
-    <${Figure} name="Accounts" value=${formatCount(accounts)}>
-      ${formatBytes(stats.accountedBytes)} count against their plans
+    <${Figure} name="Accounts" value=${shownCount(accounts)}>
+      ${shownBytes(stats.accountedBytes)} count against their plans
     </${Figure}>
-    <${Figure} name="Peers" value=${formatCount(peers)}>connected</${Figure}>
+    <${Figure} name="Peers" value=${shownCount(peers)}>connected</${Figure}>
     ${disks.slice(1).map(
       ({ backend, freeBytes, isFull }) =>
-        html`<${Figure} key=${backend} name=${`Free, backend ${backend}`} value=${formatBytes(freeBytes)} isBad=${isFull}>
+        html`<${Figure} key=${backend} name=${`Free, backend ${backend}`} value=${shownBytes(freeBytes)} isBad=${isFull}>
           ${isFull ? 'This disk is full' : 'on the disk of a cluster'}
         </${Figure}>`,
     )}
     ${(stats.clusters ?? []).map(({ clusters: [name = ''], peers, error, pins, unpins }) => {
       const away = error === null ? peers.filter(peer => peer.error !== null).length : 0
       const free = Math.min(...peers.flatMap(({ freeBytes }) => freeBytes ?? []))
-      const value = error === null ? `${formatCount(pins + unpins)} to be told` : 'not reached'
+      const value = error === null ? `${shownCount(pins + unpins)} to be told` : 'not reached'
       return html`<${Figure} key=${name} name=${`Cluster ${name}, elsewhere`} value=${value} isBad=${error !== null || away > 0}>
-        ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${formatCount(away)} of no use` : ''}`}
-        ${Number.isFinite(free) ? `, ${formatBytes(free)} free at the fullest` : ''}
+        ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${shownCount(away)} of no use` : ''}`}
+        ${Number.isFinite(free) ? `, ${shownBytes(free)} free at the fullest` : ''}
       </${Figure}>`
     })}
   </dl>`

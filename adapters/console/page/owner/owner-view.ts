@@ -1,17 +1,17 @@
 import { html } from '../markup.ts'
 import { type Section, Sections } from '../widgets/sections.ts'
-import { Accounts } from './accounts-view.ts'
-import { Failures } from './failures-view.ts'
-import { Overview } from './owner-overview.ts'
-import { Peers } from './peers.ts'
-import { Takedowns } from './takedowns-view.ts'
+import { AccountsView } from './accounts-view.ts'
+import { FailuresView } from './failures-view.ts'
+import { OwnerOverview } from './owner-overview.ts'
+import { PeersView } from './peers.ts'
+import { TakedownsView } from './takedowns-view.ts'
 
 const SECTIONS: readonly [Section, ...Section[]] = [
-  ['overview', 'Overview', Overview],
-  ['accounts', 'Accounts', Accounts],
-  ['network', 'Network', Peers],
-  ['takedowns', 'Takedowns', Takedowns],
-  ['failures', 'Failures', Failures],
+  ['overview', 'Overview', OwnerOverview],
+  ['accounts', 'Accounts', AccountsView],
+  ['network', 'Network', PeersView],
+  ['takedowns', 'Takedowns', TakedownsView],
+  ['failures', 'Failures', FailuresView],
 ]
 
 /** The node, for its owner. */

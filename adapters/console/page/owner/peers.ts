@@ -2,17 +2,17 @@ import type { NodePeers } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
-import { Problem } from '../widgets/field.ts'
-import { formatAge, formatCount } from '../widgets/shown-values.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { formatAge, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
 /** How the node is reached, and who is connected. */
-export function Peers() {
+export function PeersView() {
   const { client } = useSession()
   const { value, error } = useWatch(signal => client.owner.peers(signal), [client])
   return html`<div class="stack">
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${value !== undefined && html`<${Addresses} peers=${value} />`}
     ${value !== undefined && value.peerId !== null && html`<${Connected} peers=${value} />`}
   </div>`
@@ -37,7 +37,7 @@ function Addresses({ peers: { peerId, addresses } }: { peers: NodePeers }) {
 function Connected({ peers: { peers, count } }: { peers: NodePeers }) {
   const now = useNow()
   return html`<section class="card" aria-labelledby="peers-title">
-    <h2 id="peers-title">Connected <span class="count">${formatCount(count)}</span></h2>
+    <h2 id="peers-title">Connected <span class="count">${shownCount(count)}</span></h2>
     ${peers.length === 0 && html`<p class="empty">Nobody yet.</p>`}
     ${
       peers.length > 0 &&

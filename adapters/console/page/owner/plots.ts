@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import type { HistorySample, NodeHistory } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
-import { formatBytes, formatCount } from '../widgets/shown-values.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { Plot } from './plot.ts'
 import { useWatch } from './use-watch.ts'
 
@@ -25,7 +25,7 @@ export function Plots() {
       <h2 id="plots-title">Over time</h2>
       <div class="choices" role="group" aria-label="How far back">${SPANS.map(button)}</div>
     </div>
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     ${value !== undefined && value.stepSeconds === span.step && html`<${Three} history=${value} span=${span} />`}
     <p class="hint">Kept in the node’s memory: it begins with the last start.</p>
   </section>`
@@ -38,8 +38,8 @@ function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[n
     samples.reduce((total, sample) => total + sample[field], 0)
   const stored = samples.at(-1)?.storedBytes ?? null
   return html`<div class="plots">
-    <${Plot} ...${common} title="Requests" format=${formatCount}
-      summary=${`${formatCount(sum('requests'))}, ${formatCount(sum('refused'))} refused, ${formatCount(sum('failed'))} failed`}
+    <${Plot} ...${common} title="Requests" format=${shownCount}
+      summary=${`${shownCount(sum('requests'))}, ${shownCount(sum('refused'))} refused, ${shownCount(sum('failed'))} failed`}
       series=${[
         {
           name: 'answered',
@@ -49,13 +49,13 @@ function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[n
         { name: 'refused', tone: 'second', read: ({ refused }: HistorySample) => refused },
         { name: 'failed', tone: 'third', read: ({ failed }: HistorySample) => failed },
       ]} />
-    <${Plot} ...${common} title="Traffic" format=${formatBytes}
-      summary=${`${formatBytes(sum('sentBytes'))} out, ${formatBytes(sum('receivedBytes'))} in`}
+    <${Plot} ...${common} title="Traffic" format=${shownBytes}
+      summary=${`${shownBytes(sum('sentBytes'))} out, ${shownBytes(sum('receivedBytes'))} in`}
       series=${[
         { name: 'out', tone: 'first', read: ({ sentBytes }: HistorySample) => sentBytes },
         { name: 'in', tone: 'second', read: ({ receivedBytes }: HistorySample) => receivedBytes },
       ]} />
-    <${Plot} ...${common} title="Stored" format=${formatBytes} each="" summary=${stored === null ? '' : formatBytes(stored)}
+    <${Plot} ...${common} title="Stored" format=${shownBytes} each="" summary=${stored === null ? '' : shownBytes(stored)}
       series=${[{ name: 'stored', tone: 'first', read: ({ storedBytes }: HistorySample) => storedBytes ?? 0 }]} />
   </div>`
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Choice, Field, Problem, submitting } from '../widgets/field.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
@@ -14,7 +14,7 @@ const STATUSES = [
 ] as const
 
 /** What the gateway refuses at the owner's word. */
-export function Takedowns() {
+export function TakedownsView() {
   const { client } = useSession()
   const [after, setAfter] = useState<readonly string[]>([])
   const { value, error, reload } = useLoad(
@@ -32,7 +32,7 @@ export function Takedowns() {
     <${NewTakedown} onDone=${reload} />
     <section class="card" aria-labelledby="takedowns-title">
       <h2 id="takedowns-title">Taken down</h2>
-      <${Problem} text=${error ?? liftError} />
+      <${FieldProblem} text=${error ?? liftError} />
       ${value?.rows.length === 0 && html`<p class="empty">Nothing is taken down.</p>`}
       ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} />`}
       <div class="buttons">
@@ -88,12 +88,12 @@ function NewTakedown({ onDone }: { onDone: () => void }) {
     <p>The gateway and peers do not get it any more. Pins of it stay as they are.</p>
     <form onSubmit=${submit}>
       <div class="two">
-        <${Field} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }} />
-        <${Field} label="Path below it" value=${path} onInput=${setPath} input=${{ spellcheck: false, autocomplete: 'off', placeholder: 'all of it' }} />
-        <${Field} label="Reason" value=${reason} onInput=${setReason} input=${{ required: true, maxlength: 1000 }} />
+        <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }} />
+        <${InputField} label="Path below it" value=${path} onInput=${setPath} input=${{ spellcheck: false, autocomplete: 'off', placeholder: 'all of it' }} />
+        <${InputField} label="Reason" value=${reason} onInput=${setReason} input=${{ required: true, maxlength: 1000 }} />
         <${Choice} label="Answered with" value=${status} onInput=${setStatus} options=${STATUSES} />
       </div>
-      <${Problem} text=${error} />
+      <${FieldProblem} text=${error} />
       <button class="danger" disabled=${isBusy}>Take down</button>
     </form>
   </section>`

@@ -2,9 +2,9 @@ import { useRef, useState } from 'preact/hooks'
 import { isHoldfastError, type NodeStats, type Verified } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Problem } from '../widgets/field.ts'
+import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatAge, formatBytes, formatCount, plural } from '../widgets/shown-values.ts'
+import { formatAge, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
@@ -15,7 +15,7 @@ export interface UpkeepProps {
 }
 
 /** What the owner has done to all of it. */
-export function Upkeep(props: UpkeepProps) {
+export function UpkeepView(props: UpkeepProps) {
   return html`<div class="two"><${Collection} ...${props} /><${Verification} ...${props} /></div>`
 }
 
@@ -26,14 +26,14 @@ function Collection({ stats, onDone }: UpkeepProps) {
     run(async () => {
       const { blocks, bytes } = await client.owner.collect({ graceSeconds: 0 })
       notify({
-        text: blocks === 0 ? 'There was nothing to free' : `${formatBytes(bytes)} freed, ${plural(blocks, 'block')}`,
+        text: blocks === 0 ? 'There was nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
       })
       onDone()
     })
   return html`<section class="card" aria-labelledby="collection-title">
     <h2 id="collection-title">Collection</h2>
     <p>What no pin needs goes by itself, a while after it was let go. ${waiting(stats)}</p>
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <button onClick=${collect} disabled=${isBusy}>${isBusy ? 'Freeing…' : 'Free it now'}</button>
   </section>`
 }
@@ -79,13 +79,13 @@ function Verification({ stats, onDone }: UpkeepProps) {
     ? `A round by itself is under way, ${plural(blocks, 'block')} so far.`
     : endedAt === null
       ? ''
-      : `The last round by itself ended ${formatAge(new Date(endedAt).toISOString(), now)}, ${formatCount(damaged)} damaged.`
+      : `The last round by itself ended ${formatAge(new Date(endedAt).toISOString(), now)}, ${shownCount(damaged)} damaged.`
   return html`<section class="card" aria-labelledby="verification-title">
     <h2 id="verification-title">Verification</h2>
     <p>Every block is read and checked, slowly and by itself. ${own}</p>
     ${progress !== null && html`<${Reading} progress=${progress} total=${stats.blocks.durable.bytes} />`}
     ${outcome !== null && html`<${Outcome} outcome=${outcome} />`}
-    <${Problem} text=${error} />
+    <${FieldProblem} text=${error} />
     <div class="buttons">
       <button onClick=${verify} disabled=${isBusy}>${isBusy ? 'Checking…' : 'Check all of it now'}</button>
       ${isBusy && html`<button class="plain" onClick=${() => ending.current?.abort()}>Cancel</button>`}
@@ -96,14 +96,14 @@ function Verification({ stats, onDone }: UpkeepProps) {
 function Reading({ progress, total }: { progress: Progress; total: number }) {
   return html`<div class="field">
     <progress aria-label="How far the check is" max=${Math.max(total, 1)} value=${Math.min(progress.bytes, total)}></progress>
-    <p class="hint">${formatBytes(progress.bytes)} of ${formatBytes(total)}, ${formatCount(progress.damaged)} damaged</p>
+    <p class="hint">${shownBytes(progress.bytes)} of ${shownBytes(total)}, ${shownCount(progress.damaged)} damaged</p>
   </div>`
 }
 
 function Outcome({ outcome }: { outcome: Verified }) {
   const { blocks, bytes, damaged, damagedBlocks } = outcome
   if (damagedBlocks === 0)
-    return html`<p role="status"><span class="badge good">Whole</span> ${plural(blocks, 'block')}, ${formatBytes(bytes)} checked.</p>`
+    return html`<p role="status"><span class="badge good">Whole</span> ${plural(blocks, 'block')}, ${shownBytes(bytes)} checked.</p>`
   return html`<div role="status">
     <p><span class="badge bad">${plural(damagedBlocks, 'block')} damaged</span> Uploading the same bytes puts them right.</p>
     <ul class="damage">${damaged

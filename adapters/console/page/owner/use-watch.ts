@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks'
-import { type Loaded, useLoad } from '../widgets/use-load.ts'
+import { type LoadState, useLoad } from '../widgets/use-load.ts'
 
 /** As `useLoad`, and anew every so often while the page is looked at. */
 export function useWatch<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],
   everyMs = 10_000,
-): Loaded<Value> {
+): LoadState<Value> {
   const loaded = useLoad(load, inputs)
   const { reload } = loaded
   useEffect(() => {

@@ -14,7 +14,7 @@ export interface FieldProps {
 }
 
 /** A line to type into, with its label. */
-export function Field({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
+export function InputField({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
   const id = useId()
   return html`<div class="field">
     <label for=${id}>${label}</label>
@@ -54,7 +54,7 @@ export function Choice({ label, value, onInput, options }: ChoiceProps) {
 }
 
 /** What went wrong, read out at once. */
-export function Problem({ text }: { text: string | null }) {
+export function FieldProblem({ text }: { text: string | null }) {
   return text === null ? null : html`<p class="problem" role="alert">${text}</p>`
 }
 

@@ -1,5 +1,5 @@
 import { html, type WithChildren } from '../markup.ts'
-import { formatCount } from './shown-values.ts'
+import { shownCount } from './shown-values.ts'
 
 export interface PagerProps extends WithChildren {
   page: number
@@ -14,7 +14,7 @@ export function Pager({ page, pages, onPage, children }: PagerProps) {
     html`<button class="small" disabled=${to < 1 || to > pages || to === page} onClick=${() => onPage(to)}>${words}</button>`
   return html`<nav class="pager" aria-label="Pages">
     ${button(1, 'First')} ${button(page - 1, 'Back')}
-    <span>Page ${formatCount(page)} of ${formatCount(Math.max(pages, 1))}</span>
+    <span>Page ${shownCount(page)} of ${shownCount(Math.max(pages, 1))}</span>
     ${button(page + 1, 'Next')} ${button(pages, 'Last')} ${children}
   </nav>`
 }

@@ -18,7 +18,7 @@ const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
 ]
 
 /** Bytes in decimal units, as disks are sold: `1.5 GB`. */
-export function formatBytes(bytes: number): string {
+export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
   while (value >= STEP && unit < UNITS.length - 1) {
@@ -31,13 +31,13 @@ export function formatBytes(bytes: number): string {
 }
 
 /** `1,234,567`. */
-export function formatCount(count: number): string {
+export function shownCount(count: number): string {
   return counts.format(count)
 }
 
 /** `1 file`, `2 files`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`
+  return `${shownCount(count)} ${count === 1 ? one : many}`
 }
 
 /** In the time of the reader's own place. */
@@ -68,7 +68,7 @@ export function shortCid(cid: string): string {
 }
 
 /** The value of an `<input type="datetime-local">` as an instant; undefined for none. */
-export function instantOf(local: string): Date | undefined {
+export function instantIn(local: string): Date | undefined {
   return local === '' ? undefined : new Date(local)
 }
 

@@ -1,9 +1,9 @@
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { isHoldfastError } from '../../../client/index.ts'
 import { SessionContext } from '../session.ts'
-import { wordsOf } from '../words.ts'
+import { wordsFor } from '../words.ts'
 
-export interface Loaded<Value> {
+export interface LoadState<Value> {
   /** What came last; kept while it is asked for anew. */
   value: Value | undefined
   error: string | null
@@ -16,7 +16,7 @@ function useFailure(): (error: unknown) => string {
   const session = useContext(SessionContext)
   return error => {
     if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')
-    return wordsOf(error)
+    return wordsFor(error)
   }
 }
 
@@ -28,8 +28,12 @@ function useFailure(): (error: unknown) => string {
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],
-): Loaded<Value> {
-  const [state, setState] = useState<Omit<Loaded<Value>, 'reload'>>({ value: undefined, error: null, isLoading: true })
+): LoadState<Value> {
+  const [state, setState] = useState<Omit<LoadState<Value>, 'reload'>>({
+    value: undefined,
+    error: null,
+    isLoading: true,
+  })
   const [turn, setTurn] = useState(0)
   const failure = useFailure()
   useEffect(() => {

@@ -3,14 +3,14 @@ import { cidIn } from '../../../../adapters/console/page/content/pin-form.ts'
 import { parseRoute, routeTo } from '../../../../adapters/console/page/page-route.ts'
 import {
   formatAge,
-  formatBytes,
   formatDuration,
-  instantOf,
+  instantIn,
   localInput,
   plural,
   shortCid,
+  shownBytes,
 } from '../../../../adapters/console/page/widgets/shown-values.ts'
-import { wordsOf } from '../../../../adapters/console/page/words.ts'
+import { wordsFor } from '../../../../adapters/console/page/words.ts'
 
 describe('the console’s words', () => {
   test.each([
@@ -20,7 +20,7 @@ describe('the console’s words', () => {
     [9_949_999, '9.9 MB'],
     [12_345_678_901, '12 GB'],
     [5e18, '5000 PB'],
-  ])('%d bytes are %s', (bytes, words) => expect(formatBytes(bytes)).toBe(words))
+  ])('%d bytes are %s', (bytes, words) => expect(shownBytes(bytes)).toBe(words))
 
   test('ages and durations', () => {
     const now = Date.parse('2030-01-01T00:00:00Z')
@@ -34,8 +34,8 @@ describe('the console’s words', () => {
 
   test('instants go into a field and come back, to the minute', () => {
     const instant = new Date('2030-05-01T12:34:00Z')
-    expect(instantOf(localInput(instant))).toEqual(instant)
-    expect(instantOf('')).toBeUndefined()
+    expect(instantIn(localInput(instant))).toEqual(instant)
+    expect(instantIn('')).toBeUndefined()
   })
 
   test('what people paste for a CID', () => {
@@ -55,8 +55,8 @@ describe('the console’s words', () => {
   })
 
   test('errors are sentences', () => {
-    expect(wordsOf(new Error('cid is not a CID'))).toBe('CID is not a CID')
-    expect(wordsOf(new Error('the disk is full'))).toBe('The disk is full')
-    expect(wordsOf('Ünknown')).toBe('Ünknown')
+    expect(wordsFor(new Error('cid is not a CID'))).toBe('CID is not a CID')
+    expect(wordsFor(new Error('the disk is full'))).toBe('The disk is full')
+    expect(wordsFor('Ünknown')).toBe('Ünknown')
   })
 })
