@@ -103,7 +103,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/network/sealed-datastore.ts',
     find: '    await store.db.compactRange(PRIVATE_KEYS, PAST_PRIVATE_KEYS)\n',
     replace: '',
-    test: { file: identity, name: 'that was kept in clear is sealed at the next start' },
+    test: { file: identity, name: 'is sealed at the next start if stored as' },
   },
   {
     promise: 'block files are for the user who runs the node alone',
@@ -124,21 +124,21 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/network/session-factory.ts',
     find: 'publicOnly: !this.#parts.settings.allowPrivateOrigins',
     replace: 'publicOnly: false',
-    test: { file: peers, name: 'is not dialled where it has said itself that it is inside' },
+    test: { file: peers, name: 'is not dialled at its own private' },
   },
   {
     promise: 'blocks that nobody asked for are not decoded',
     file: 'src/network/exchange/message.ts',
     find: '      if (message.hasSurplusBlocks) break\n',
     replace: '',
-    test: { file: hostile, name: 'with 363,636 blocks of one byte as many are read as were asked for' },
+    test: { file: hostile, name: 'with 363,636 blocks is decoded up to the' },
   },
   {
     promise: 'blocks behind one that nobody asked for are not hashed',
     file: 'src/network/exchange/peer-wants.ts',
     find: '      else if (!(await this.#take(block, false))) return false\n',
     replace: '      else await this.#take(block, false)\n',
-    test: { file: hostile, name: 'those behind the first that is none of the wanted' },
+    test: { file: hostile, name: 'are ignored after the first unrequested' },
   },
   {
     promise: 'no page of the pinning service API ends between pins of the same time',

@@ -49,7 +49,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/network/addresses.ts',
     find: 'if (text.length > LONGEST_ADDRESS) throw',
     replace: 'if (text.length < 0) throw',
-    test: { file: 'test/network/network-settings.test.ts', name: 'has at most 1,024 characters' },
+    test: { file: 'test/network/network-settings.test.ts', name: 'refuse an address of more than 1,024' },
   },
   {
     promise: 'a link of a document that nothing follows is not decoded',

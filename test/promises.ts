@@ -116,14 +116,14 @@ export const promises: readonly KeptPromise[] = [
     file: 'src/network/peer-records.ts',
     find: 'if (!record.isWritten) await this.#write(record)\n  }\n\n  async put',
     replace: 'if (record.isWritten) await this.#write(record)\n  }\n\n  async put',
-    test: { file: 'test/network/peer-records.test.ts', name: 'is in the store once it is flushed' },
+    test: { file: 'test/network/peer-records.test.ts', name: 'reaches the store on flush' },
   },
   {
     promise: 'memory does not grow with the peers that have been met',
     file: 'src/network/peer-records.ts',
     find: '    await this.#forgetOldest()\n',
     replace: '',
-    test: { file: 'test/network/peer-records.test.ts', name: 'of very many is kept in the store, not in memory' },
+    test: { file: 'test/network/peer-records.test.ts', name: 'beyond the limit stays in the store' },
   },
   {
     promise: 'a stream that its peer has closed before it is handled is closed',
@@ -139,7 +139,7 @@ export const promises: readonly KeptPromise[] = [
     replace: '      }\n    } finally',
     test: {
       file: 'test/network/exchange/peer-wants.test.ts',
-      name: 'wants that come up one after the other in a turn go in one message',
+      name: 'wants of one event-loop turn share a message',
     },
   },
   {

@@ -3,25 +3,26 @@ import { peerIdFromCID, peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
 
-/** A peer and where it may be; without addresses, where libp2p knows it to be. */
+/** A peer and its addresses. Without addresses, libp2p uses those it knows of the peer. */
 export interface PeerAddress {
   id: PeerId
   addresses: Multiaddr[]
-  /** It is looked for on the public internet only, since somebody else has said where it is. */
+  /** Dial public addresses only, because a third party named them. */
   publicOnly?: boolean
 }
 
-// The id of a peer is base58 or base36, which take quadratic time, so this is the only file that decodes addresses.
+// Decoding a peer's id (base58 or base36) takes quadratic time, so only this file decodes addresses, behind length
+// checks.
 
-/** Characters of a multiaddr. */
+/** Longest multiaddr, in characters. */
 const LONGEST_ADDRESS = 1_024
-/** Bytes of a peer's id: a key, or its hash. */
+/** Longest peer id (a key or its hash), in bytes. */
 const LONGEST_ID = 128
 
 /**
- * A multiaddr. Its length is checked before it is decoded.
+ * Parses a multiaddr, after checking its length.
  *
- * @throws RangeError saying what is wrong.
+ * @throws RangeError with the problem as its message.
  */
 export function parseAddress(text: string): Multiaddr {
   if (text.length > LONGEST_ADDRESS) throw new RangeError(`has more than ${LONGEST_ADDRESS} characters`)
@@ -33,9 +34,9 @@ export function parseAddress(text: string): Multiaddr {
 }
 
 /**
- * A peer by its multiaddr, which ends in `/p2p/<id>`.
+ * Parses a multiaddr that ends in `/p2p/<id>`.
  *
- * @throws RangeError saying what is wrong.
+ * @throws RangeError with the problem as its message.
  */
 export function peerAddress(text: string): PeerAddress {
   const address = parseAddress(text)
@@ -44,7 +45,7 @@ export function peerAddress(text: string): PeerAddress {
   return { id: peerIdFromString(last.value), addresses: address.getComponents().length > 1 ? [address] : [] }
 }
 
-/** A peer as Helia names one: by an address, or by its id alone. Nothing for an address that does not say whose it is. */
+/** Converts a provider as Helia names it (an address or a bare id). Returns none for an address without a peer id. */
 export function peersOf(provider: CID | Multiaddr): PeerAddress[] {
   if (!isMultiaddr(provider)) {
     return provider.multihash.size > LONGEST_ID ? [] : [{ id: peerIdFromCID(provider), addresses: [] }]

@@ -1,35 +1,37 @@
 import type { CID } from 'multiformats/cid'
 
-/** Gets blocks of one DAG from others. Every block that it returns hashes to its CID. */
+/** Fetches the blocks of one DAG from providers. Every returned block hashes to its CID. */
 export interface FetchSession {
   /**
-   * @throws HoldfastError `CID_NOT_FOUND` when every provider has said that it does not have the block, or there is
-   * none left; the signal's reason, if that aborts. While some provider may still answer the call is pending.
+   * Fetches a block. The call stays pending while a provider may still answer.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` if every provider lacks the block or was dropped; the signal's reason if it
+   * aborts.
    */
   get(cid: CID, options: { signal: AbortSignal }): Promise<Uint8Array>
-  /** Short names of the providers tried and how each failed last, for a record's reason; null if it did not. */
+  /** Returns the providers asked, by short name, each with its last error or null. A record's reason quotes them. */
   providers(): Array<{ provider: string; error: string | null }>
-  /** Asks nobody any more. */
+  /** Ends the session: cancels its requests. */
   close(): void
 }
 
 export interface BlockFetcher {
-  /** Whether there is anybody to ask: a peer, a router, a gateway, or one of these origins. */
+  /** Returns whether there is any source to ask: a peer, a router, a gateway, or one of these origins. */
   canAsk(origins: readonly string[]): boolean
   /**
-   * Those origins that may be asked: clients name all of their addresses, private ones included.
+   * Returns the origins that this node may dial. Clients list all their addresses, including private ones.
    *
-   * @throws HoldfastError `VALIDATION` naming `origins` for one that is malformed.
+   * @throws HoldfastError `VALIDATION` naming `origins` if one is malformed.
    */
   usable(origins: readonly string[]): string[]
   /**
-   * The caller closes the session.
+   * Opens a session. The caller closes it.
    *
-   * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) gateway URLs: tried first
-   * @param options.owner sessions of different owners take turns where there is more to fetch than goes at once
-   * @param options.lingerMs how long nobody is given up for, since providers may still connect: clients of the
-   * pinning service API do so once their request is answered; 0 if absent
-   * @throws HoldfastError `VALIDATION` naming `origins` for one that is malformed or forbidden.
+   * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) gateway URLs; asked first
+   * @param options.owner sessions of different owners take turns when the node is at its limit of concurrent fetches
+   * @param options.lingerMs during this time providers may still connect, so no fetch fails for lack of one; clients of
+   * the pinning service API connect after their request is answered; default 0
+   * @throws HoldfastError `VALIDATION` naming `origins` if one is malformed or forbidden.
    */
   open(
     root: CID,

@@ -4,21 +4,21 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ProviderState } from './provider-state.ts'
 import type { ProviderAnswer, ProviderQuestion } from './providers/block-provider.ts'
 
-/** A provider that nobody knows yet is given this long before the next ones are asked as well. */
+/** Wait before the race asks the next provider, if the silent one has not given blocks of this DAG. */
 const STAGGER_MS = 250
-/** One that has already given blocks is given this long, or several times what it usually takes. */
+/** Wait if it has: at least this long, or a multiple of its usual latency. */
 const PATIENCE_MS = 1_000
 const PATIENCE_FACTOR = 4
-/** How often one provider is tried for one block. */
+/** Requests for one block to one provider. */
 const MOST_TRIES = 3
 
 export interface RaceParts {
   clock: Clock
-  /** The providers as they are now. */
+  /** Returns the session's providers as of now. */
   states: () => ProviderState[]
-  /** Looks for more providers, if that has not been done. Whether some may still turn up. */
+  /** Starts the search for more providers, unless it has run. Returns whether it may still find some. */
   discover: () => boolean
-  /** Called once, when the block is not coming as fast as it should. */
+  /** Called once, when the block is late. */
   onSlow: () => void
 }
 
@@ -30,15 +30,15 @@ interface Question {
 }
 
 /**
- * The way to one block: the best provider is asked, and the next when it does not have it, fails, or takes long. The
- * first block that comes ends it.
+ * Fetches one block. It asks the best provider, then the next one if that lacks the block, fails or is slow. The first
+ * received block ends the race.
  */
 export class BlockRace {
   readonly #cid: CID
   readonly #parts: RaceParts
   readonly #open = new Map<ProviderState, Question>()
   readonly #tries = new Map<ProviderState, number>()
-  /** Those that have said that they do not have it, and those that failed too often. */
+  /** Providers that lack the block or failed too often. */
   readonly #over = new Set<ProviderState>()
   readonly #outcome = Promise.withResolvers<Uint8Array>()
   #settled = false
@@ -51,8 +51,8 @@ export class BlockRace {
   }
 
   /**
-   * @param admitted it begins when this resolves; null for at once
-   * @throws HoldfastError `CID_NOT_FOUND`, or what it was cancelled with.
+   * @param admitted the race starts when this resolves; null starts it at once
+   * @throws HoldfastError `CID_NOT_FOUND`, or the reason given to `cancel`.
    */
   run(admitted: Promise<void> | null): Promise<Uint8Array> {
     if (admitted === null) this.#step()
@@ -64,12 +64,12 @@ export class BlockRace {
     this.#settle(() => this.#outcome.reject(reason))
   }
 
-  /** To be called when providers have been added, or no more are to be found. */
+  /** Notifies the race that providers joined, or that the search for them ended. */
   sourcesChanged(): void {
     if (this.#hasNothingPromising()) this.#step()
   }
 
-  /** Asks whoever is to be asked next, and sees to it that this goes on. */
+  /** Asks the next providers and sets the timer for the next step. Fails the race if no provider is left. */
   #step(): void {
     if (this.#settled) return
     this.#cancelTimer?.()
@@ -117,7 +117,7 @@ export class BlockRace {
     if (this.#hasNothingPromising()) this.#step()
   }
 
-  /** A probe that was answered is worth nothing by itself: the block has to be asked for. */
+  /** Returns whether no open request promises the block soon. A probe promises none while a proven provider is free. */
   #hasNothingPromising(): boolean {
     const open = [...this.#open.values()]
     const isAnyProven = this.#parts.states().some(state => state.proven && this.#isOpen(state))
@@ -145,7 +145,7 @@ export class BlockRace {
   }
 
   #fail(): void {
-    const error = new HoldfastError('CID_NOT_FOUND', `nobody who was asked has ${this.#cid}`)
+    const error = new HoldfastError('CID_NOT_FOUND', `no provider has ${this.#cid}`)
     this.#settle(() => this.#outcome.reject(error))
   }
 
@@ -154,7 +154,7 @@ export class BlockRace {
     if (!asked.probe) asked.state.inFlight--
   }
 
-  #settle(tell: () => void): void {
+  #settle(complete: () => void): void {
     if (this.#settled) return
     this.#settled = true
     this.#cancelTimer?.()
@@ -162,11 +162,11 @@ export class BlockRace {
       this.#close(asked)
       asked.question.cancel()
     }
-    tell()
+    complete()
   }
 }
 
-/** One that is known to have blocks of this DAG, the least busy; else all of the first tier that is left. */
+/** Returns the least busy provider that gave blocks of this DAG. Without one, returns those of the lowest tier left. */
 function choose(ready: ProviderState[]): ProviderState[] {
   const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
   if (proven !== undefined) return [proven]

@@ -1,9 +1,9 @@
 import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
 
-/** As the methods of a datastore take them. */
+/** Options of a datastore's methods. */
 export type DatastoreOptions = { signal?: AbortSignal } | undefined
 
-/** A datastore over another, whose ways of doing many things at once do each of them by its own way. */
+/** A wrapper around a datastore. Its bulk methods call the single ones. */
 export abstract class DatastoreLayer implements Datastore {
   abstract put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key>
   abstract get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array>

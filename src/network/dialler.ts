@@ -8,7 +8,7 @@ import { type Names, publicAddresses } from './public-addresses.ts'
 
 const DIAL_TIMEOUT_MS = 5_000
 
-/** Connects to peers, once at a time for each. */
+/** Connects to peers. Concurrent calls for one peer share one dial. */
 export class Dialler {
   readonly #libp2p: Libp2p
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class Dialler {
     return this.#libp2p.getConnections(id).some(connection => connection.status === 'open')
   }
 
-  /** Whether the peer is connected, after dialling it if it was not. */
+  /** Connects to the peer if necessary. Returns whether it is connected. */
   connect(peer: PeerAddress): Promise<boolean> {
     if (this.isConnected(peer.id)) return Promise.resolve(true)
     const key = peer.id.toString()
@@ -55,16 +55,16 @@ export class Dialler {
     }
   }
 
-  /** @throws RangeError if it is not to be dialled anywhere */
+  /** @throws RangeError if the peer has no address that may be dialled */
   async #addressesOf({ id, addresses, publicOnly = false }: PeerAddress, signal: AbortSignal) {
     if (!publicOnly) return addresses.length > 0 ? addresses : id
-    const told = addresses.length > 0 ? addresses : await this.#knownAddresses(id, signal)
-    const found = await publicAddresses(told, this.#names)
+    const known = addresses.length > 0 ? addresses : await this.#knownAddresses(id, signal)
+    const found = await publicAddresses(known, this.#names)
     if (found.length === 0) throw new RangeError('has no public address')
     return found.map(address => address.encapsulate(`/p2p/${id}`))
   }
 
-  /** What the peer itself has told of where it is, or else what the routers know. */
+  /** Returns the addresses that the peer store has, or else those that the routers return. */
   async #knownAddresses(id: PeerId, signal: AbortSignal): Promise<Multiaddr[]> {
     const known = await this.#libp2p.peerStore.get(id, { signal }).catch(() => null)
     if (known !== null && known.addresses.length > 0) return known.addresses.map(({ multiaddr }) => multiaddr)

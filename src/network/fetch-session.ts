@@ -11,25 +11,25 @@ import type { BlockProvider } from './providers/block-provider.ts'
 
 export interface SessionParts {
   owner: string
-  /** Those to begin with. */
+  /** Providers known at the start. */
   providers: readonly BlockProvider[]
-  /** Tells of the peers that are connected, whoever they are, now and later; until the returned function is called. */
+  /** Calls `onPeer` for every connected peer, now and later, until the caller runs the returned function. */
   strangers: (onPeer: (provider: BlockProvider) => void) => () => void
-  /** How long from now more may connect by themselves, so that nobody is given up for. */
+  /** During this time more peers may connect, so no block counts as missing. In ms from the start. */
   lingerMs: number
-  /** Looks for others who have the root; null where there is no router. */
+  /** Searches for more providers of the root; null if the node has no router. */
   discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
   host: HostBlocks
-  /** Bounds the blocks on their way over all sessions. */
+  /** Limits the concurrent fetches of all sessions. */
   gate: FairGate
   clock: Clock
   onClose: () => void
 }
 
-/** Strangers are asked, but not without end. */
+/** Connected peers that one session asks although no one named them. */
 const MOST_STRANGERS = 32
 
-/** The providers of one DAG, and what was learned of each while its blocks were fetched. */
+/** The providers of one DAG, with their record in this session: latency, failures, blocks given. */
 export class ProviderSession implements FetchSession {
   readonly #parts: SessionParts
   readonly #states = new Map<string, ProviderState>()
@@ -56,7 +56,7 @@ export class ProviderSession implements FetchSession {
     signal.throwIfAborted()
     this.#end.signal.throwIfAborted()
     const { host, gate, owner, clock } = this.#parts
-    // Some implementations hold that a block of no bytes cannot be there.
+    // Some implementations have no empty block, so it is never requested.
     if (isOfNothing(cid.multihash)) return new Uint8Array()
     if (host.mayHave()) {
       const bytes = await host.get(cid)
@@ -69,7 +69,7 @@ export class ProviderSession implements FetchSession {
       clock,
       states: () => [...this.#states.values()],
       discover: () => this.#discover(),
-      // What hangs makes room for what moves.
+      // A slow fetch frees its place at the gate for another.
       onSlow: pass.leave,
     })
     const abort = (): void => race.cancel(signal.reason)
@@ -99,7 +99,7 @@ export class ProviderSession implements FetchSession {
     this.#parts.onClose()
   }
 
-  /** Whether the provider is new. */
+  /** Returns whether the provider is new. */
   #add(provider: BlockProvider): boolean {
     if (this.#states.has(provider.name)) return false
     this.#states.set(provider.name, new ProviderState(provider))
@@ -129,7 +129,7 @@ export class ProviderSession implements FetchSession {
     try {
       for await (const provider of discover(this.#end.signal)) this.#add(provider)
     } catch {
-      // A router that fails has found nobody more.
+      // A router that fails counts as one that found no provider.
     }
     this.#discovery = 'done'
     this.#sourcesChanged()

@@ -1,10 +1,10 @@
 import { type Datastore, Key } from 'interface-datastore'
 import { type PeerAddress, peerAddress } from './addresses.ts'
 
-/** A peer that has answered when this node dialled it. */
+/** A router that answered a dial of this node. */
 interface GoodPeer {
   id: string
-  /** The last ones it answered at, the latest first; each ends in the peer's id. */
+  /** The addresses at which it answered, newest first. Each ends in the peer's id. */
   addresses: string[]
   /** In milliseconds since the epoch. */
   answeredAt: number
@@ -15,15 +15,15 @@ const MOST_PEERS = 64
 const MOST_ADDRESSES = 3
 const MOST_CHARACTERS = 256
 const MOST_BYTES = 128 * 1024
-/** Peers of one network, by the first two bytes of an IPv4 address and the first two groups of an IPv6 address. */
+/** Peers of one network: the first two bytes of an IPv4 address, or the first two groups of an IPv6 address. */
 const MOST_OF_NETWORK = 2
-/** A peer that has been silent for this long gives its place to a new one. */
+/** After this silence a new peer may replace it. */
 const SILENT_MS = 7 * 86_400_000
 
 /**
- * Peers by which the network is found again after a restart. A peer is remembered only if this node dialled it and it
- * answered as a router; a new one never takes the place of one that answered within a week, so that many new peers of one
- * owner displace none. libp2p's own peer store forgets addresses after an hour and peers after six.
+ * Peers that lead back to the network after a restart. Only a router that answered a dial of this node is remembered. A
+ * new peer never replaces one that answered within a week, so a flood of new peers displaces none. The peer store of
+ * libp2p forgets addresses after an hour and peers after six.
  */
 export class GoodPeers {
   readonly #store: Datastore
@@ -34,7 +34,7 @@ export class GoodPeers {
     this.#store = store
   }
 
-  /** Reads what was remembered; what is not as it was written is left out. */
+  /** Loads the remembered peers. Skips malformed ones. */
   async load(): Promise<void> {
     if (!(await this.#store.has(KEY))) return
     for (const peer of read(await this.#store.get(KEY))) {
@@ -46,7 +46,7 @@ export class GoodPeers {
     return this.#peers.size
   }
 
-  /** All that are remembered, those that answered last first. */
+  /** Returns all remembered peers, the latest to answer first. */
   addresses(): PeerAddress[] {
     const latest = [...this.#peers.values()].toSorted((a, b) => b.answeredAt - a.answeredAt)
     return latest.flatMap(({ addresses }) => {
@@ -56,7 +56,7 @@ export class GoodPeers {
     })
   }
 
-  /** Remembers that a peer has answered at an address. Returns whether it has a place. */
+  /** Remembers that a peer answered at an address. Returns whether the peer is remembered. */
   answered(id: string, address: string, now: number): boolean {
     if (address.length > MOST_CHARACTERS) return false
     const known = this.#peers.get(id)

@@ -7,8 +7,8 @@ import type { ServedBlocks } from './served-blocks.ts'
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * The block store that Helia is given: it reads what live records need and what the host program has put in, and
- * writes and deletes only the latter, so that nothing done with Helia can harm a record.
+ * The block store for Helia. It reads the blocks of live records and those of the host program. It writes and deletes
+ * only the latter, so no use of Helia can damage a record.
  */
 export class HeliaBlockstore implements Blockstore {
   readonly #host: HostBlockStore
@@ -26,7 +26,7 @@ export class HeliaBlockstore implements Blockstore {
   /** @throws HoldfastError `NOT_FOUND` */
   async *get(cid: CID): AsyncGenerator<Uint8Array> {
     const bytes = (await this.#host.get(cid)) ?? (await this.#served.get(cid))
-    if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
     yield bytes
   }
 
@@ -39,7 +39,7 @@ export class HeliaBlockstore implements Blockstore {
   async delete(cid: CID): Promise<void> {
     if (await this.#host.has(cid)) await this.#host.delete(cid)
     else if (this.#served.has(cid)) {
-      throw new HoldfastError('CONFLICT', `block ${cid} is needed by a pin and goes with it`)
+      throw new HoldfastError('CONFLICT', `a pin needs block ${cid}: delete the pin first`)
     }
   }
 
@@ -58,7 +58,7 @@ export class HeliaBlockstore implements Blockstore {
     }
   }
 
-  /** Only the host program's own: what walks over all blocks to delete some has no business with the others. */
+  /** Yields only the host program's blocks, because a caller may walk the store to delete. */
   async *getAll(): AsyncGenerator<Pair> {
     for await (const { cid, bytes } of this.#host.all()) yield { cid, bytes: once(bytes) }
   }

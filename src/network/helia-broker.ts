@@ -5,7 +5,7 @@ import type { FetchSession } from './block-fetcher.ts'
 
 type Provider = NonNullable<BlockRetrievalOptions['providers']>[number]
 
-/** How Helia gets what it does not have: by a session of our own for each block. */
+/** The source from which Helia fetches missing blocks: one session of this engine per block. */
 export class HeliaBroker implements BlockBroker {
   readonly name = 'holdfast'
   readonly #open: (root: CID, origins: PeerAddress[]) => FetchSession

@@ -19,12 +19,12 @@ import { noRouting } from './no-routing.ts'
 import { leanNoise } from './wire/noise.ts'
 import { rareYamux } from './wire/rare-updates.ts'
 
-/** What a peer may have sent on a stream that is not being read: less than makes libp2p end the stream. */
+/** Unread bytes that a peer may send on one stream. libp2p resets the stream at a larger amount. */
 const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
 
 /**
- * A Helia node with only what is needed here: no discovery, relay, port mapping or certificates, and Bitswap by our
- * own exchange. Its identity is kept in the datastore. The caller starts and stops it.
+ * Creates a Helia node without discovery, relay, port mapping or certificates. This engine's own exchange speaks
+ * Bitswap. The datastore keeps the node's identity. The caller starts and stops it.
  */
 export function createHeliaNode(options: {
   settings: NetworkSettings
@@ -47,7 +47,7 @@ export function createHeliaNode(options: {
     transports: [tcp()],
     connectionEncrypters: [leanNoise()],
     streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
-    connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isShutOut(id.toString()) },
+    connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isBanned(id.toString()) },
   }
   const services = { identify: identify(), ping: ping() }
   if (settings.dht === 'off') {

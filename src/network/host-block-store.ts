@@ -8,8 +8,8 @@ import type { HostBlocks } from './host-blocks.ts'
 const PREFIX = '/holdfast/own-blocks'
 
 /**
- * The blocks that the host program puts into the node by Helia. They live in the engine's datastore until the host
- * deletes them; no record knows them.
+ * Blocks that the host program stores through Helia. They stay in the engine's datastore until the host deletes them.
+ * No record refers to them.
  */
 export class HostBlockStore implements HostBlocks {
   readonly #datastore: Datastore
@@ -51,7 +51,7 @@ export class HostBlockStore implements HostBlocks {
     await this.#datastore.delete(keyOf(cid))
   }
 
-  /** Every block, by its multihash: the codec of its CID is not kept. */
+  /** Yields every block under a raw CID, because only its multihash is stored. */
   async *all(): AsyncGenerator<{ cid: CID; bytes: Uint8Array }> {
     for await (const { key, value } of this.#datastore.query({ prefix: PREFIX })) {
       const multihash = base32.decode(key.baseNamespace())

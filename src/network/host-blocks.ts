@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 
-/** Blocks that the host program has put into the node itself, beside those of records. */
+/** Blocks that the host program stored itself, in addition to those of records. */
 export interface HostBlocks {
-  /** False if there are certainly none. */
+  /** Returns false if the host program has certainly stored none. */
   mayHave(): boolean
-  /** Null if the block is not there. */
+  /** Returns the block, or null if the host program has not stored it. */
   get(cid: CID): Promise<Uint8Array | null>
 }

@@ -13,7 +13,7 @@ interface Kept {
   cancelTimer: (() => void) | null
 }
 
-/** Keeps the configured peers connected: dials them at the start, and again with growing pauses when they are lost. */
+/** Keeps the configured peers connected. It dials them at the start and redials a lost one with exponential backoff. */
 export class KeptPeers {
   readonly #libp2p: Libp2p
   readonly #dialler: Dialler
@@ -60,7 +60,7 @@ export class KeptPeers {
         if (isConnected) kept.failures = 0
         else this.#dialLater(kept)
       })
-      .catch((error: unknown) => this.#logger.error({ err: error }, 'a configured peer could not be dialled'))
+      .catch((error: unknown) => this.#logger.error({ err: error }, 'cannot dial a configured peer'))
   }
 
   #dialLater(kept: Kept): void {

@@ -1,21 +1,18 @@
 const lone = new WeakSet<ArrayBufferLike>()
 
-/**
- * Notes that a block which has come from the network is all that its memory is kept for, and that nobody but whoever
- * asked for it has it.
- */
+/** Marks a fetched block that has its memory to itself and only one user. */
 export function noteLone({ buffer }: Uint8Array): void {
   lone.add(buffer)
 }
 
-/** Somebody else has the block, too. */
+/** Removes the mark, because the block has a second user. */
 export function forgetLone({ buffer }: Uint8Array): void {
   lone.delete(buffer)
 }
 
 /**
- * Frees the memory of a block that has been noted so, and is not needed any more; of others it is left to the garbage
- * collector, which comes round by the megabytes that are allocated and then looks at everything.
+ * Frees the memory of an unused block that {@link noteLone} marked. The garbage collector frees the others, but only
+ * after many allocated megabytes, with a pass over the whole heap.
  */
 export function freeLone({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && lone.delete(buffer)) buffer.transfer(0)

@@ -26,66 +26,66 @@ import type { ServedBlocks } from './served-blocks.ts'
 import { SessionFactory } from './session-factory.ts'
 import { StartingPoints } from './starting-points.ts'
 
-/** Helia with its libp2p node, as a host program may use it. */
+/** Helia with its libp2p node, for the host program. */
 export type HeliaOfNode = HeliaWithLibp2p<ServiceMap>
 
-/** A peer that is connected, once for each connection. */
+/** One connection to a peer. */
 export interface Connection {
   id: string
-  /** A multiaddr: where it is, as seen from here. */
+  /** Multiaddr of the peer, as this node sees it. */
   address: string
-  /** Who has dialled. */
+  /** `outbound` if this node dialled. */
   direction: 'inbound' | 'outbound'
   /** In milliseconds since the epoch. */
   since: number
 }
 
-/** A running node: it fetches from others, serves to them, and can be used as Helia. */
+/** A running node. It fetches blocks, serves blocks, and includes Helia for the host program. */
 export interface NetworkNode extends BlockFetcher {
   readonly helia: HeliaOfNode
   readonly peerId: string
-  /** Multiaddrs by which the node is reached, with its id. */
+  /** Returns the multiaddrs at which the node can be dialled, each with its id. */
   addresses(): string[]
-  /** Peers that are connected. */
+  /** Returns the number of connected peers. */
   peerCount(): number
-  /** Whether it belongs to the public network; and if so, whether it has tried to reach it and has no peers. */
+  /** True on the public network. `isAlone`: it has tried to reach that network and has no peers. */
   readonly isPublic: boolean
   readonly isAlone: boolean
   connections(): Connection[]
-  /** What tells the node's network from others: who is on the same one can find what this node announces. */
+  /** Identifies the network: nodes with the same value can find each other's announcements. */
   readonly network: string
-  /** Whether there are routers to be told of anything. */
+  /** True if the node can announce blocks to routers. */
   readonly hasRouters: boolean
   /**
-   * Tells the routers that the node has a block. False if there is no router.
+   * Announces a block to the routers. Returns false if the node has no router.
    *
-   * @throws HoldfastError `UNAVAILABLE` if no router took it
+   * @throws HoldfastError `UNAVAILABLE` if no router accepted it
    */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
-  /** Has the routers forget it in time. */
+  /** Stops renewing a block's announcement, so the routers forget it. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
-  /** Ends all sessions and connections. Leaves the datastore open. */
+  /** Closes all sessions and connections. Leaves the datastore open. */
   stop(): Promise<void>
 }
 
 export interface NetworkOptions {
   config: NetworkConfig
   blocks: ServedBlocks
-  /** Open; holds the identity of the node, what it knows of peers, and the host program's own blocks. */
+  /** An open datastore, for the node's identity, its peer records, and the host program's blocks. */
   datastore: Datastore
   clock: Clock
   logger: Logger
-  /** Of large blocks, off the event loop. Default: in libuv's pool. */
+  /** Hashes large blocks off the event loop. Default: libuv's thread pool. */
   hash?: typeof digestOf
-  /** Default: those of the system. */
+  /** Looks up host names. Default: the system's resolver. */
   names?: Names
 }
 
 /**
- * Starts a node; configured peers are dialled in the background. The caller stops it, before closing the datastore.
+ * Starts a node and dials the configured peers in the background. The caller stops it before closing the datastore.
  *
- * @throws HoldfastError `CONFIG_INVALID` naming the field of the network's configuration that is wrong, `listen`
- * where an address cannot be listened on; `DATA_DIR_UNUSABLE` if its identity cannot be read.
+ * @throws HoldfastError `CONFIG_INVALID` naming the invalid field of the network configuration, or `listen` if an
+ * address is not available; `DATA_DIR_UNUSABLE` if the identity cannot be read.
  */
 export async function startNetwork(options: NetworkOptions): Promise<NetworkNode> {
   const { config, blocks, datastore, clock, logger, hash = digestOf, names = systemNames } = options
@@ -104,8 +104,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const gateways = new GatewayClient({
     trusted: new Set(settings.gateways.map(({ origin }) => origin)),
     allowPrivate: settings.allowPrivateOrigins,
-    onPrivate: ({ origin }) =>
-      logger.warn({ gateway: origin }, 'a gateway leads to a private address and is not asked'),
+    onPrivate: ({ origin }) => logger.warn({ gateway: origin }, 'skips a gateway: it has a private address'),
   })
   const good = new GoodPeers(datastore)
   await good.load()
@@ -157,13 +156,16 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   }
 }
 
-/** Through the DHT itself: libp2p's content routing succeeds as well where nobody was told. */
+/**
+ * Announces through the DHT itself, because libp2p's content routing also succeeds if no peer accepted the
+ * announcement.
+ */
 async function announceTo(dht: KadDHT, cid: CID, signal: AbortSignal): Promise<void> {
-  let told = 0
+  let accepted = 0
   for await (const event of dht.provide(cid, { signal })) {
-    if (event.name === 'PEER_RESPONSE' && event.messageName === 'ADD_PROVIDER') told++
+    if (event.name === 'PEER_RESPONSE' && event.messageName === 'ADD_PROVIDER') accepted++
   }
-  if (told === 0) throw new HoldfastError('UNAVAILABLE', 'no peer of the network took the announcement')
+  if (accepted === 0) throw new HoldfastError('UNAVAILABLE', 'no peer of the network accepted the announcement')
 }
 
 async function startHelia(helia: HeliaOfNode, settings: NetworkSettings): Promise<void> {

@@ -4,36 +4,36 @@ import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 
-/** A network configuration with everything decided. */
+/** The network configuration with all defaults applied. */
 export interface NetworkSettings {
   listen: string[]
   announce: string[]
-  /** Where the rest of the network is found. */
+  /** First peers to dial. */
   bootstrap: PeerAddress[]
-  /** Whether all starting points are public nodes that nobody here runs. */
-  restsOnOthers: boolean
+  /** True if all starting points are public nodes of other operators. */
+  usesOnlyPublicBootstrap: boolean
   peers: PeerAddress[]
   gateways: URL[]
   dht: 'off' | 'client' | 'server'
-  /** By which routers of the network are known. */
+  /** Protocol id of the network's DHT. */
   dhtProtocol: string
-  /** What tells the network from others: `public`, or a digest of where a private one begins. */
+  /** Identifies the network: `public`, or a digest of a private network's starting points. */
   network: string
-  /** Whether routing is the public network's, where private addresses mean nothing. */
+  /** True for the public network, where private addresses have no meaning. */
   isPublic: boolean
-  /** Whether gateways and peers that others name may be at private addresses. */
+  /** True if gateways and peers named in requests may have private addresses. */
   allowPrivateOrigins: boolean
 }
 
 const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
-/** The port by which nodes of the public network are usually found. */
+/** The usual port of nodes of the public network. */
 const ALL_INTERFACES = ['/ip4/0.0.0.0/tcp/4001', '/ip6/::/tcp/4001']
-/** The DHT of the public network, and one that a private network has to itself. */
+/** The public network's DHT, and that of a private network. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
 const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
 /**
- * Where nodes of the public network begin. Its former maintainers were to switch these off on 30 September 2026, so
- * nobody may rely on them alone.
+ * Bootstrap nodes of the public network. Their operators announced to switch them off on 30 September 2026, so no node
+ * should rely on them alone.
  */
 const PUBLIC_BOOTSTRAP = [
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmNnooDu7bfjPFoTZYxMNLWUQJyrVwtbZg5gBMjTezGAJN',
@@ -41,7 +41,11 @@ const PUBLIC_BOOTSTRAP = [
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmcZf59bWwK5XFi76CZX8cbJ4BhTzzA3gU1ZjYZcYW3dwt',
 ]
 
-/** @throws HoldfastError `CONFIG_INVALID` naming the field. */
+/**
+ * Validates the configuration and applies the defaults.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` naming the field.
+ */
 export function networkSettings(config: NetworkConfig): NetworkSettings {
   const isPublic = config.preset === 'public'
   const { bootstrap = [], peers = [] } = config
@@ -50,7 +54,7 @@ export function networkSettings(config: NetworkConfig): NetworkSettings {
     listen: checked('listen', config.listen ?? (isPublic ? ALL_INTERFACES : LOOPBACK)),
     announce: checked('announce', config.announce ?? []),
     bootstrap: peersOf('bootstrap', config.bootstrap ?? (isPublic ? PUBLIC_BOOTSTRAP : [])),
-    restsOnOthers: isPublic && config.bootstrap === undefined && peers.length === 0,
+    usesOnlyPublicBootstrap: isPublic && config.bootstrap === undefined && peers.length === 0,
     peers: peersOf('peers', peers),
     gateways: (config.gateways ?? []).map((gateway, i) => orInvalid(`gateways.${i}`, () => gatewayUrl(gateway))),
     dht: config.dht ?? (isPublic ? 'client' : 'off'),
@@ -64,7 +68,11 @@ function digestOf(addresses: readonly string[]): string {
   return createHash('sha256').update(addresses.join(' ')).digest('hex').slice(0, 32)
 }
 
-/** @throws RangeError saying what is wrong. */
+/**
+ * Parses a gateway's URL and removes a trailing `/ipfs`.
+ *
+ * @throws RangeError with the problem as its message.
+ */
 export function gatewayUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol)) throw new RangeError('must be an http or https URL')

@@ -2,8 +2,8 @@ import type { ContentRouting } from '@libp2p/interface'
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * The content routing of a node that has none. Without any at all, Helia cannot delete a block, because it first has
- * the routers forget it.
+ * The content routing of a node without routers. Helia needs one to delete a block, because it first withdraws the
+ * block from its routers.
  */
 export const noRouting: ContentRouting = {
   provide: async () => undefined,

@@ -2,11 +2,11 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Clock } from '../domain/clock.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Where libp2p keeps what it knows of peers. */
+/** Key prefix of libp2p's peer store. */
 const PEERS = '/peers/'
-/** Peers that are remembered; of the others the store is asked. */
+/** Peers in memory. The store has the others. */
 const MOST_PEERS = 1_024
-/** What is known of one peer is written this often. */
+/** Shortest interval between two writes of one peer's record. */
 const WRITE_EVERY_MS = 60_000
 
 interface PeerRecord {
@@ -17,13 +17,13 @@ interface PeerRecord {
 }
 
 /**
- * A datastore that remembers what is known of peers: libp2p reads and writes it at every stream that a peer opens,
- * which some do for each message. All else goes to `store` at once. What a crash loses of it, peers tell again.
+ * A datastore with a cache for peer records. libp2p reads and writes a peer's record at every stream, and some peers
+ * open one per message. Every other key goes to `store` at once. Peers repeat what a crash loses.
  */
 export class PeerRecords extends DatastoreLayer {
   readonly #store: Datastore
   readonly #clock: Clock
-  /** The one written to least lately first. */
+  /** The least recently written record first. */
   readonly #records = new Map<string, PeerRecord>()
 
   constructor(store: Datastore, clock: Clock) {
@@ -32,7 +32,7 @@ export class PeerRecords extends DatastoreLayer {
     this.#clock = clock
   }
 
-  /** Writes what has not been written. */
+  /** Writes the records that changed since their last write. */
   async flush(): Promise<void> {
     for (const record of this.#records.values()) if (!record.isWritten) await this.#write(record)
   }

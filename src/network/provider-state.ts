@@ -1,31 +1,31 @@
 import type { Clock } from '../domain/clock.ts'
 import type { BlockProvider, ProviderAnswer } from './providers/block-provider.ts'
 
-/** A provider that fails this often in a row is given up for the session. */
+/** Consecutive failures after which the session drops a provider. */
 const MOST_FAILURES = 3
 const FIRST_REST_MS = 150
-/** How much a new measurement counts. */
+/** Weight of a new measurement in the average. */
 const WEIGHT = 0.2
 
-/** What a session knows of one of its providers. */
+/** A session's record of one provider. */
 export class ProviderState {
   readonly provider: BlockProvider
   asked = false
-  /** It has, or says that it has, a block of this DAG. */
+  /** True if it gave a block of this DAG or claims to have one. */
   proven = false
-  /** Others had to be asked, because it took so long. */
+  /** True if it was so slow that the session asked another provider. */
   suspect = false
-  /** Blocks being asked of it. */
+  /** Number of its pending block requests. */
   inFlight = 0
-  /** No more to be asked. */
+  /** True if the session no longer asks it. */
   dropped = false
-  /** How it failed last, or null. */
+  /** Its last error, or null. */
   error: string | null = null
-  /** Not to be asked before this time. */
+  /** The session does not ask it before this time, in ms since the epoch. */
   restUntil = 0
-  /** How long an answer takes, in milliseconds; null before the first. */
+  /** Average latency in ms; null before the first block. */
   latency: number | null = null
-  /** Rises with each failure, so that what was asked before it does not count as failed again. */
+  /** Incremented at each failure. Requests made before it count as the same failure. */
   #generation = 0
   #failures = 0
 
@@ -37,7 +37,11 @@ export class ProviderState {
     return this.#generation
   }
 
-  /** @param generation that of the time of asking */
+  /**
+   * Updates the record with an answer.
+   *
+   * @param generation the provider's generation at the time of the request
+   */
   note(answer: ProviderAnswer, generation: number, tookMs: number, clock: Clock): void {
     this.suspect = false
     if (answer.kind === 'missing') {
@@ -54,7 +58,7 @@ export class ProviderState {
     }
   }
 
-  /** It has not answered for long. */
+  /** Marks the provider as slow. */
   noteSlow(): void {
     this.suspect = true
     this.error = 'has not answered yet'

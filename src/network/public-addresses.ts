@@ -6,9 +6,9 @@ import { parseAddress } from './addresses.ts'
 
 /** Looks up host names. */
 export interface Names {
-  /** IP addresses of a host. */
+  /** Returns the IP addresses of a host. */
   addresses(host: string): Promise<string[]>
-  /** TXT records of a name. */
+  /** Returns the TXT records of a name. */
   texts(name: string): Promise<string[]>
 }
 
@@ -19,13 +19,13 @@ export const systemNames: Names = {
 
 const NAMES = new Set(['dns', 'dns4', 'dns6'])
 const DNSADDR = 'dnsaddr='
-/** How many addresses a name may lead to, and by how many others. */
+/** Most addresses for one list of multiaddrs, and most `dnsaddr` records in a chain. */
 const MOST_ADDRESSES = 16
 const MOST_STEPS = 3
 
 /**
- * Whether it can be told from an address alone, before any name is looked up, that it leads into a private network or
- * to this host: a private or otherwise reserved IP address, a name of this host, a unix socket.
+ * Returns whether an address, before any lookup, leads into a private network or to this host. That is a private or
+ * reserved IP address, a name of this host, or a unix socket.
  */
 export function leadsInside(address: Multiaddr): boolean {
   const [first] = address.getComponents()
@@ -36,39 +36,39 @@ export function leadsInside(address: Multiaddr): boolean {
 }
 
 /**
- * The addresses on the public internet that multiaddrs lead to by TCP, names looked up. To connect to these, and to
- * nothing else, keeps a name from meaning something else a moment later.
+ * Resolves multiaddrs to public addresses on TCP. The caller must dial only these: a second lookup of a name could
+ * return a private address.
  */
 export async function publicAddresses(addresses: readonly Multiaddr[], names: Names): Promise<Multiaddr[]> {
   const found: Multiaddr[] = []
   let left = [...addresses]
   for (let steps = 0; left.length > 0 && steps <= MOST_STEPS; steps++) {
-    const [here, further] = await lookUp(left.slice(0, MOST_ADDRESSES), names)
-    found.push(...here)
+    const [resolved, further] = await lookUp(left.slice(0, MOST_ADDRESSES), names)
+    found.push(...resolved)
     left = further
   }
   return found.slice(0, MOST_ADDRESSES)
 }
 
-/** What multiaddrs lead to, and the further ones that dnsaddr records name instead. */
-async function lookUp(addresses: Multiaddr[], names: Names): Promise<[here: Multiaddr[], further: Multiaddr[]]> {
-  const here: Multiaddr[] = []
+/** Resolves one step. Returns the addresses, and those that `dnsaddr` records name instead. */
+async function lookUp(addresses: Multiaddr[], names: Names): Promise<[resolved: Multiaddr[], further: Multiaddr[]]> {
+  const resolved: Multiaddr[] = []
   const further: Multiaddr[] = []
   for (const address of addresses) {
     if (leadsInside(address)) continue
     const [host, transport, end, ...more] = address.getComponents()
     if (host?.value === undefined) continue
     if (host.name === 'dnsaddr') further.push(...(await dnsaddrsOf(host.value, names)))
-    // Through other transports, or by a relay, the node does not dial.
+    // The node does not dial other transports or relays.
     if (transport?.name !== 'tcp' || more.length > 0 || (end !== undefined && end.name !== 'p2p')) continue
     const ips = NAMES.has(host.name) ? await names.addresses(host.value).catch(() => []) : [host.value]
     for (const ip of ips) {
       const version = isIP(ip)
       if (version === 0 || isPrivateAddress(ip)) continue
-      here.push(parseAddress(`/ip${version}/${ip}/tcp/${transport.value}`))
+      resolved.push(parseAddress(`/ip${version}/${ip}/tcp/${transport.value}`))
     }
   }
-  return [here, further]
+  return [resolved, further]
 }
 
 async function dnsaddrsOf(host: string, names: Names): Promise<Multiaddr[]> {

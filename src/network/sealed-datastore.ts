@@ -3,16 +3,16 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Sealing } from '../domain/sealing.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Where libp2p's keychain keeps private keys, that of the node among them. */
+/** Key prefix of private keys in libp2p's keychain, including the node's own. */
 export const PRIVATE_KEYS = '/pkcs8/'
-/** Behind every key that begins so. */
+/** The first key after that prefix. */
 const PAST_PRIVATE_KEYS = '/pkcs80'
-/** Keys in clear are text, so that this can be none of their first bytes. */
+/** Unsealed keys are text, so none begins with a control character. */
 const LAST_CONTROL_BYTE = 0x1f
 
 /**
- * A datastore whose private keys are sealed on the disk; all else is kept as it is. Keys that were written in clear
- * before are sealed now, and nothing of them stays. The caller closes `store`.
+ * Wraps a datastore and seals its private keys on disk. Seals keys of earlier versions and removes their plaintext. The
+ * caller closes `store`.
  *
  * @param store open
  */
@@ -27,7 +27,7 @@ export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): 
   }
   if (count === 0) return sealed
   await batch.commit()
-  // LevelDB keeps what was replaced until it happens to compact it.
+  // LevelDB keeps a replaced value until a compaction.
   if ('compactRange' in store.db && typeof store.db.compactRange === 'function') {
     await store.db.compactRange(PRIVATE_KEYS, PAST_PRIVATE_KEYS)
   }
@@ -52,7 +52,7 @@ class SealedDatastore extends DatastoreLayer {
     return this.#store.put(key, this.#sealed(key, value), options)
   }
 
-  /** @throws HoldfastError `DATA_DIR_UNUSABLE` for a private key that cannot be opened. */
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be unsealed */
   async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
     return this.#opened(key, await this.#store.get(key, options))
   }

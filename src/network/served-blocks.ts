@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 
-/** What the network may see of the engine's blocks: those that some live record needs, and no others. */
+/** The blocks that the engine serves to the network: those of live records. */
 export interface ServedBlocks {
-  /** Null for a block that may not be served. */
+  /** Returns null if the block must not be served. */
   get(cid: CID): Promise<Uint8Array | null>
-  /** Whether {@link get} would give it. */
+  /** Returns whether {@link get} would return the block. */
   has(cid: CID): boolean
 }

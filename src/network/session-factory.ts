@@ -27,13 +27,13 @@ export interface SessionFactoryParts {
   clock: Clock
 }
 
-/** Blocks on their way at once, over all sessions; of 1 MiB each they fill as many MiB. */
+/** Concurrent fetches of all sessions. Blocks of 1 MiB fill as many MiB. */
 const BLOCKS_AT_ONCE = 128
 const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
-/** Opens sessions on the providers that the node knows, and ends them with it. */
+/** Opens sessions on the providers that the node knows. Closes all of them when the node stops. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
   readonly #gate = new FairGate(BLOCKS_AT_ONCE)
@@ -82,7 +82,7 @@ export class SessionFactory implements BlockFetcher {
     )
   }
 
-  /** A session for the host program itself. */
+  /** Opens a session for the host program. */
   openWith(root: CID, peers: readonly PeerAddress[]): FetchSession {
     return this.#session(
       root,
@@ -91,7 +91,7 @@ export class SessionFactory implements BlockFetcher {
     )
   }
 
-  /** Ends every session. */
+  /** Closes every session. */
   close(): void {
     for (const session of this.#sessions) session.close()
   }
@@ -114,7 +114,7 @@ export class SessionFactory implements BlockFetcher {
   }
 
   async *#find(libp2p: Libp2p, root: CID, ended: AbortSignal): AsyncGenerator<BlockProvider> {
-    const late = (): Error => new Error('enough time has been spent')
+    const late = (): Error => new Error('the search for providers timed out')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: DISCOVERY_MS, late, signal: ended })
     const { signal } = deadline
     let found = 0
@@ -152,12 +152,15 @@ export class SessionFactory implements BlockFetcher {
     return this.#stranger(peer, TIER.origin)
   }
 
-  /** Within a private network routers know of private addresses only. */
+  /** Converts a peer that routers returned. In a private network, routers return only private addresses. */
   #found(peer: PeerAddress): BlockProvider {
     return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
   }
 
-  /** One whose addresses somebody has told who may not know of ours. */
+  /**
+   * Converts a peer with addresses from a third party. Only public ones may be dialled, unless the configuration allows
+   * others.
+   */
   #stranger(peer: PeerAddress, tier: number): BlockProvider {
     return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)
   }

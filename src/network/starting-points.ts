@@ -7,11 +7,11 @@ import type { GoodPeers } from './good-peers.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { leadsInside } from './public-addresses.ts'
 
-/** While there are peers, they are looked at this often; without any, starting points are dialled with growing pauses. */
-const LOOK_MS = 60_000
+/** Interval of checks while the node has peers. Without peers, it dials starting points with exponential backoff. */
+const CHECK_EVERY_MS = 60_000
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 600_000
-/** Remembered peers that one round dials. */
+/** Remembered peers dialled in one round. */
 const REMEMBERED_AT_ONCE = 8
 
 export interface StartingPointsParts {
@@ -24,15 +24,15 @@ export interface StartingPointsParts {
 }
 
 /**
- * Finds the network, and finds it again when all peers are lost: by the configured bootstrap nodes and by peers that
- * answered before. Tells once when the public network has no peers, and once when it has some again.
+ * Connects to the network, and reconnects when all peers are lost. It dials the configured bootstrap nodes and
+ * remembered peers. Logs once when the public network has no peers, and once when it has some again.
  */
 export class StartingPoints {
   readonly #parts: StartingPointsParts
   #cancelTimer: () => void = () => undefined
   #stopped = false
   #rounds = 0
-  /** Where the next round goes on among the remembered peers. */
+  /** Index of the first remembered peer of the next round. */
   #next = 0
   #isAlone = false
 
@@ -40,21 +40,21 @@ export class StartingPoints {
     this.#parts = parts
   }
 
-  /** True if the node belongs to the public network, has tried to reach it, and has no peers. */
+  /** True if the node belongs to the public network, has dialled it, and has no peers. */
   get isAlone(): boolean {
     return this.#isAlone && this.#parts.libp2p.getPeers().length === 0
   }
 
   start(): void {
     const { libp2p, settings, good, logger } = this.#parts
-    // Without routers a node speaks to configured peers and to those that dial it.
+    // Without routers, a node talks only to configured peers and to those that dial it.
     if (settings.dht === 'off' && settings.bootstrap.length === 0) return
     libp2p.addEventListener('peer:identify', this.#onIdentify)
-    if (settings.isPublic && settings.restsOnOthers) {
+    if (settings.isPublic && settings.usesOnlyPublicBootstrap) {
       const advice = 'name peers of your own in network.peers'
       logger.warn(
         { remembered: good.size },
-        `network.preset public begins at bootstrap nodes of others, which may be switched off: ${advice}`,
+        `network.preset public uses bootstrap nodes of other operators, which may be switched off: ${advice}`,
       )
     }
     this.#dial()
@@ -67,7 +67,7 @@ export class StartingPoints {
     await this.#parts.good.save()
   }
 
-  /** A peer that dialled this node may be gone with its own address translation: only those that were dialled count. */
+  /** Remembers only peers that this node dialled: an inbound peer's address may be that of its NAT. */
   readonly #onIdentify = ({ detail: { peerId, protocols, connection } }: CustomEvent<IdentifyResult>): void => {
     const { settings, good, clock } = this.#parts
     const { remoteAddr, direction } = connection
@@ -83,10 +83,10 @@ export class StartingPoints {
     this.#rounds++
     const points: PeerAddress[] = [...settings.bootstrap, ...this.#remembered()]
     const dials = points.map(peer => dialler.connect(peer))
-    void Promise.all(dials).then(() => this.#lookLater(FIRST_PAUSE_MS * 2 ** (this.#rounds - 1)))
+    void Promise.all(dials).then(() => this.#checkLater(FIRST_PAUSE_MS * 2 ** (this.#rounds - 1)))
   }
 
-  /** Some of them each round, the latest first. */
+  /** Returns the remembered peers of this round, the latest to answer first. */
   #remembered(): PeerAddress[] {
     const { good, settings } = this.#parts
     const all = good.addresses()
@@ -96,14 +96,14 @@ export class StartingPoints {
     return some.map(peer => ({ ...peer, publicOnly }))
   }
 
-  #lookLater(ms: number): void {
+  #checkLater(ms: number): void {
     if (this.#stopped) return
-    this.#tell()
-    const pause = this.#isReached() ? LOOK_MS : Math.min(ms, LONGEST_PAUSE_MS)
-    this.#cancelTimer = this.#parts.clock.after(pause, () => this.#look())
+    this.#logReach()
+    const pause = this.#isReached() ? CHECK_EVERY_MS : Math.min(ms, LONGEST_PAUSE_MS)
+    this.#cancelTimer = this.#parts.clock.after(pause, () => this.#check())
   }
 
-  #look(): void {
+  #check(): void {
     const { libp2p, good, clock, logger } = this.#parts
     if (!this.#isReached()) {
       this.#dial()
@@ -111,25 +111,25 @@ export class StartingPoints {
     }
     this.#rounds = 0
     this.#next = 0
-    // Those that have stayed connected have answered all the while.
+    // A peer that stayed connected counts as answering now.
     for (const { id } of good.addresses()) {
       const open = libp2p.getConnections(id).find(({ direction }) => direction === 'outbound')
       if (open !== undefined)
         good.answered(id.toString(), addressOf(open.remoteAddr.toString(), id.toString()), clock.now())
     }
-    good.save().catch((error: unknown) => logger.warn({ err: error }, 'peers could not be remembered'))
-    this.#lookLater(LOOK_MS)
+    good.save().catch((error: unknown) => logger.warn({ err: error }, 'cannot save the remembered peers'))
+    this.#checkLater(CHECK_EVERY_MS)
   }
 
   #isReached(): boolean {
     return this.#parts.libp2p.getPeers().length > 0
   }
 
-  #tell(): void {
+  #logReach(): void {
     const { settings, logger } = this.#parts
     const isAlone = settings.isPublic && !this.#isReached()
     if (isAlone && !this.#isAlone) {
-      logger.warn({}, 'the public network has no peers: check the connection, and name peers in network.peers')
+      logger.warn({}, 'no peers on the public network: check the connection, and name peers in network.peers')
     }
     if (!isAlone && this.#isAlone) logger.info({}, 'the public network has peers again')
     this.#isAlone = isAlone

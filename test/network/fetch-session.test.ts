@@ -12,7 +12,7 @@ const given: ProviderAnswer = { kind: 'block', bytes: block.bytes }
 const missing: ProviderAnswer = { kind: 'missing' }
 const broken: ProviderAnswer = { kind: 'failed', reason: 'broke', final: false }
 
-/** A source that answers as it is told, in order; the last answer holds from then on, and null is silence. */
+/** A provider that gives the scripted answers in order and repeats the last one. Null: no answer. */
 class ScriptedSource implements BlockProvider {
   readonly canProbe: boolean
   readonly asked: Array<'probe' | 'block'> = []
@@ -59,11 +59,11 @@ function sessionOn(providers: BlockProvider[], parts: Partial<SessionParts> = {}
   return { session, clock }
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs all pending callbacks. */
 const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-describe('the way to a block', () => {
-  test('asks the lower tier first, and the next only when that does not have it', async () => {
+describe('a session', () => {
+  test('asks the next tier only if the lower one lacks the block', async () => {
     const origin = new ScriptedSource('origin', [missing])
     const gateway = new ScriptedSource('gateway', [given], { tier: 2 })
     const idle = new ScriptedSource('idle', [given], { tier: 3 })
@@ -77,7 +77,7 @@ describe('the way to a block', () => {
     ])
   })
 
-  test('asks several of a tier whether they have it, and only one for the block', async () => {
+  test('probes several providers of a tier, and requests the block from one', async () => {
     const peers = ['a', 'b', 'c'].map((name, i) => {
       return new ScriptedSource(name, i === 0 ? [missing] : [{ kind: 'has' }, given], { canProbe: true })
     })
@@ -88,7 +88,7 @@ describe('the way to a block', () => {
     expect(asked.filter(what => what === 'block')).toHaveLength(1)
   })
 
-  test('goes on to the next when one is silent, sooner while nobody has given anything', async () => {
+  test('asks the next provider if one is silent, sooner before any block', async () => {
     const silent = new ScriptedSource('silent', [given, null])
     const other = new ScriptedSource('other', [given], { tier: 1 })
     const { session, clock } = sessionOn([silent, other])
@@ -112,7 +112,7 @@ describe('the way to a block', () => {
     expect(young.session.providers()[0]).toEqual({ provider: 'mute', error: 'has not answered yet' })
   })
 
-  test('asks somebody else as well when one that has given blocks falls silent, and ends with close', async () => {
+  test('asks another provider if a proven one falls silent', async () => {
     const a = new ScriptedSource('a', [given, null])
     const b = new ScriptedSource('b', [missing, given], { tier: 1 })
     const { session, clock } = sessionOn([a, b])
@@ -126,7 +126,7 @@ describe('the way to a block', () => {
     expect(await held).toBe('closed')
   })
 
-  test('tries one that fails again, a little later each time, and gives it up after three times', async () => {
+  test('retries a failing provider with backoff and drops it after three failures', async () => {
     const source = new ScriptedSource('source', [broken])
     const { session, clock } = sessionOn([source])
     const fetching = session.get(block.cid, { signal: never })
@@ -146,7 +146,7 @@ describe('the way to a block', () => {
     expect(session.providers()).toEqual([{ provider: 'source', error: 'broke' }])
   })
 
-  test('counts what fails together as one failure', async () => {
+  test('counts concurrent failures of one provider as one', async () => {
     const source = new ScriptedSource('source', [broken, broken, broken, broken, given])
     const { session, clock } = sessionOn([source])
     const fetching = Promise.all(Array.from({ length: 4 }, () => session.get(block.cid, { signal: never })))
@@ -155,7 +155,7 @@ describe('the way to a block', () => {
     expect(await fetching).toHaveLength(4)
   })
 
-  test('never asks one again that has lied', async () => {
+  test('never asks a provider again after a wrong block', async () => {
     const liar = new ScriptedSource('liar', [{ kind: 'failed', reason: 'lied', final: true }])
     const { session, clock } = sessionOn([liar])
     await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
@@ -164,7 +164,7 @@ describe('the way to a block', () => {
     expect(clock.waiting).toBe(0)
   })
 
-  test('waits for those whom a router finds, and for no longer than it looks', async () => {
+  test('waits for providers from a router until its search ends', async () => {
     const { promise: found, resolve: find } = Promise.withResolvers<BlockProvider | null>()
     const discover = async function* (): AsyncGenerator<BlockProvider> {
       const source = await found
@@ -187,7 +187,7 @@ describe('the way to a block', () => {
     await expect(failing.session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
   })
 
-  test('takes in peers that connect meanwhile', async () => {
+  test('asks peers that connect during a fetch', async () => {
     let meet: (source: BlockProvider) => void = () => undefined
     const mute = new ScriptedSource('mute', [null])
     const { session, clock } = sessionOn([mute], {
@@ -202,7 +202,7 @@ describe('the way to a block', () => {
     expect(await fetching).toBe(block.bytes)
   })
 
-  test('gives nobody up while one who has it may still connect', async () => {
+  test('fails no fetch during the linger time', async () => {
     let meet: (source: BlockProvider) => void = () => undefined
     const strangers = (onPeer: typeof meet) => {
       meet = onPeer
@@ -214,12 +214,12 @@ describe('the way to a block', () => {
     meet(new ScriptedSource('late', [given], { tier: 3 }))
     expect(await fetching).toBe(block.bytes)
     const lonely = sessionOn([new ScriptedSource('without', [{ kind: 'missing' }])], { lingerMs: 5_000 })
-    const failing = expect(lonely.session.get(block.cid, { signal: never })).rejects.toThrow('nobody who was asked')
+    const failing = expect(lonely.session.get(block.cid, { signal: never })).rejects.toThrow('no provider has')
     lonely.clock.advance(5_000)
     await failing
   })
 
-  test('begins with what the host program has itself, if that is what it says', async () => {
+  test('takes a block of the host program first, if its hash matches', async () => {
     const source = new ScriptedSource('source', [given])
     const host = { mayHave: () => true, get: async () => Buffer.from('damaged') }
     const { session } = sessionOn([source], { host })
@@ -229,8 +229,8 @@ describe('the way to a block', () => {
   })
 })
 
-describe('many sessions', () => {
-  test('take turns by owner, whatever one of them has queued', async () => {
+describe('concurrent sessions', () => {
+  test('take turns by owner, however many fetches one has queued', async () => {
     const gate = new FairGate(1)
     const order: string[] = []
     const sourceOf = (owner: string): BlockProvider => ({
@@ -250,7 +250,7 @@ describe('many sessions', () => {
     expect(order).toHaveLength(8)
   })
 
-  test('do not wait for one that hangs: it gives up its place', async () => {
+  test('do not wait for a slow fetch: it frees its place', async () => {
     const gate = new FairGate(4)
     const dead = sessionOn([new ScriptedSource('mute', [null])], { gate, owner: 'dead' })
     const abort = new AbortController()
@@ -267,7 +267,7 @@ describe('many sessions', () => {
     expect(full).toHaveLength(20)
   })
 
-  test('leave the gate as they found it when they are aborted while waiting', async () => {
+  test('leave the gate if they abort while they wait', async () => {
     const gate = new FairGate(1)
     const first = gate.enter('a')
     const waiting = gate.enter('b')

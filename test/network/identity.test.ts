@@ -21,7 +21,7 @@ async function withStore<T>(dataDir: string, run: (store: LevelDatastore) => Pro
   }
 }
 
-/** The files of the datastore that contain these bytes. */
+/** Returns the datastore's files that contain these bytes. */
 async function filesWith(dataDir: string, bytes: Uint8Array): Promise<string[]> {
   const folder = join(dataDir, 'datastore')
   const found = await Promise.all(
@@ -40,7 +40,7 @@ async function peerIdOf(dataDir: string): Promise<string | undefined> {
 }
 
 describe('the identity of a node', () => {
-  test('is sealed on the disk from the first start, and stays the same', () =>
+  test('is sealed on disk from the first start and survives restarts', () =>
     withTempDir(async dataDir => {
       const id = await peerIdOf(dataDir)
       expect(await peerIdOf(dataDir)).toBe(id)
@@ -50,7 +50,7 @@ describe('the identity of a node', () => {
       expect(await filesWith(dataDir, clear)).toEqual([])
     }))
 
-  test.each([[true], [false]])('that was kept in clear is sealed at the next start (network on: %s)', network =>
+  test.each([[true], [false]])('is sealed at the next start if stored as plaintext (network: %s)', network =>
     withTempDir(async dataDir => {
       const id = await withNode(dataDir, {}, async node => node.peerId)
       const clear = await withStore(dataDir, async store => store.get(SELF))
@@ -61,7 +61,7 @@ describe('the identity of a node', () => {
     }),
   )
 
-  test('that was tampered with is refused by name', () =>
+  test("is refused with its key's name if someone altered it", () =>
     withTempDir(async dataDir => {
       await peerIdOf(dataDir)
       await withStore(dataDir, async store => {

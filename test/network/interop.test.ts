@@ -18,7 +18,7 @@ import { withNodes } from './support/node.ts'
 
 const never = new AbortController().signal
 
-/** Helia as it is, with its own Bitswap, in memory. */
+/** Plain Helia with its own Bitswap and an in-memory store. */
 async function withHelia<T>(use: (helia: HeliaWithLibp2p<ServiceMap>) => Promise<T>): Promise<T> {
   const helia = withBitswap(
     withLibp2pLight(createHeliaLight(), {
@@ -44,7 +44,7 @@ async function walk(session: FetchSession, cid: CID): Promise<number> {
 }
 
 describe('plain Helia', () => {
-  test('gives us a DAG, and tells us what it does not have, again and again', () =>
+  test('serves a DAG and repeatedly reports a missing block', () =>
     withHelia(helia =>
       withNodes([() => ({})], async node => {
         const content = pseudoRandom(8 * 1024 * 1024, 'interop')
@@ -52,7 +52,7 @@ describe('plain Helia', () => {
         const origins = helia.libp2p.getMultiaddrs().map(String)
         const session = await node.open(cid, { origins, signal: never })
         expect(await walk(session, cid)).toBe(9)
-        // What it has just sent it sends again, because it was told that we no longer want it.
+        // It sends the same block again, because it received our cancel.
         expect(await walk(session, cid)).toBe(9)
         const unknown = rawBlock(Buffer.from('nobody has this')).cid
         for (const _ of [1, 2, 3]) {
@@ -62,7 +62,7 @@ describe('plain Helia', () => {
       }),
     ))
 
-  test('gets blocks from us, many at once, and by its sessions', () => {
+  test('fetches our blocks, many at once and in its sessions', () => {
     const blocks = someBlocks(200, 30_000)
     return withNodes([() => ({ blocks: hostOf(blocks) })], node =>
       withHelia(async helia => {

@@ -18,7 +18,7 @@ import { withProvider } from './support/provider.ts'
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
 const never = new AbortController().signal
 const unknown = rawBlock(Buffer.from('nobody has this'))
-/** Nothing listens on the port reserved for discarding. */
+/** The discard port, where no server listens. */
 const deadPort = '/ip4/127.0.0.1/tcp/9/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 
 async function getAll(session: FetchSession, blocks: ReturnType<typeof someBlocks>): Promise<void> {
@@ -30,21 +30,21 @@ async function getAll(session: FetchSession, blocks: ReturnType<typeof someBlock
 }
 
 describe('a node', () => {
-  test('keeps its identity', () =>
+  test('keeps its identity across restarts', () =>
     withTempDir(async dir => {
       const first = await withNode(dir, {}, async node => node.peerId)
       const second = await withNode(dir, {}, async node => node.addresses())
       expect(second).toEqual([expect.stringMatching(new RegExp(`^/ip4/127\\.0\\.0\\.1/tcp/\\d+/p2p/${first}$`))])
     }))
 
-  test('has nobody to ask unless somebody is named or connected', () =>
+  test('has no source without an origin, a peer or a gateway', () =>
     withNodes([() => ({})], async node => {
       expect(node.canAsk([])).toBe(false)
       expect(node.canAsk([deadPort])).toBe(true)
       expect(node.peerCount()).toBe(0)
     }))
 
-  test('says which part of its configuration is wrong', () =>
+  test('names the invalid field of its configuration', () =>
     withTempDir(async dir => {
       const start = (config: object) => withNode(dir, { config }, async () => 'started')
       await expect(start({ peers: ['/ip4/127.0.0.1/tcp/1'] })).rejects.toThrow(/network\.peers\.0: must end in \/p2p\//)
@@ -59,7 +59,7 @@ describe('a node', () => {
       })
     }))
 
-  test('dials a configured peer again when it was lost, with growing pauses', () =>
+  test('redials a lost configured peer with backoff', () =>
     withTempDir(async dir => {
       const clock = new ManualClock()
       let address = ''
@@ -99,7 +99,7 @@ describe('a session', () => {
       }),
     ))
 
-  test('fetches a block of 4 MiB less what frames it, and many sizes at once', () =>
+  test('fetches blocks of many sizes, up to 4 MiB with framing', () =>
     withNodes(
       [
         () => ({
@@ -113,7 +113,7 @@ describe('a session', () => {
       },
     ))
 
-  test('is told at once by the only peer that it does not have the block, every time', () =>
+  test('fails at once if the only peer lacks the block', () =>
     withProvider({ count: 1, size: 10 }, ({ address }) =>
       withNodes([() => ({})], async node => {
         for (const _ of [1, 2]) {
@@ -126,7 +126,7 @@ describe('a session', () => {
       }),
     ))
 
-  test('gives up a port where nobody listens, and an id that is somebody else', () =>
+  test('drops a closed port and a peer with another id', () =>
     withNodes([() => ({}), () => ({})], async (a, b) => {
       const wrongId = (a.addresses()[0] ?? '').replace(/[^/]*$/, deadPort.split('/').at(-1) ?? '')
       const session = await b.open(unknown.cid, {
@@ -138,7 +138,7 @@ describe('a session', () => {
       expect(session.providers()[0]?.error).toBe('could not be reached')
     }))
 
-  test('ends when its only provider is killed, and goes on with another one', () =>
+  test('fails if its only provider dies, and continues with another', () =>
     withProvider({ count: 40, size: 1_000, hangsAfter: 10 }, dying =>
       withProvider({ count: 40, size: 1_000 }, living =>
         withNodes([() => ({})], async node => {
@@ -158,7 +158,7 @@ describe('a session', () => {
       ),
     ))
 
-  test('asks the next source when one never answers', () =>
+  test('asks the next provider if one never answers', () =>
     withProvider({ count: 3, size: 1_000, hangsAfter: 0 }, silent =>
       withProvider({ count: 3, size: 1_000 }, living =>
         withNodes([() => ({ config: { peers: [living.address] } })], async node => {
@@ -172,7 +172,7 @@ describe('a session', () => {
       ),
     ))
 
-  test('drops a peer that sends other bytes, and takes them from the next', () => {
+  test('drops a peer that sends wrong bytes and asks the next', () => {
     const [good] = someBlocks(1, 5_000)
     const block = good ?? unknown
     const liar = { has: () => true, get: async () => Buffer.from('something else') }
@@ -190,7 +190,7 @@ describe('a session', () => {
     )
   })
 
-  test('ends with the signal of a get, with close, and with the node', () =>
+  test('ends on abort of a get, on close, and on stop', () =>
     withProvider({ count: 1, size: 10, hangsAfter: 0 }, ({ address }) =>
       withNodes([() => ({})], async node => {
         const [block = unknown] = someBlocks(1, 10)
@@ -211,7 +211,7 @@ describe('a session', () => {
       }),
     ))
 
-  test('refuses origins that are malformed, naming them', () =>
+  test('refuses malformed origins and names them', () =>
     withNodes([() => ({})], async node => {
       const open = (origin: string) => node.open(unknown.cid, { origins: [origin], signal: never })
       for (const origin of ['nonsense', '', '/ip4/1.2.3.4/tcp/1', 'ftp://example.org', 'https://u:p@example.org']) {
@@ -223,8 +223,8 @@ describe('a session', () => {
     }))
 })
 
-describe('what is served', () => {
-  test('is what the host gives, and nothing else', () => {
+describe('a serving node', () => {
+  test('serves the given blocks and no others', () => {
     const [live = unknown, staged = unknown] = someBlocks(2, 100)
     return withNodes(
       [() => ({ blocks: hostOf([live]) }), ([a]) => ({ config: { peers: a?.addresses() ?? [] } })],
@@ -241,8 +241,8 @@ describe('what is served', () => {
   })
 })
 
-describe('a peer that asks for much and takes nothing', () => {
-  test('costs a few blocks of memory, and holds up nobody else', () => {
+describe('a peer that requests many blocks and reads none', () => {
+  test('costs a few blocks of memory and does not slow others', () => {
     const blocks = someBlocks(80, 500_000)
     let reads = 0
     const host = hostOf(blocks)
@@ -275,7 +275,7 @@ describe('a peer that asks for much and takes nothing', () => {
 })
 
 describe('Helia on the node', () => {
-  test('adds, reads, fetches and deletes its own, and cannot harm what is pinned', () => {
+  test('adds, reads, fetches and deletes blocks, but no pinned ones', () => {
     const [live = unknown, remote = unknown] = someBlocks(2, 100_000)
     return withNodes(
       [
@@ -291,7 +291,7 @@ describe('Helia on the node', () => {
         expect(await collect(fs.cat(remote.cid))).toEqual(remote.bytes)
         await expect(collect(fs.cat(unknown.cid))).rejects.toThrow()
 
-        await expect(helia.blockstore.delete(live.cid)).rejects.toThrow('is needed by a pin')
+        await expect(helia.blockstore.delete(live.cid)).rejects.toThrow('a pin needs block')
         await helia.gc()
         expect(await helia.blockstore.has(live.cid)).toBe(true)
         expect(await helia.blockstore.has(cid)).toBe(false)
@@ -308,7 +308,7 @@ describe('Helia on the node', () => {
 })
 
 describe('a process', () => {
-  test('ends by itself once the node has stopped', () =>
+  test('exits by itself after the node stops', () =>
     withProvider({ count: 1, size: 10 }, async provider => {
       await withNodes([() => ({ config: { peers: [provider.address] } })], async node => {
         const [block = unknown] = someBlocks(1, 10)
@@ -320,7 +320,7 @@ describe('a process', () => {
       })
     }))
 
-  test('that has no network on loads none of it', async () => {
+  test('loads no network package with the network off', async () => {
     const source = `
       import { registerHooks } from 'node:module'
       const loaded = []
@@ -333,7 +333,7 @@ describe('a process', () => {
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, maxBuffer: 2 ** 24 })
     const loaded = JSON.parse(stdout) as string[]
     expect(loaded.length).toBeGreaterThan(50)
-    // The types that UnixFS shares with the network's packages are small.
+    // UnixFS shares small type packages with the network.
     const parts =
       /node_modules\/(helia|libp2p|undici|@helia\/(?!unixfs)[^/]+|@libp2p\/(?!interface|logger|utils)[^/]+)\//
     expect(loaded.filter(url => parts.test(url))).toEqual([])

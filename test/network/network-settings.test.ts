@@ -6,7 +6,7 @@ import { gatewayUrl, networkSettings } from '../../src/network/network-settings.
 const id = '12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 
 describe('the settings of a network', () => {
-  test('are private and quiet unless asked otherwise', () => {
+  test('are private by default, without listeners on public interfaces', () => {
     expect(networkSettings({})).toEqual({
       network: expect.stringMatching(/^private [0-9a-f]{32}$/),
       listen: ['/ip4/127.0.0.1/tcp/0'],
@@ -16,13 +16,13 @@ describe('the settings of a network', () => {
       gateways: [],
       dht: 'off',
       dhtProtocol: '/ipfs/lan/kad/1.0.0',
-      restsOnOthers: false,
+      usesOnlyPublicBootstrap: false,
       isPublic: false,
       allowPrivateOrigins: false,
     })
   })
 
-  test('are those of the public network in one word, each of which can be changed', () => {
+  test('follow the public preset, and each field can override it', () => {
     const settings = networkSettings({ preset: 'public' })
     expect(settings).toMatchObject({ dht: 'client', isPublic: true })
     expect(settings.listen).toContain('/ip4/0.0.0.0/tcp/4001')
@@ -32,7 +32,7 @@ describe('the settings of a network', () => {
     expect(networkSettings(changed)).toMatchObject({ listen: [], bootstrap: [], dht: 'off' })
   })
 
-  test('an address has at most 1,024 characters', () => {
+  test('refuse an address of more than 1,024 characters', () => {
     const address = (length: number): string => `/dns4/${'a'.repeat(length - '/dns4//tcp/1'.length)}/tcp/1`
     expect(networkSettings({ announce: [address(1_024)] }).announce).toHaveLength(1)
     expect(() => networkSettings({ announce: [address(1_025)] })).toThrow(
@@ -40,7 +40,7 @@ describe('the settings of a network', () => {
     )
   })
 
-  test('name peers with and without addresses', () => {
+  test('accept peers with and without addresses', () => {
     expect(peerAddress(`/p2p/${id}`)).toMatchObject({ addresses: [] })
     expect(String(peerAddress(`/dns4/example.org/tcp/4001/p2p/${id}`).addresses[0])).toContain('example.org')
     expect(() => peerAddress('/dns4/example.org/tcp/4001')).toThrow('must end in /p2p/')
@@ -52,7 +52,7 @@ describe('the settings of a network', () => {
     ['https://example.org/some/where/ipfs', 'https://example.org/some/where'],
   ])('read the gateway %s as %s', (given, read) => expect(gatewayUrl(given).href).toBe(read))
 
-  test('are checked like the rest of the configuration', () => {
+  test('are validated with the rest of the configuration', () => {
     expect(parseConfig({ network: { enabled: true, preset: 'public' } }, 'x').network).toEqual({
       enabled: true,
       preset: 'public',

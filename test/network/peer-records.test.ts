@@ -8,7 +8,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 
 const peer = (index: number): Key => new Key(`/peers/${index}`)
 
-/** Counts what is written. */
+/** Counts writes. */
 class CountingStore extends LevelDatastore {
   puts = 0
 
@@ -31,8 +31,8 @@ function withRecords(run: (records: PeerRecords, store: CountingStore, clock: Ma
   })
 }
 
-describe('what is known of peers', () => {
-  test('is written once a minute, and what is known is the latest', () =>
+describe('a peer record', () => {
+  test('is written once a minute, and reads return the latest', () =>
     withRecords(async (records, store, clock) => {
       for (let value = 0; value < 100; value++) {
         await records.put(peer(1), Uint8Array.of(value))
@@ -44,7 +44,7 @@ describe('what is known of peers', () => {
       expect([store.puts, (await store.get(peer(1)))[0]]).toEqual([2, 200])
     }))
 
-  test('is in the store once it is flushed, and before it is looked through', () =>
+  test('reaches the store on flush and before a query', () =>
     withRecords(async (records, store) => {
       const twice = async (index: number): Promise<void> => {
         await records.put(peer(index), Uint8Array.of(1))
@@ -62,7 +62,7 @@ describe('what is known of peers', () => {
       expect(store.puts).toBe(puts)
     }))
 
-  test('of very many is kept in the store, not in memory', () =>
+  test('beyond the limit stays in the store, not in memory', () =>
     withRecords(async (records, store) => {
       for (const value of [1, 2]) await records.put(peer(0), Uint8Array.of(value))
       for (let index = 1; index <= 1_024; index++) await records.put(peer(index), Uint8Array.of(1))
@@ -70,7 +70,7 @@ describe('what is known of peers', () => {
       expect((await records.get(peer(0)))[0]).toBe(2)
     }))
 
-  test('is gone when it is deleted', () =>
+  test('is gone after its deletion', () =>
     withRecords(async records => {
       for (const value of [1, 2]) await records.put(peer(1), Uint8Array.of(value))
       await records.delete(peer(1))
@@ -79,7 +79,7 @@ describe('what is known of peers', () => {
       await expect(records.get(peer(1))).rejects.toThrow()
     }))
 
-  test('alone waits: all else is written at once', () =>
+  test('is delayed, but other keys are written at once', () =>
     withRecords(async (records, store) => {
       for (const value of [1, 2, 3]) await records.put(new Key('/pkcs8/self'), Uint8Array.of(value))
       expect([store.puts, (await store.get(new Key('/pkcs8/self')))[0]]).toEqual([3, 3])

@@ -13,7 +13,7 @@ const PUBLIC_ONLY = { allowPrivateGateways: false }
 const never = new AbortController().signal
 const block = rawBlock(Buffer.from('wanted'))
 
-/** Names that lead where a test says. */
+/** Names with scripted answers. */
 function namesOf(addresses: Record<string, string[]>, texts: Record<string, string[]> = {}): Names {
   const found = (records: Record<string, string[]>) => async (name: string) => {
     const found = records[name]
@@ -23,7 +23,7 @@ function namesOf(addresses: Record<string, string[]>, texts: Record<string, stri
   return { addresses: found(addresses), texts: found(texts) }
 }
 
-/** Runs with a port of this host that counts who connects to it. */
+/** Runs with a local port that counts connections. */
 async function withPort<T>(run: (port: number, connections: () => number) => Promise<T>, wanted = 0): Promise<T> {
   let connections = 0
   const server = createServer(socket => {
@@ -38,7 +38,7 @@ async function withPort<T>(run: (port: number, connections: () => number) => Pro
   }
 }
 
-/** Asks for a block by an origin that does not have it. */
+/** Requests a block from an origin that lacks it. */
 async function askBy(node: Parameters<Parameters<typeof withNode>[2]>[0], origin: string): Promise<void> {
   const session = await node.open(block.cid, { origins: [origin], signal: never })
   await expect(session.get(block.cid, { signal: never })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
@@ -46,7 +46,7 @@ async function askBy(node: Parameters<Parameters<typeof withNode>[2]>[0], origin
 }
 
 describe('a peer that a request names', () => {
-  test('at a private address, a name of this host or a unix socket is refused by name', () =>
+  test('is refused at a private address, own name or unix socket', () =>
     withNodes([() => ({ config: PUBLIC_ONLY })], async node => {
       const places = [
         ...['/ip4/127.0.0.1/tcp/22', '/ip4/10.1.2.3/tcp/22', '/ip4/169.254.169.254/tcp/80', '/ip4/0.0.0.0/tcp/1'],
@@ -77,7 +77,7 @@ describe('a peer that a request names', () => {
         names: namesOf({}, { '_dnsaddr.rebound.example': [`dnsaddr=/ip4/127.0.0.1/tcp/${port}/p2p/${ID}`] }),
       }),
     ],
-  ])('is not dialled where %s leads inside', (_, place) =>
+  ])('is not dialled if %s resolves to a private address', (_, place) =>
     withPort(async (port, connections) => {
       const { origin, names } = place(port)
       await withNodes([() => ({ config: PUBLIC_ONLY, names })], node => askBy(node, origin))
@@ -88,7 +88,7 @@ describe('a peer that a request names', () => {
   test.each([
     [false, 0],
     [true, 1],
-  ])('is not dialled where it has said itself that it is inside, unless that is allowed (%s)', (allowed, dials) =>
+  ])('is not dialled at its own private address unless allowed (%s)', (allowed, dials) =>
     withTempDir(async dir => {
       await withNodes([() => ({ config: { allowPrivateGateways: allowed } })], async node => {
         const [id, port] = await withNode(dir, { config: { peers: node.addresses() } }, async other => {
@@ -106,7 +106,7 @@ describe('a peer that a request names', () => {
     }),
   )
 
-  test('may be inside if it is configured, or if that is allowed', () =>
+  test('may be private if configured, or if private origins are allowed', () =>
     withNodes(
       [
         () => ({ blocks: hostOf([block]) }),
@@ -132,7 +132,7 @@ describe('the public addresses of multiaddrs', () => {
   )
   const found = async (...addresses: string[]) => (await publicAddresses(addresses.map(multiaddr), names)).map(String)
 
-  test('are those reached by TCP, names looked up, private ones left out', async () => {
+  test('include resolved TCP addresses and exclude private ones', async () => {
     expect(await found(`/dns4/two.example/tcp/4001/p2p/${ID}`)).toEqual([
       '/ip4/1.2.3.4/tcp/4001',
       '/ip6/2606:4700::1/tcp/4001',
@@ -144,7 +144,7 @@ describe('the public addresses of multiaddrs', () => {
     expect(await found(...others)).toEqual([])
   })
 
-  test('are few, and names that lead to names are followed a few steps only', async () => {
+  test('are limited in number, and so are chains of names', async () => {
     expect(await found('/dnsaddr/many.example')).toHaveLength(16)
     expect(await found('/dnsaddr/loop.example')).toEqual([])
   })

@@ -3,7 +3,7 @@ import { hostOf, rawBlock, someBlocks } from './support/blocks.ts'
 import { withNodes } from './support/node.ts'
 
 describe('a DHT of three nodes', () => {
-  test('leads from a root to who has announced it', () => {
+  test('leads from a root to the node that announced it', () => {
     const [block = rawBlock(Buffer.of())] = someBlocks(1, 1_000)
     return withNodes(
       [
@@ -23,7 +23,7 @@ describe('a DHT of three nodes', () => {
     )
   })
 
-  test('is not there unless configured: nothing is announced', () =>
+  test('is off unless configured, so a node announces nothing', () =>
     withNodes([() => ({})], async node => {
       const { cid } = rawBlock(Buffer.from('x'))
       expect(await node.announce(cid, new AbortController().signal)).toBe(false)

@@ -10,7 +10,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 import { withNode } from './support/node.ts'
 
 const ID = '12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
-/** Nothing listens on the port reserved for discarding. */
+/** The discard port, where no server listens. */
 const DEAD = `/ip4/127.0.0.1/tcp/9/p2p/${ID}`
 const DAY_MS = 86_400_000
 
@@ -30,7 +30,7 @@ async function forgetPeers(dir: string): Promise<void> {
 }
 
 describe('a node of the public network', () => {
-  test('comes back by a remembered peer when all bootstrap nodes are gone', () =>
+  test('reconnects by a remembered peer if all bootstrap nodes are gone', () =>
     withTempDir(async dir => {
       const router: NetworkConfig = { preset: 'public', listen: ['/ip4/127.0.0.1/tcp/0'], bootstrap: [], dht: 'server' }
       await withNode(join(dir, 'router'), { config: router }, async known => {
@@ -51,7 +51,7 @@ describe('a node of the public network', () => {
       })
     }))
 
-  test('says once that the public network has no peers, tries again, and says once that it has some', () =>
+  test('logs the loss and return of all peers once each', () =>
     withTempDir(async dir => {
       const clock = new ManualClock()
       const lines: string[] = []
@@ -82,46 +82,46 @@ describe('a node of the public network', () => {
         })
       })
       expect(lines.map(line => line.split(':')[0])).toEqual([
-        'the public network has no peers',
+        'no peers on the public network',
         'the public network has peers again',
       ])
     }))
 
-  test('says at its start that it rests on nodes of others alone', () =>
+  test('warns at its start if it uses only public bootstrap nodes', () =>
     withTempDir(async dir => {
       const lines: string[] = []
       const config: NetworkConfig = { preset: 'public', listen: ['/ip4/127.0.0.1/tcp/0'], dht: 'client' }
       await withNode(join(dir, 'a'), { config, logger: noting(lines), clock: new ManualClock() }, async () => undefined)
-      expect(lines[0]).toContain('begins at bootstrap nodes of others, which may be switched off')
+      expect(lines[0]).toContain('uses bootstrap nodes of other operators, which may be switched off')
     }))
 })
 
 describe('remembered peers', () => {
   const at = (network: number, host = 1): string => `/ip4/${20 + (network >> 8)}.${network & 255}.1.${host}/tcp/4001`
-  // Peers are read and written only by load() and save().
+  // Only load() and save() use the store.
   const unused = new LevelDatastore('/nowhere')
   const note = (good: GoodPeers, i: number, address: string, now: number): boolean =>
     good.answered(`peer ${i}`, address, now)
 
-  test('are at most two of one network, and 64 in all', () => {
+  test('are at most two per network and 64 in all', () => {
     const good = new GoodPeers(unused)
     expect([1, 2, 3].map(i => note(good, i, at(7, i), 0))).toEqual([true, true, false])
     for (let i = 10; i < 1_000; i++) note(good, i, at(i), 0)
     expect(good.size).toBe(64)
   })
 
-  test('that answered within a week give no place to new ones', () => {
+  test('are not replaced within a week of their last answer', () => {
     const good = new GoodPeers(unused)
     for (let i = 0; i < 64; i++) note(good, i, at(i), 0)
     note(good, 0, at(0), DAY_MS)
     expect(note(good, 900, at(900), 7 * DAY_MS)).toBe(false)
     expect(note(good, 900, at(900), 7 * DAY_MS + 1)).toBe(true)
     for (let i = 901; i < 1_000; i++) note(good, i, at(i), 7 * DAY_MS + 1)
-    // The one that answered a day later has its place still.
+    // The peer that answered a day later is still remembered.
     expect([good.size, note(good, 0, at(0, 2), 7 * DAY_MS + 1)]).toEqual([64, true])
   })
 
-  test('survive a restart, whatever else somebody has written in their place', () =>
+  test('survive a restart, and malformed ones are skipped', () =>
     withTempDir(async dir => {
       const store = new LevelDatastore(dir)
       await store.open()

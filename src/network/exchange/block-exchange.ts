@@ -15,14 +15,14 @@ import { PeerServing } from './peer-serving.ts'
 import { type Asked, PeerWants } from './peer-wants.ts'
 import { MOST_WANTS, type WantCount } from './want-queue.ts'
 
-/** Bitswap, in the version that tells what a peer does not have. */
+/** The Bitswap version in which a peer can answer that it lacks a block. */
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
-/** 4 MiB is what all implementations accept; a little more costs nothing. */
+/** Every implementation accepts 4 MiB. The rest is tolerance. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024 + 64 * 1024
 const STREAMS_PER_PEER = 64
-/** Memory of messages that one peer has begun and not ended, on all its streams. */
+/** Memory for incomplete messages of one peer, on all its streams. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024
-/** Messages of blocks being read and sent at once, over all peers. */
+/** Outgoing messages with blocks in memory, for all peers. */
 const MESSAGES_AT_ONCE = 16
 
 interface Peer {
@@ -30,15 +30,15 @@ interface Peer {
   channel: PeerChannel
   wants: PeerWants
   serving: PeerServing
-  /** Of its open streams. */
+  /** The frame readers of its open streams. */
   frames: Set<FrameReader>
-  /** What its streams have brought and nobody has read yet. */
+  /** Received but unread bytes of its streams. */
   room: { waitingBytes: number }
 }
 
 /**
- * Blocks by Bitswap, both ways, with whoever is connected. It keeps nothing: what comes goes to who asked, what is
- * served comes from {@link ServedBlocks}.
+ * Exchanges blocks with connected peers by Bitswap. It stores none: a received block goes to its requester, and {@link
+ * ServedBlocks} supplies the blocks to send.
  */
 export class BlockExchange {
   readonly #libp2p: Libp2p
@@ -47,7 +47,7 @@ export class BlockExchange {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
-  /** Those that are known to speak the protocol. */
+  /** Connected peers that speak the protocol. */
   readonly #speakers = new Map<string, PeerId>()
   readonly #misconduct: Misconduct
   readonly #gate = new FairGate(MESSAGES_AT_ONCE)
@@ -97,14 +97,17 @@ export class BlockExchange {
     return this.#speakers.size > 0
   }
 
-  /** Tells of the connected peers that exchange blocks, now and later, until the returned function is called. */
+  /**
+   * Calls `listener` for every connected peer that speaks the protocol, now and later, until the caller runs the
+   * returned function.
+   */
   onPeer(listener: (id: PeerId) => void): () => void {
     for (const id of this.#speakers.values()) listener(id)
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Asks a connected peer for a block, or only whether it has it. */
+  /** Asks a connected peer for a block, or only whether the peer has it. */
   ask(id: PeerId, cid: CID, { presence }: { presence: boolean }): Asked {
     if (this.#libp2p.getConnections(id).length === 0) {
       return { answer: Promise.resolve({ kind: 'lost', reason: 'is not connected' }), cancel: () => undefined }
@@ -141,19 +144,20 @@ export class BlockExchange {
     const frames = new FrameReader(LONGEST_MESSAGE)
     peer.frames.add(frames)
     const fail = (error: unknown): void => {
-      this.#logger.debug({ err: error, peer: peer.id.toString() }, 'a peer sent what cannot be read')
-      peer.wants.interrupted('sent what cannot be read')
+      this.#logger.debug({ err: error, peer: peer.id.toString() }, 'a peer sent a malformed message')
+      peer.wants.interrupted('sent a malformed message')
       stream.abort(error instanceof Error ? error : new Error(String(error)))
-      this.#offended(peer)
+      this.#noteOffence(peer)
     }
     const handling: FrameHandling = {
       onFrame: frame =>
-        underName('exchange', async () => ({ done: this.#looked(peer, this.#decode(peer, frame)).catch(fail) })),
-      onBroken: () => peer.wants.interrupted('broke off'),
+        underName('exchange', async () => ({ done: this.#receiveBlocks(peer, this.#decode(peer, frame)).catch(fail) })),
+      onBroken: () => peer.wants.interrupted('closed the stream within a message'),
       onFailure: fail,
     }
     new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, room: peer.room, handling })
-    // Answers go on streams of our own, so this one is closed when the peer closes it; it may have done so already.
+    // Answers use a stream that this node opens. Close this one as soon as the peer has closed it, which may be
+    // already.
     const end = (): void => {
       stream.close().catch(() => undefined)
     }
@@ -171,17 +175,17 @@ export class BlockExchange {
     return message
   }
 
-  async #looked(peer: Peer, message: ReceivedMessage): Promise<void> {
+  async #receiveBlocks(peer: Peer, message: ReceivedMessage): Promise<void> {
     const wasWanted = await peer.wants.receive(message)
-    if (message.hasSurplusBlocks || !wasWanted) this.#offended(peer)
+    if (message.hasSurplusBlocks || !wasWanted) this.#noteOffence(peer)
   }
 
-  /** A peer that goes on doing what no honest peer does is left, and shut out for a while. */
-  #offended({ id }: Peer): void {
+  /** Counts an offence. Hangs up on a peer that repeats them, and bans it for a while. */
+  #noteOffence({ id }: Peer): void {
     const key = id.toString()
     if (!this.#peers.has(key) || !this.#misconduct.note(key)) return
-    this.#logger.info({ peer: key }, 'a peer that keeps sending what nobody asked for is shut out for a while')
-    this.#drop(key, 'was shut out')
+    this.#logger.info({ peer: key }, 'bans a peer for ten minutes: it sent malformed messages or unrequested blocks')
+    this.#drop(key, 'is banned')
     this.#libp2p.hangUp(id).catch(() => undefined)
   }
 

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 
-/** What stands for a block in a map: its multihash, whatever the version and the codec of its CID. */
+/** Returns the map key of a block. CIDs of any version and codec with the same multihash share it. */
 export function keyOfMultihash(multihash: Uint8Array): string {
   return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

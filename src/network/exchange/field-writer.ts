@@ -1,10 +1,10 @@
 import { WIRE } from '../../ipld/protobuf.ts'
 import { varintBytes } from '../../ipld/varint.ts'
 
-/** Pieces up to this size are copied together, since each piece sent costs a frame. */
+/** Pieces up to this size are joined, because each piece costs a frame. */
 const COPIED_BYTES = 32 * 1024
 
-/** Writes the fields of one protobuf message as a list of pieces. */
+/** Writes the fields of a protobuf message as a list of pieces. */
 export class FieldWriter {
   readonly #pieces: Uint8Array[] = []
   #length = 0
@@ -30,7 +30,7 @@ export class FieldWriter {
     for (const piece of inner.#pieces) this.#add(piece)
   }
 
-  /** The message behind its length, small pieces joined. */
+  /** Returns the message with its length prefix, small pieces joined. */
   framed(): Uint8Array[] {
     const joined: Uint8Array[] = []
     let small: Uint8Array[] = []

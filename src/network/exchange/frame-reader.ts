@@ -1,12 +1,12 @@
 import { LONGEST_VARINT, readVarint } from '../../ipld/varint.ts'
 
-/** Messages of no bytes say nothing, and cost as much as others. */
+/** Most empty messages on one stream. Each costs as much work as another message. */
 const MOST_EMPTY = 1_024
 
-/** Cuts what a stream brings into messages, each sent behind its length. */
+/** Splits a stream into its length-prefixed messages. */
 export class FrameReader {
   readonly #maxBytes: number
-  /** Bytes of a length that has not come whole yet. */
+  /** Bytes of an incomplete length prefix. */
   #head: Uint8Array = new Uint8Array()
   #frame: Buffer | null = null
   #filled = 0
@@ -16,20 +16,20 @@ export class FrameReader {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether a message has begun that has not ended. */
+  /** True if the stream stops in the middle of a message. */
   get isWithinMessage(): boolean {
     return this.#frame !== null || this.#head.length > 0
   }
 
-  /** Memory that the message takes which has begun. */
+  /** Memory of the incomplete message, in bytes. */
   get bytes(): number {
     return this.#frame?.length ?? 0
   }
 
   /**
-   * The messages that end within this chunk; each has its memory to itself.
+   * Yields the messages that this chunk completes. Each has its own memory.
    *
-   * @throws RangeError if a message is too long or its length is malformed: nothing after it can be read.
+   * @throws RangeError if a message is too long or its length is malformed; the stream is then unreadable
    */
   *push(chunk: Uint8Array): Generator<Uint8Array> {
     let rest = chunk
@@ -51,7 +51,7 @@ export class FrameReader {
     }
   }
 
-  /** Reads the length of the next message. Returns what comes after it, or null if the length is cut off. */
+  /** Reads the length of the next message. Returns the bytes after the length, or null if the length is incomplete. */
   #start(chunk: Uint8Array): Uint8Array | null {
     const known = this.#head.length
     const head = known === 0 ? chunk : Buffer.concat([this.#head, chunk.subarray(0, LONGEST_VARINT)])

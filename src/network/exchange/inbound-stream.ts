@@ -4,27 +4,27 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 
-/** What all streams of one peer may have waiting to be read: more than anybody sends who was asked for it. */
+/** Most unread bytes on all streams of one peer. A peer that answers requests never sends as many. */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {
   /**
-   * Decodes a message, while no other stream does. Resolves once it is decoded; `done` resolves once its blocks are
-   * looked at, which goes on for two messages of a stream at a time, and never rejects.
+   * Decodes a message, while no other stream decodes. Resolves when it is decoded. `done` resolves when its blocks are
+   * checked, and never rejects. Two messages of a stream may be in that check at once.
    *
-   * @throws RangeError for one that cannot be read.
+   * @throws RangeError if the message is malformed
    */
   onFrame(frame: Uint8Array): Promise<{ done: Promise<void> }>
-  /** The stream has ended within a message. */
+  /** Called when the stream closes within a message. */
   onBroken(): void
-  /** It sent what cannot be read: nothing of it is read any more. */
+  /** Called when the stream sends a malformed message. Nothing more is read from it. */
   onFailure(error: unknown): void
 }
 
 /**
- * Reads the messages of one stream, in order. Streams work by turns between their peers, one at a time, for as long as
- * one may hold the event loop; what comes meanwhile waits, and a peer of which too much waits has failed. (Pausing the
- * stream instead would hold such a peer up, but a stream of libp2p that was paused now and then never goes on.)
+ * Reads the messages of one stream, in order. Streams take turns by peer, one at a time, each for at most one
+ * event-loop turn. Received data waits in memory meanwhile, and a peer with too much of it fails. Pausing the stream
+ * instead is not reliable: a paused libp2p stream sometimes never resumes.
  */
 export class InboundStream {
   readonly #frames: FrameReader
@@ -39,8 +39,8 @@ export class InboundStream {
   #over: 'no' | 'closed' | 'failed' = 'no'
 
   /**
-   * @param options.gate lets one in at a time
-   * @param options.room what waits of all streams of the peer
+   * @param options.gate admits one stream at a time
+   * @param options.room unread bytes of all streams of the peer
    */
   constructor(
     stream: Stream,
@@ -53,7 +53,7 @@ export class InboundStream {
     this.#handling = options.handling
     this.#room = options.room
     stream.addEventListener('message', ({ data }) => {
-      // A list is put together where the message is, and nowhere before.
+      // A list is joined only when its message is assembled.
       for (const piece of data instanceof Uint8Array ? [data] : data) this.#take(piece)
     })
     stream.addEventListener('close', () => {
@@ -97,7 +97,7 @@ export class InboundStream {
         }
       } finally {
         this.#room.waitingBytes -= data.length
-        // All of it is in its message, or will not be read.
+        // Its bytes are copied into messages, or are never read.
         freePlaintext(data)
       }
     }

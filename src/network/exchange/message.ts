@@ -1,18 +1,18 @@
 import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { FieldWriter } from './field-writer.ts'
 
-/** One line of a want list: what a peer asks for, or no longer asks for. */
+/** An entry of a want list: a request or its cancellation. */
 export interface Want {
   cid: Uint8Array
   cancel: boolean
-  /** Asks only whether the block is there. */
+  /** True to ask whether the peer has the block, without its bytes. */
   presence: boolean
-  /** Asks to be told if it is not. */
+  /** True to request an answer if the peer lacks the block. */
   sendDontHave: boolean
 }
 
 export interface SentBlock {
-  /** The CID up to and without its digest: version, codec, hash, digest length. */
+  /** The CID without its digest: version, codec, hash and digest length. */
   prefix: Uint8Array
   data: Uint8Array
 }
@@ -24,7 +24,7 @@ export interface Presence {
 
 /** A message of the Bitswap protocol, version 1.2.0. */
 export interface ExchangeMessage {
-  /** The wants replace all earlier ones. */
+  /** True if the wants replace all earlier ones. */
   full: boolean
   wants: Want[]
   blocks: SentBlock[]
@@ -41,7 +41,7 @@ export function emptyMessage(): ExchangeMessage {
   return { full: false, wants: [], blocks: [], presences: [] }
 }
 
-/** The message behind its length, as it goes onto a stream; large blocks are passed on without a copy. */
+/** Encodes a message with its length prefix. Large blocks are not copied. */
 export function encodeMessage(message: ExchangeMessage): Uint8Array[] {
   const body = new FieldWriter()
   const wantlist = new FieldWriter()
@@ -62,16 +62,16 @@ export function encodeMessage(message: ExchangeMessage): Uint8Array[] {
     block.bytes(BLOCK.data, sent.data)
     body.message(MESSAGE.blocks, block)
   }
-  for (const told of message.presences) {
+  for (const entry of message.presences) {
     const presence = new FieldWriter()
-    presence.bytes(PRESENCE.cid, told.cid)
-    presence.number(PRESENCE.type, told.has ? 0 : 1)
+    presence.bytes(PRESENCE.cid, entry.cid)
+    presence.number(PRESENCE.type, entry.has ? 0 : 1)
     body.message(MESSAGE.presences, presence)
   }
   return body.framed()
 }
 
-/** How much of one message is read; what is beyond it is dropped undecoded. */
+/** Most entries to read from one message. The rest is dropped undecoded. */
 export interface MessageLimits {
   wants: number
   blocks: number
@@ -79,23 +79,23 @@ export interface MessageLimits {
 }
 
 export interface ReceivedMessage extends ExchangeMessage {
-  /** It had more blocks than could be expected. */
+  /** True if it has more blocks than the limit. */
   hasSurplusBlocks: boolean
-  /** Fields that were decoded. */
+  /** Number of decoded fields. */
   fields: number
 }
 
-/** Beyond what a message within its limits needs. */
+/** Fields allowed beyond those of a message within its limits. */
 const SPARE_FIELDS = 4_096
 const FIELDS_PER_WANT = 6
-/** Longer ones are none that anybody asks for. */
+/** Longest CID in bytes. No request has a longer one. */
 const LONGEST_CID = 128
 
 /**
- * Reads a message, as far as its limits go. Blocks are views of the bytes given, all else is copied, so that a short
- * want does not keep a long message.
+ * Decodes a message up to its limits. Blocks are views of `bytes`. Everything else is a copy, so a short want does not
+ * keep a long message in memory.
  *
- * @throws RangeError if it is not one, or has far more fields than its limits need.
+ * @throws RangeError if the message is malformed or has far more fields than its limits need
  */
 export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): ReceivedMessage {
   const most = limits.wants * FIELDS_PER_WANT + (limits.blocks + limits.presences) * 3 + SPARE_FIELDS
@@ -107,7 +107,7 @@ export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): Receive
       readWantlist(reader.message(), message, limits.wants)
     } else if (reader.field === MESSAGE.blocks) {
       message.hasSurplusBlocks = message.blocks.length >= limits.blocks
-      // Nothing that is worth reading comes from one who sends what nobody expects.
+      // The sender misbehaves, so the rest of its message is ignored.
       if (message.hasSurplusBlocks) break
       message.blocks.push(readBlock(reader.message()))
     } else if (reader.field === MESSAGE.presences) {

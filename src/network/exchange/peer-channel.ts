@@ -3,17 +3,17 @@ import { within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { type ExchangeMessage, encodeMessage } from './message.ts'
 
-/** A peer that takes nothing for this long is given up. */
+/** A peer that accepts no data for this long counts as failed. */
 const SEND_TIMEOUT_MS = 20_000
-/** Other implementations drop a stream on which nothing came for 10 s, and what is sent just then is lost. */
+/** Other implementations drop a stream after 10 s without data, and lose a message sent at that moment. */
 const IDLE_MS = 4_000
 
-/** Opens a stream to a peer. */
+/** Opens a stream to the peer. */
 export type OpenStream = (signal: AbortSignal) => Promise<Stream>
 
 /**
- * The messages that go to one peer, in order, on one stream that is opened when needed and kept for a while:
- * opening one for each message costs a round trip.
+ * Sends messages to one peer, in order. It opens a stream on demand and keeps it open for a while, because each new
+ * stream costs a round trip.
  */
 export class PeerChannel {
   readonly #open: OpenStream
@@ -28,7 +28,7 @@ export class PeerChannel {
     this.#clock = clock
   }
 
-  /** Resolves when the stream has taken the message; rejects if the peer cannot be sent to. */
+  /** Sends a message. Resolves when the stream has accepted it; rejects if the peer is unreachable. */
   send(message: ExchangeMessage): Promise<void> {
     const sent = this.#sending.then(() => this.#write(encodeMessage(message)))
     this.#sending = sent.catch(() => undefined)
@@ -49,7 +49,7 @@ export class PeerChannel {
       const stream = await this.#ready()
       for (const piece of pieces) {
         stream.send(piece)
-        await this.#taken(stream)
+        await this.#drained(stream)
       }
     } catch (error) {
       this.#stream?.abort(error instanceof Error ? error : new Error(String(error)))
@@ -60,16 +60,16 @@ export class PeerChannel {
   }
 
   /**
-   * Resolves when nothing waits in the stream any more. (The stream's own `onDrain` resolves at once from the second
-   * time on, so that what a slow peer does not take would pile up.)
+   * Resolves when the stream's write buffer is empty. The stream's own `onDrain` resolves at once from its second call
+   * on, so data for a slow peer would pile up.
    */
-  #taken(stream: Stream): Promise<void> {
+  #drained(stream: Stream): Promise<void> {
     if (stream.writeBufferLength === 0) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let cancelTimer: (() => void) | undefined
     const wait = (): void => {
       cancelTimer?.()
-      cancelTimer = this.#clock.after(SEND_TIMEOUT_MS, () => reject(new Error('the peer takes nothing')))
+      cancelTimer = this.#clock.after(SEND_TIMEOUT_MS, () => reject(new Error('the peer accepts no data')))
     }
     const closed = (): void => reject(new Error('the peer closed the stream'))
     const idle = (): void => resolve()

@@ -15,17 +15,17 @@ interface Answer {
   found: Uint8Array | 'has' | null
 }
 
-/** A message holds no more than this, or one block that is larger. */
+/** Most bytes of blocks in a message. A larger block goes alone. */
 const MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
 const MESSAGE_ENTRIES = 512
-/** Blocks read at a time. */
+/** Blocks read in parallel. */
 const READ_AHEAD = 4
-/** The longest block that fits a message which others accept. */
+/** Longest block that fits into a message of the size that other implementations accept. */
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
 
 /**
- * What one peer wants of us, answered in the order of asking, a message at a time: while one is being sent the next
- * is read. A block that may not be served is answered as one that is not there, and the want is forgotten.
+ * Answers the wants of one peer in order. It reads the next message while one is being sent. A block that must not be
+ * served gets the same answer as a missing one.
  */
 export class PeerServing {
   readonly #peer: string
@@ -34,13 +34,13 @@ export class PeerServing {
   readonly #gate: FairGate
   readonly #logger: Logger
   readonly #wanted: WantQueue
-  /** Read, and to be sent next. */
+  /** Answers that the next message takes. */
   #answers: Answer[] = []
   #serving = false
   #closed = false
 
   /**
-   * @param gate bounds the messages being made over all peers
+   * @param gate limits the outgoing messages in memory, for all peers
    * @param wants counts the wants of all peers
    */
   constructor(options: {
@@ -59,7 +59,11 @@ export class PeerServing {
     this.#logger = options.logger
   }
 
-  /** Takes the wants of a message. @throws if one of them is for what is no CID */
+  /**
+   * Queues the wants of a message.
+   *
+   * @throws if a want has a malformed CID
+   */
   receive({ full, wants }: ExchangeMessage): void {
     if (full) this.#wanted.clear()
     for (const want of wants) {
@@ -81,7 +85,7 @@ export class PeerServing {
     this.#run()
       .catch((error: unknown) => {
         this.#forget()
-        this.#logger.debug({ err: error, peer: this.#peer }, 'a peer could not be answered')
+        this.#logger.debug({ err: error, peer: this.#peer }, 'cannot answer a peer')
       })
       .finally(() => {
         this.#serving = false
@@ -102,7 +106,7 @@ export class PeerServing {
           sent()
           sent = pass.leave
           sending = isEmpty(message) ? Promise.resolve() : this.#channel.send(message)
-          // Awaited with the next message; until then its failure has nobody else to hear it.
+          // The next round awaits it. Until then this handler keeps a failure from being unhandled.
           sending.catch(() => undefined)
         } catch (error) {
           pass.leave()
@@ -134,7 +138,7 @@ export class PeerServing {
     return message
   }
 
-  /** Stays the next until it is taken off. */
+  /** Returns the first answer and leaves it in the queue. */
   async #nextAnswer(): Promise<Answer | undefined> {
     if (this.#answers.length === 0) {
       if (turnSpent()) await nextTurn()
@@ -152,7 +156,7 @@ export class PeerServing {
   async #find(wanted: Wanted): Promise<Answer['found']> {
     if (wanted.presence) return this.#blocks.has(wanted.cid) ? 'has' : null
     const bytes = await this.#blocks.get(wanted.cid).catch((error: unknown) => {
-      this.#logger.warn({ err: error, cid: wanted.cid.toString() }, 'a block could not be read for a peer')
+      this.#logger.warn({ err: error, cid: wanted.cid.toString() }, 'cannot read a block for a peer')
       return null
     })
     return bytes !== null && bytes.length <= LONGEST_BLOCK ? bytes : null

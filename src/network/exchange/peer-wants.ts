@@ -10,7 +10,7 @@ import { keyOfCid, keyOfMultihash } from './block-keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
 
-/** What a peer answered. `lost`: it can no longer be asked. `wrong`: it sent what nobody had asked for. */
+/** A peer's answer. `lost`: the peer cannot answer any more. `wrong`: it sent a block that was not requested. */
 export type PeerAnswer =
   | { kind: 'block'; bytes: Uint8Array }
   | { kind: 'has' }
@@ -18,35 +18,35 @@ export type PeerAnswer =
   | { kind: 'lost'; reason: string }
   | { kind: 'wrong' }
 
-/** A question under way. */
+/** A pending request. */
 export interface Asked {
   answer: Promise<PeerAnswer>
-  /** Asks no longer; the answer then never comes. */
+  /** Cancels the request. The answer then never arrives. */
   cancel(): void
 }
 
 interface Waiter {
   presence: boolean
-  tell: (answer: PeerAnswer) => void
+  answer: (answer: PeerAnswer) => void
 }
 
 interface Entry {
   cid: CID
   waiters: Set<Waiter>
-  /** What the peer has been asked, or null before that. */
+  /** The request sent to the peer; null if none was sent. */
   sent: 'presence' | 'block' | null
 }
 
-/** Blocks may still come for this many wants after they were settled. */
+/** Settled wants to remember, because their blocks may still arrive. */
 const REMEMBERED = 2_048
-/** Up to here a block is hashed where it is. */
+/** Blocks up to this size are hashed on the event loop. */
 const SMALL_BYTES = 32 * 1024
-/** Cancels wait this long for wants to travel with. */
+/** Cancels wait this long, so that they share a message with wants. */
 const CANCEL_DELAY_MS = 50
 
 /**
- * What we want of one peer. Wants that come up together go in one message; each is answered by the block, by word
- * that the peer does not have it, or by the loss of the peer.
+ * Requests blocks from one peer. Wants of the same event-loop turn share a message. The block, a "don't have" or the
+ * loss of the peer settles a want.
  */
 export class PeerWants {
   readonly #channel: PeerChannel
@@ -54,28 +54,32 @@ export class PeerWants {
   readonly #hash: typeof digestOf
   readonly #entries = new Map<string, Entry>()
   readonly #unsent = new Set<string>()
-  /** No longer wanted: a peer that forgets it can be asked for it again. */
+  /** Cancels to send. Once a peer has processed the cancel, it accepts a new want for the block. */
   readonly #cancels = new Map<string, CID>()
   readonly #settled = new Set<string>()
   #flushing = false
   #gone = false
   #cancelTimer: (() => void) | null = null
 
-  /** @param hash of large blocks, off the event loop */
+  /** @param hash hashes large blocks off the event loop */
   constructor(channel: PeerChannel, clock: Clock, hash: typeof digestOf = digestOf) {
     this.#channel = channel
     this.#clock = clock
     this.#hash = hash
   }
 
-  /** @param presence asks only whether the peer has it, though it may send a small block at once */
+  /**
+   * Requests a block.
+   *
+   * @param presence asks only whether the peer has it; the peer may send a small block at once
+   */
   ask(cid: CID, presence: boolean): Asked {
     const key = keyOfCid(cid)
     const known = this.#entries.get(key)
     const entry: Entry = known ?? { cid, waiters: new Set(), sent: null }
     if (known === undefined) this.#entries.set(key, entry)
-    const { promise: answer, resolve: tell } = Promise.withResolvers<PeerAnswer>()
-    const waiter: Waiter = { presence, tell }
+    const { promise: answer, resolve } = Promise.withResolvers<PeerAnswer>()
+    const waiter: Waiter = { presence, answer: resolve }
     entry.waiters.add(waiter)
     if (entry.sent === null || (entry.sent === 'presence' && !presence)) {
       this.#unsent.add(key)
@@ -84,39 +88,36 @@ export class PeerWants {
     return { answer, cancel: () => this.#leave(key, entry, waiter) }
   }
 
-  /** How many blocks, or words about them, the peer can have for us; there is no reason for more in a message. */
+  /** The number of blocks, or answers about blocks, that the peer may send. A message with more is misconduct. */
   get expected(): number {
     return this.#entries.size + this.#settled.size
   }
 
-  /**
-   * Takes what the peer has sent. Returns false at the first block that nobody has asked for: the rest is not looked
-   * at.
-   */
+  /** Processes blocks and answers of the peer. Returns false at the first unrequested block and ignores the rest. */
   async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
     const large: Array<Promise<boolean>> = []
     for (const block of blocks) {
       if (turnSpent()) await nextTurn()
       if (this.#gone || this.expected === 0) break
-      // Those are hashed in threads, side by side.
+      // Large blocks are hashed in threads, in parallel.
       if (block.data.length > SMALL_BYTES) large.push(this.#take(block, blocks.length === 1))
       else if (!(await this.#take(block, false))) return false
     }
     const wereWanted = await Promise.all(large)
-    // After the blocks: that one is missing may end what the others are for.
+    // After the blocks, because a "don't have" may fail the fetch that needs them.
     for (const { cid, has } of presences) {
       if (turnSpent()) await nextTurn()
-      this.#told(keyOfCid(cidOfBytes(cid)), has)
+      this.#answered(keyOfCid(cidOfBytes(cid)), has)
     }
     return wereWanted.every(wasWanted => wasWanted)
   }
 
-  /** What the peer sent was lost or cannot be read: it has to be asked again. */
+  /** Settles all wants as lost, after the peer sent an unreadable answer. The caller may request them again. */
   interrupted(reason: string): void {
     this.#answerAll({ kind: 'lost', reason })
   }
 
-  /** The peer is gone: everything that it was asked is answered so. */
+  /** Settles all wants as lost, because the peer disconnected. */
   lost(reason: string): void {
     this.#gone = true
     this.#cancelTimer?.()
@@ -124,7 +125,7 @@ export class PeerWants {
     this.#answerAll({ kind: 'lost', reason })
   }
 
-  #told(key: string, has: boolean): void {
+  #answered(key: string, has: boolean): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     if (!has) {
@@ -134,29 +135,29 @@ export class PeerWants {
     for (const waiter of entry.waiters) {
       if (!waiter.presence) continue
       entry.waiters.delete(waiter)
-      waiter.tell({ kind: 'has' })
+      waiter.answer({ kind: 'has' })
     }
     if (entry.waiters.size > 0) return
     this.#forget(key, entry)
-    // A peer that has told so has forgotten the want; a want for the block itself usually follows at once.
+    // The peer drops the want after this answer. A want for the block itself usually follows at once.
     this.#cancels.delete(key)
   }
 
   /**
-   * Whether the block is, or was, asked for.
+   * Returns whether the block is, or was, requested.
    *
-   * @param isAlone whether it is the only one in its message
+   * @param isAlone true if no other block is in its message
    */
   async #take(block: SentBlock, isAlone: boolean): Promise<boolean> {
     const key = await hashedKey(block, block.data.length > SMALL_BYTES ? this.#hash : digestOf)
     const entry = key === null ? undefined : this.#entries.get(key)
     if (key !== null && entry !== undefined) {
-      const bytes = ofItsOwn(block.data)
+      const bytes = ownCopy(block.data)
       if (isAlone && entry.waiters.size === 1) noteLone(bytes)
       this.#settle(key, entry, { kind: 'block', bytes })
       return true
     }
-    // One that comes late comes once.
+    // A late block is accepted once.
     if (key !== null && this.#settled.delete(key)) return true
     this.#answerAll({ kind: 'wrong' })
     return false
@@ -169,7 +170,7 @@ export class PeerWants {
 
   #settle(key: string, entry: Entry, answer: PeerAnswer): void {
     this.#forget(key, entry)
-    for (const waiter of entry.waiters) waiter.tell(answer)
+    for (const waiter of entry.waiters) waiter.answer(answer)
     entry.waiters.clear()
   }
 
@@ -205,14 +206,14 @@ export class PeerWants {
     })
   }
 
-  /** Sends what has come up, and then what has come up in the turn after that: each message costs far more than its wants. */
+  /** Sends all wants, then those of the next turn, because a message costs far more than its wants. */
   async #flush(): Promise<void> {
     try {
       while (this.#unsent.size > 0 || (this.#cancels.size > 0 && this.#cancelTimer === null)) {
         this.#cancelTimer?.()
         this.#cancelTimer = null
         const cancels = this.#takeCancels()
-        // A peer may merge what one message says twice of a block, so a renewed want follows its cancel.
+        // A peer may merge two entries for one block, so a renewed want goes in the message after its cancel.
         const renews = [...this.#unsent].some(key => cancels.has(key))
         const wants = renews ? [] : this.#takeWants()
         const dropped = [...cancels.values()].map(cid => want(cid, { cancel: true, presence: false }))
@@ -250,12 +251,12 @@ function want(
   return { cid: cid.bytes, cancel, presence, sendDontHave: !cancel }
 }
 
-/** A small block must not keep the message that it came in. */
-function ofItsOwn(bytes: Uint8Array): Uint8Array {
+/** Copies a small block, so that it does not keep its whole message in memory. */
+function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length * 2 < bytes.buffer.byteLength ? Uint8Array.from(bytes) : bytes
 }
 
-/** The key of what a block hashes to, or null if its hash cannot be checked here. */
+/** Hashes a block. Returns its key, or null if this node does not know the hash function. */
 async function hashedKey({ prefix, data }: SentBlock, hashed: typeof digestOf): Promise<string | null> {
   const version = readVarint(prefix, 0)
   const codec = readVarint(prefix, version?.end ?? 0)

@@ -6,18 +6,18 @@ export interface Wanted {
   sendDontHave: boolean
 }
 
-/** Wants of one peer that wait; what is over is as if we did not have it. */
+/** Most queued wants of one peer. Further ones count as "don't have". */
 export const MOST_WANTS = 4_096
-/** Of all peers together. Once they are so many, a peer may add to its own only up to its share. */
+/** The same for all peers together. Above it, one peer may queue only {@link SHARE}. */
 const MOST_WANTS_OF_ALL = 65_536
 const SHARE = 128
 
-/** Counts the wants that wait over all peers. */
+/** Number of queued wants of all peers. */
 export interface WantCount {
   count: number
 }
 
-/** The wants of one peer, in the order of asking. */
+/** The queued wants of one peer, oldest first. */
 export class WantQueue {
   readonly #all: WantCount
   readonly #wanted = new Map<string, Wanted>()
@@ -30,7 +30,7 @@ export class WantQueue {
     return this.#wanted.size
   }
 
-  /** Nothing happens where there are too many. */
+  /** Queues a want, unless the queue is full. */
   add(key: string, wanted: Wanted): void {
     if (!this.#wanted.has(key)) {
       const most = this.#all.count < MOST_WANTS_OF_ALL ? MOST_WANTS : SHARE
@@ -49,7 +49,7 @@ export class WantQueue {
     this.#wanted.clear()
   }
 
-  /** Takes the first ones off. */
+  /** Removes and returns the first wants. */
   take(count: number): Wanted[] {
     const taken: Wanted[] = []
     for (const [key, wanted] of this.#wanted) {

@@ -1,25 +1,25 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockAnswer } from '../../outgoing/gateway-client.ts'
 
-/** The answer of a provider. `has` answers a probe only. */
+/** A provider's answer. `has` answers only a probe. */
 export type ProviderAnswer = BlockAnswer | { kind: 'has' }
 
-/** A question under way. */
+/** A pending request. */
 export interface ProviderQuestion {
-  /** Never rejects; never settles once cancelled. */
+  /** Never rejects. Stays pending after {@link cancel}. */
   answer: Promise<ProviderAnswer>
   cancel(): void
 }
 
-/** Lower tiers are asked first. */
+/** Order of asking: lower tiers first. */
 export const TIER = { origin: 0, peer: 1, gateway: 2, stranger: 3, found: 3 } as const
 
-/** Somebody who may have blocks. What it gives has been checked against the CID. */
+/** A source of blocks. It checks every block against its CID. */
 export interface BlockProvider {
-  /** Short, unique within a session, fit for a record's reason. */
+  /** Short and unique within a session. A record's reason quotes it. */
   readonly name: string
   readonly tier: number
-  /** Whether it can be asked for a block's presence alone. */
+  /** True if it can answer whether it has a block, without sending it. */
   readonly canProbe: boolean
   ask(cid: CID, options: { probe: boolean }): ProviderQuestion
 }

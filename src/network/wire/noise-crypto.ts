@@ -16,16 +16,16 @@ import { notePlaintext } from './plaintexts.ts'
 const CIPHER = 'chacha20-poly1305'
 const TAG_BYTES = 16
 const KEY_BYTES = 32
-/** What comes before the key itself in DER. */
+/** DER header of each kind of key. */
 const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex')
 const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex')
 
-/** A key is made ready once, not for each message. */
-const ready = new WeakMap<Uint8Array, KeyObject>()
+/** Key objects by raw key, so that each key is imported once. */
+const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * The ciphers of Noise as OpenSSL has them. What is decrypted gets memory of its own, whatever is offered for it: that
- * of what was encrypted is used again for the next message.
+ * The ciphers of Noise, by OpenSSL. Each plaintext gets its own memory, because the connection reuses the memory of the
+ * ciphertext.
  */
 export const noiseCrypto: ICryptoInterface = {
   hashSHA256(data) {
@@ -56,7 +56,7 @@ export const noiseCrypto: ICryptoInterface = {
   },
 
   chaCha20Poly1305Encrypt(plaintext, nonce, ad, key) {
-    const cipher = createCipheriv(CIPHER, readyKey(key), nonce, { authTagLength: TAG_BYTES })
+    const cipher = createCipheriv(CIPHER, keyObject(key), nonce, { authTagLength: TAG_BYTES })
     cipher.setAAD(ad, { plaintextLength: plaintext.byteLength })
     const encrypted = Array.from(pieces(plaintext), piece => cipher.update(piece))
     return Buffer.concat([...encrypted, cipher.final(), cipher.getAuthTag()])
@@ -65,7 +65,7 @@ export const noiseCrypto: ICryptoInterface = {
   chaCha20Poly1305Decrypt(ciphertext, nonce, ad, key) {
     const whole = ciphertext instanceof Uint8Array ? ciphertext : ciphertext.subarray()
     const end = whole.length - TAG_BYTES
-    const decipher = createDecipheriv(CIPHER, readyKey(key), nonce, { authTagLength: TAG_BYTES })
+    const decipher = createDecipheriv(CIPHER, keyObject(key), nonce, { authTagLength: TAG_BYTES })
     decipher.setAAD(ad, { plaintextLength: end })
     decipher.setAuthTag(whole.subarray(end))
     const plaintext = decipher.update(whole.subarray(0, end))
@@ -78,11 +78,11 @@ function pieces(data: Uint8Array | Iterable<Uint8Array>): Iterable<Uint8Array> {
   return data instanceof Uint8Array ? [data] : data
 }
 
-function readyKey(bytes: Uint8Array): KeyObject {
-  const known = ready.get(bytes)
+function keyObject(bytes: Uint8Array): KeyObject {
+  const known = keyObjects.get(bytes)
   if (known !== undefined) return known
   const key = createSecretKey(bytes)
-  ready.set(bytes, key)
+  keyObjects.set(bytes, key)
   return key
 }
 

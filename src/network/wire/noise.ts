@@ -3,14 +3,16 @@ import { type NoiseComponents, noise } from '@libp2p/noise'
 import { noiseCrypto } from './noise-crypto.ts'
 import { WholeMessages } from './whole-messages.ts'
 
-/** Noise that makes less garbage of what it receives, and fewer packets of what it sends, than it does by itself. */
+/**
+ * Returns Noise encryption that allocates less memory to receive and sends fewer packets than the library's default.
+ */
 export function leanNoise(): (components: NoiseComponents) => ConnectionEncrypter {
   return components => {
     const encrypter = noise({ crypto: noiseCrypto })(components)
     const secure = async <T>(connection: MessageStream, how: (messages: MessageStream) => Promise<T>): Promise<T> => {
       const messages = new WholeMessages(connection)
       const secured = await how(messages)
-      // From now on it decrypts what it hears at once, into memory of its own.
+      // The handshake is over. From this point each message is decrypted at once, into its own memory.
       messages.reuse()
       return secured
     }

@@ -1,11 +1,11 @@
-/** Of a frame of Yamux. */
+/** Size of a Yamux frame's header. */
 const HEADER_BYTES = 12
-/** Less than this is not worth the trouble. */
+/** Smallest plaintext to free by hand. */
 const WORTH_BYTES = 16 * 1024
 
 const plaintexts = new WeakSet<ArrayBufferLike>()
 
-/** Notes that nothing but this message, which was just decrypted, is in its memory. */
+/** Marks a freshly decrypted message that has its memory to itself. */
 export function notePlaintext(message: Uint8Array): Uint8Array {
   const { buffer, byteLength } = message
   if (byteLength >= WORTH_BYTES && byteLength === buffer.byteLength) plaintexts.add(buffer)
@@ -13,10 +13,9 @@ export function notePlaintext(message: Uint8Array): Uint8Array {
 }
 
 /**
- * Frees the memory of a decrypted message, if it was noted and these bytes of a stream, which are not needed any more,
- * are all of it but for what comes before them and is no longer than the header of a frame. On a connection with many
- * streams what directly precedes the bytes of one is their header, or earlier bytes of the same: with less than a
- * header's length before them nothing of another stream is there.
+ * Frees the memory of a marked message. The bytes given are a stream's data that no caller needs any more. They must fill the
+ * memory, except for a frame header in front. A connection carries many streams. Directly before a stream's data is its
+ * own header, or earlier data of the same frame. A gap of at most one header therefore holds no data of another stream.
  */
 export function freePlaintext({ buffer, byteOffset, byteLength }: Uint8Array): void {
   const isAll = byteOffset <= HEADER_BYTES && byteOffset + byteLength === buffer.byteLength

@@ -2,7 +2,7 @@ import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
 import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
 import { sentThrough } from './sent-through.ts'
 
-/** Half of what a stream may have on its way from the start. */
+/** Half of a stream's initial window. */
 const MOST_HELD_BYTES = 128 * 1024
 const MOST_HELD_UPDATES = 64
 
@@ -11,8 +11,8 @@ const VERSION = 0
 const WINDOW_UPDATE = 1
 
 /**
- * Yamux that tells a peer seldom how much more it may send. By itself it does so after each message that it has read,
- * and each is a system call here, and wakes the peer.
+ * Returns Yamux that sends window updates seldom. The library sends one per message read. Each costs a system call and
+ * wakes the peer.
  */
 export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
   return () => {
@@ -25,10 +25,10 @@ export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
 }
 
 /**
- * Holds back what raises the window of a stream, until there is so much that all that is held goes in one message. A
- * stream begins with twice that, so a peer that is held up by this has been told before it is.
+ * Wraps a connection and holds window updates back, then sends all of them in one message. It holds at most half of the
+ * initial window, so the peer never runs out of window.
  *
- * The muxer sends each frame by itself, so what has the length of a header is one.
+ * The muxer sends each frame separately, so data with the length of a header is one frame.
  */
 function holdingUpdates(connection: MessageStream): MessageStream {
   const held = new Map<number, number>()
@@ -44,7 +44,7 @@ function holdingUpdates(connection: MessageStream): MessageStream {
   })
 }
 
-/** Null for any other frame, and for one that says something else besides. */
+/** Reads a window update. Returns null for any other frame, and for an update with flags. */
 function windowUpdate(frame: Uint8Array): { stream: number; bytes: number } | null {
   if (frame.length !== HEADER_BYTES || frame[0] !== VERSION || frame[1] !== WINDOW_UPDATE) return null
   const view = new DataView(frame.buffer, frame.byteOffset, HEADER_BYTES)

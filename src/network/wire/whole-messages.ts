@@ -1,24 +1,24 @@
 import type { AbortOptions, MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { AbstractMessageStream } from '@libp2p/utils'
 
-/** Of the length before each message. */
+/** Size of the length prefix. */
 const LENGTH_BYTES = 2
 const LONGEST_MESSAGE = LENGTH_BYTES + 0xffff
-/** Up to here what is sent is put together, since each piece of it is a system call and a packet. */
+/** Data up to this size is joined, because each piece costs a system call and a packet. */
 const SHORT_BYTES = 16 * 1024
-/** Memory of messages that have come in part, to be used again. */
+/** Buffers of incomplete messages, for reuse. */
 const spare: Buffer[] = []
 const MOST_SPARE = 16
 
 /**
- * A connection that Noise speaks on, cut into its messages, each behind its length: what comes is handed on in whole
- * messages, each in one piece. Noise by itself puts together anew each message that has come in several.
+ * Splits the connection below Noise into length-prefixed messages, and delivers each one whole. Without it, Noise
+ * copies every message that arrives in pieces.
  *
- * From {@link reuse} on the memory of what has come is used again, or freed, as soon as it has been handed on.
+ * After {@link reuse}, it reuses or frees the memory of a message as soon as the listener returns.
  */
 export class WholeMessages extends AbstractMessageStream {
   readonly #connection: MessageStream
-  /** A message that has not come whole yet. */
+  /** The buffer of an incomplete message. */
   #partial: Buffer | null = null
   #filled = 0
   #reuses = false
@@ -39,7 +39,7 @@ export class WholeMessages extends AbstractMessageStream {
     connection.addEventListener('remoteCloseWrite', () => this.onRemoteCloseWrite())
   }
 
-  /** To be called once whoever listens is done with what it hears before it returns. */
+  /** Starts the reuse of memory. From this call on, the listener must not keep data after it returns. */
   reuse(): void {
     this.#reuses = true
   }
@@ -89,7 +89,7 @@ export class WholeMessages extends AbstractMessageStream {
     this.#filled = rest.length
   }
 
-  /** Hands on the message that had begun, if this ends it. Returns what comes after it. */
+  /** Completes and delivers the incomplete message if the chunk allows. Returns the rest of the chunk. */
   #complete(partial: Buffer, chunk: Uint8Array): Uint8Array {
     let rest = chunk
     const take = (upTo: number): void => {
@@ -115,7 +115,7 @@ function lengthAt(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }
 
-/** Where the last message ends that is there whole. */
+/** Returns the end of the last whole message. */
 function endOfWhole(bytes: Uint8Array): number {
   let end = 0
   while (end + LENGTH_BYTES <= bytes.length) {
@@ -126,7 +126,7 @@ function endOfWhole(bytes: Uint8Array): number {
   return end
 }
 
-/** Gives memory back that is all of it this chunk, so that it does not wait to be collected. */
+/** Frees a chunk that has its memory to itself, ahead of the garbage collector. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength >= SHORT_BYTES) buffer.transfer(0)
 }

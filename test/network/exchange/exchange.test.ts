@@ -19,7 +19,7 @@ const messages = fc.record({
 
 const LIMITS = { wants: 5, blocks: 3, presences: 5 }
 
-/** What was sent in a message. */
+/** The decoded parts of a message. */
 function read(frame: Uint8Array): ExchangeMessage {
   const { hasSurplusBlocks, fields, ...message } = decodeMessage(frame, LIMITS)
   expect(hasSurplusBlocks).toBe(false)
@@ -27,8 +27,8 @@ function read(frame: Uint8Array): ExchangeMessage {
   return message
 }
 
-describe('messages of the exchange', () => {
-  test('come out as they went in, however the stream cuts them', () => {
+describe('exchange messages', () => {
+  test('are the same after encoding, at every split of the stream', () => {
     fc.assert(
       fc.property(fc.array(messages, { maxLength: 4 }), fc.array(fc.integer({ min: 1, max: 700 })), (sent, cuts) => {
         const stream = Buffer.concat(sent.flatMap(encodeMessage))
@@ -42,7 +42,7 @@ describe('messages of the exchange', () => {
     )
   })
 
-  test('that are malformed are refused, and never read beyond their end', () => {
+  test('are refused if malformed, without reading past their end', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), garbage => {
         try {
@@ -56,7 +56,7 @@ describe('messages of the exchange', () => {
     expect(() => decodeMessage(Uint8Array.of(0x0a, 0x05, 0x01), LIMITS)).toThrow('goes beyond its message')
   })
 
-  test('that are too long are refused before they have come', () => {
+  test('are refused from their length prefix if too long', () => {
     expect(() => [...new FrameReader(100).push(Uint8Array.of(101))]).toThrow('too long')
     expect(() => [...new FrameReader(100).push(new Uint8Array(11).fill(0x80))]).toThrow('too long')
   })
@@ -68,12 +68,12 @@ describe('private addresses', () => {
     ...['::1', '::', 'fe80::1', 'fc00::1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:db8::1', 'x'],
   ])('%s is one', address => expect(isPrivateAddress(address)).toBe(true))
 
-  test.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is none', address => {
+  test.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is public', address => {
     expect(isPrivateAddress(address)).toBe(false)
   })
 })
 
-/** Bytes compare by what they hold, whatever class they are of. */
+/** Compares bytes by content, regardless of their class. */
 function normal(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   if (Array.isArray(value)) return value.map(normal)

@@ -19,27 +19,27 @@ const PROTOCOL = '/ipfs/bitswap/1.2.0'
 const never = new AbortController().signal
 const LIMITS = { wants: 4_096, blocks: 0, presences: 0 }
 const wanted = rawBlock(Buffer.from('wanted'))
-/** Version 1, raw, SHA-256 of 32 bytes. */
+/** CID version 1, raw, SHA-256 of 32 bytes. */
 const PREFIX = Uint8Array.of(1, 0x55, 0x12, 32)
 
-/** A message without the length before it. */
+/** Encodes a message without its length prefix. */
 function bodyOf(message: Partial<ReturnType<typeof emptyMessage>>): Uint8Array {
   const framed = Buffer.concat(encodeMessage({ ...emptyMessage(), ...message }))
   return [...new FrameReader(framed.length).push(framed)][0] ?? new Uint8Array()
 }
 
-/** A field of bytes, so often. */
+/** Repeats a field of bytes. */
 function repeated(field: number, bytes: Uint8Array, count: number): Buffer {
   const one = Buffer.concat([Uint8Array.of(field * 8 + 2, bytes.length), bytes])
   return Buffer.alloc(one.length * count, one)
 }
 
-/** Blocks of one byte. */
+/** Encodes one-byte blocks. */
 function junk(count: number): Uint8Array {
   return repeated(3, Uint8Array.of(10, PREFIX.length, ...PREFIX, 18, 1, 7), count)
 }
 
-/** Wants on a channel to a peer that is not there. */
+/** Creates wants on a channel to an absent peer. */
 function wantsOf(cids: readonly CID[]): { wants: PeerWants; answers: string[]; bytes: Uint8Array[] } {
   const clock = new ManualClock()
   const channel = new PeerChannel(() => new Promise(() => undefined), clock)
@@ -55,8 +55,8 @@ function wantsOf(cids: readonly CID[]): { wants: PeerWants; answers: string[]; b
   return { wants, answers, bytes }
 }
 
-describe('of a message', () => {
-  test('with 500,000 wants those within the limit are decoded, and no more', () => {
+describe('a message', () => {
+  test('with 500,000 wants is decoded up to the limit', () => {
     const wants = repeated(1, Uint8Array.of(10, 2, 1, 0x55, 32, 1, 40, 1), 500_000)
     const body = Buffer.concat([Uint8Array.of(10), varintBytes(wants.length), wants])
     const message = decodeMessage(body, LIMITS)
@@ -65,7 +65,7 @@ describe('of a message', () => {
     expect(decodeMessage(body, { ...LIMITS, wants: 0 }).fields).toBeLessThan(5)
   })
 
-  test('with 363,636 blocks of one byte as many are read as were asked for, and no more', () => {
+  test('with 363,636 blocks is decoded up to the requested number', () => {
     const body = junk(363_636)
     for (const blocks of [0, 1, 7]) {
       const message = decodeMessage(body, { ...LIMITS, blocks })
@@ -75,11 +75,11 @@ describe('of a message', () => {
     }
   })
 
-  test('of nothing but fields that nobody knows some thousands are passed over, then it is refused', () => {
+  test('is refused after some thousand unknown fields', () => {
     expect(() => decodeMessage(repeated(9, Uint8Array.of(), 2_000_000), LIMITS)).toThrow('too many fields')
   })
 
-  test('nothing small keeps what it came in', async () => {
+  test('is not kept in memory by its small parts', async () => {
     const padding = { prefix: PREFIX, data: new Uint8Array(100_000) }
     const want = { cid: wanted.cid.bytes, cancel: false, presence: false, sendDontHave: true }
     const block = { prefix: PREFIX, data: wanted.bytes }
@@ -91,36 +91,36 @@ describe('of a message', () => {
   })
 })
 
-describe('of blocks', () => {
-  /** Counts which of them are looked at. */
+describe('received blocks', () => {
+  /** Counts the reads of each block's data. */
   function counted(blocks: ReadonlyArray<Uint8Array>) {
-    let looked = 0
+    let reads = 0
     const sent = blocks.map(data => ({
       prefix: PREFIX,
       get data() {
-        looked++
+        reads++
         return data
       },
     }))
-    return { sent, looked: () => looked }
+    return { sent, reads: () => reads }
   }
 
-  test('that nobody has asked for none is hashed', async () => {
-    const { sent, looked } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
+  test('are not hashed if nothing was requested', async () => {
+    const { sent, reads } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
     expect(await wantsOf([]).wants.receive({ presences: [], blocks: sent })).toBe(true)
-    expect(looked()).toBe(0)
+    expect(reads()).toBe(0)
   })
 
-  test('those behind the first that is none of the wanted are not hashed, and the peer is not asked again', async () => {
+  test('are ignored after the first unrequested one', async () => {
     const { wants, answers } = wantsOf([wanted.cid])
-    const { sent, looked } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
+    const { sent, reads } = counted(someBlocks(100, 10).map(({ bytes }) => bytes))
     expect(await wants.receive({ presences: [], blocks: sent })).toBe(false)
-    // Its length, and its bytes.
-    expect(looked()).toBeLessThan(4)
+    // Its length and its bytes.
+    expect(reads()).toBeLessThan(4)
     expect(answers).toEqual(['wrong'])
   })
 
-  test('those that are asked for all come, large and small, in one message', async () => {
+  test('all arrive in one message, large and small', async () => {
     const blocks = [...someBlocks(20, 100), ...someBlocks(3, 100_000, 'large')]
     const { wants, answers } = wantsOf(blocks.map(({ cid }) => cid))
     expect(wants.expected).toBe(23)
@@ -130,12 +130,12 @@ describe('of blocks', () => {
   })
 })
 
-describe('wants that wait', () => {
+describe('queued wants', () => {
   const fill = (queue: WantQueue, count: number, seed: string): void => {
     for (let i = 0; i < count; i++) queue.add(`${seed} ${i}`, { cid: wanted.cid, presence: true, sendDontHave: false })
   }
 
-  test('have a bound for each peer, and a share once all are many', () => {
+  test('have a limit per peer, and a lower one under load', () => {
     const all = { count: 0 }
     const queues = Array.from({ length: 20 }, () => new WantQueue(all))
     for (const [i, queue] of queues.entries()) fill(queue, 5_000, `peer ${i}`)
@@ -149,24 +149,24 @@ describe('wants that wait', () => {
 })
 
 describe('misconduct', () => {
-  test('is borne some times, forgiven slowly, and then ends in ten minutes outside', async () => {
+  test('is forgiven over time, and repeated misconduct bans for ten minutes', async () => {
     const clock = new ManualClock()
     const misconduct = new Misconduct(clock)
     const notes = (count: number) => Array.from({ length: count }, () => misconduct.note('a'))
     expect(notes(7)).not.toContain(true)
     await clock.advance(3 * 60_000)
     expect(notes(3)).not.toContain(true)
-    expect(misconduct.isShutOut('a')).toBe(false)
+    expect(misconduct.isBanned('a')).toBe(false)
     expect(notes(1)).toEqual([true])
-    expect(misconduct.isShutOut('a')).toBe(true)
-    expect(misconduct.isShutOut('b')).toBe(false)
+    expect(misconduct.isBanned('a')).toBe(true)
+    expect(misconduct.isBanned('b')).toBe(false)
     await clock.advance(10 * 60_000)
-    expect(misconduct.isShutOut('a')).toBe(false)
+    expect(misconduct.isBanned('a')).toBe(false)
   })
 })
 
 describe('a peer that floods', () => {
-  test('is left and shut out, while another is fetched from', () => {
+  test('is disconnected and banned while another peer serves blocks', () => {
     const blocks = someBlocks(50, 50_000)
     return withNodes([() => ({}), () => ({ blocks: hostOf(blocks) }), () => ({})], async (victim, honest, hostile) => {
       const { libp2p } = hostile.helia
@@ -205,7 +205,7 @@ describe('streams', () => {
     room: { waitingBytes: number }
   }
 
-  /** A stream whose messages are noted by owner; each takes a turn of the loop. */
+  /** Opens a stream that logs the owner of each message. A message takes one event-loop turn. */
   function streamOf(
     owner: string,
     gate: FairGate,
@@ -218,14 +218,14 @@ describe('streams', () => {
       await new Promise(resolve => setImmediate(resolve))
       return { done: Promise.resolve() }
     }
-    const handling = { onFrame, onBroken: () => order.push(`${owner} broke off`), onFailure }
+    const handling = { onFrame, onBroken: () => order.push(`${owner} broken`), onFailure }
     new InboundStream(stream as unknown as Stream, new FrameReader(1_000), { owner, gate, room, handling })
     return stream
   }
 
   const frames = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => Buffer.of(1, 7)))
 
-  test('of one peer do not hold up those of another: they are read by turns', async () => {
+  test('take turns by peer', async () => {
     const order: string[] = []
     const gate = new FairGate(1)
     const greedy = Array.from({ length: 8 }, () => streamOf('greedy', gate, order))
@@ -236,7 +236,7 @@ describe('streams', () => {
     expect(order.lastIndexOf('modest')).toBeLessThan(20)
   })
 
-  test('of one peer that bring far more than can be read have failed, and keep none of it', async () => {
+  test('fail with too many unread bytes and free them', async () => {
     const order: string[] = []
     const failures: unknown[] = []
     const room = { waitingBytes: 0 }
@@ -257,7 +257,7 @@ describe('streams', () => {
     expect(room.waitingBytes).toBe(sends * long.length)
   })
 
-  test('that were read have nothing waiting any more', async () => {
+  test('have no unread bytes after reading', async () => {
     const order: string[] = []
     const room = { waitingBytes: 0 }
     const stream = streamOf('a', new FairGate(1), order, { room })
@@ -267,14 +267,14 @@ describe('streams', () => {
     expect(room.waitingBytes).toBe(0)
   })
 
-  test('that end within a message, or send what is none, tell so once all before is read', async () => {
+  test('report a cut or malformed message after all earlier ones', async () => {
     const order: string[] = []
     const failures: unknown[] = []
     const stream = streamOf('a', new FairGate(1), order)
     stream.send(frames(2))
     stream.send(Buffer.of(9, 1))
     stream.dispatchEvent(new Event('close'))
-    await expect.poll(() => order).toEqual(['a', 'a', 'a broke off'])
+    await expect.poll(() => order).toEqual(['a', 'a', 'a broken'])
     const empty = streamOf('b', new FairGate(1), order, { onFailure: error => failures.push(error) })
     empty.send(new Uint8Array(1_000_000))
     await expect.poll(() => failures).toEqual([expect.objectContaining({ message: 'too many messages are empty' })])

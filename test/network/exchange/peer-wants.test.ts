@@ -11,7 +11,7 @@ import { freeLone } from '../../../src/network/lone-blocks.ts'
 
 const LIMITS = { wants: 100, blocks: 0, presences: 0 }
 
-/** A stream that takes everything at once; `onFrame` is called with each message. */
+/** A stream that accepts everything at once and calls `onFrame` with each message. */
 function takingStream(onFrame: (frame: Uint8Array) => void): Stream {
   const frames = new FrameReader(1_000_000)
   const stream = {
@@ -27,7 +27,7 @@ function takingStream(onFrame: (frame: Uint8Array) => void): Stream {
   return stream as unknown as Stream
 }
 
-test('wants that come up one after the other in a turn go in one message', async () => {
+test('wants of one event-loop turn share a message', async () => {
   const cids: CID[] = []
   for (let index = 0; index < 9; index++) cids.push(CID.createV1(0x55, await sha256(Uint8Array.of(index))))
   const told: string[][] = []
@@ -52,10 +52,10 @@ test('wants that come up one after the other in a turn go in one message', async
   expect(told).toEqual([[String(cids[0])], cids.slice(1).map(String)])
 })
 
-describe('the memory of a block that has come', () => {
+describe('the memory of a received block', () => {
   const size = 100_000
 
-  /** Asks for blocks, each as often as said, and has them come in one message. Returns the answers. */
+  /** Requests each block the given number of times and delivers all in one message. Returns the answers. */
   async function answersTo(...times: readonly number[]): Promise<PeerAnswer[]> {
     const channel = new PeerChannel(async () => takingStream(() => undefined), systemClock)
     const wants = new PeerWants(channel, systemClock)
@@ -80,15 +80,15 @@ describe('the memory of a block that has come', () => {
     return blocks.map(({ length }) => length)
   }
 
-  test('can be freed by the only one who has it', async () => {
+  test('can be freed by its only user', async () => {
     expect(lengthsOnceFreed(await answersTo(1))).toEqual([0])
   })
 
-  test('cannot where two have asked for it', async () => {
+  test('cannot be freed if two callers requested it', async () => {
     expect(lengthsOnceFreed(await answersTo(2))).toEqual([size, size])
   })
 
-  test('cannot where other blocks came in the same message', async () => {
+  test('cannot be freed if other blocks shared its message', async () => {
     expect(lengthsOnceFreed(await answersTo(1, 1))).toEqual([size, size])
   })
 })

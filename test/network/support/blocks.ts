@@ -15,12 +15,12 @@ export function rawBlock(bytes: Buffer): Block {
   return { cid: CID.createV1(CODEC.raw, Digest.create(HASH.sha2_256, digest)), bytes }
 }
 
-/** The same blocks for the same seed, in every process. */
+/** Returns the same blocks for the same seed, in every process. */
 export function someBlocks(count: number, size: number, seed = 'blocks'): Block[] {
   return Array.from({ length: count }, (_, i) => rawBlock(pseudoRandom(size, `${seed} ${i}`)))
 }
 
-/** Blocks that are all live. */
+/** Serves all of the given blocks. */
 export function hostOf(blocks: readonly Block[]): ServedBlocks {
   const byCid = new Map(blocks.map(({ cid, bytes }) => [cid.toString(), bytes]))
   return { get: async cid => byCid.get(cid.toString()) ?? null, has: cid => byCid.has(cid.toString()) }

@@ -6,7 +6,7 @@ import { type NetworkNode, type NetworkOptions, startNetwork } from '../../../sr
 import { withTempDir } from '../../support/temp-dir.ts'
 import { hostOf } from './blocks.ts'
 
-/** A node in this process, on a datastore in `dir`. */
+/** Runs a node in this process, with its datastore in `dir`. */
 export async function withNode<T>(
   dir: string,
   options: Partial<NetworkOptions>,
@@ -20,7 +20,7 @@ export async function withNode<T>(
       clock: systemClock,
       logger: silentLogger,
       ...options,
-      // All nodes of these tests are on loopback.
+      // All test nodes are on loopback.
       config: { allowPrivateGateways: true, ...options.config },
       datastore,
     })
@@ -34,7 +34,7 @@ export async function withNode<T>(
   }
 }
 
-/** Nodes in this process, the first of which is there before the options of the next are made. */
+/** Runs nodes in this process. The options of each may use the nodes before it. */
 export async function withNodes<T>(
   makers: ReadonlyArray<(earlier: readonly NetworkNode[]) => Partial<NetworkOptions>>,
   use: (...nodes: NetworkNode[]) => Promise<T>,

@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/domain/logger.ts'
 import { startNetwork } from '../../../src/network/network-node.ts'
 import { hostOf, someBlocks } from './blocks.ts'
 
-/** A node as a process of its own: prints its address, and serves the blocks that its arguments describe. */
+/** Runs a node as its own process. Prints its address and serves the blocks that its arguments describe. */
 const [dir = '', count = '0', size = '0', seed = '', hangsAfter = ''] = process.argv.slice(2)
 const blocks = hostOf(someBlocks(Number(count), Number(size), seed))
 let served = 0

@@ -3,7 +3,7 @@ import { type ProviderProcess, withProviderProcess } from '../../support/provide
 
 const PROGRAM = join(import.meta.dirname, 'provider-main.ts')
 
-/** Runs another process that serves the blocks of `someBlocks`; with `hangsAfter`, no more than that many. */
+/** Runs a process that serves the blocks of `someBlocks`; at most `hangsAfter` of them, if given. */
 export function withProvider<T>(
   { count, size, seed = 'blocks', hangsAfter }: { count: number; size: number; seed?: string; hangsAfter?: number },
   use: (provider: ProviderProcess) => Promise<T>,

@@ -8,7 +8,7 @@ const key = randomBytes(32)
 const nonce = randomBytes(12)
 const ad = randomBytes(32)
 
-test('keys are agreed on with the reference implementation, from seeds too', () => {
+test('shared keys equal those of the reference implementation, also from seeds', () => {
   const ours = noiseCrypto.generateX25519KeyPair()
   const theirs = pureJsCrypto.generateX25519KeyPair()
   const agreed = Buffer.from(noiseCrypto.generateX25519SharedKey(ours.privateKey, theirs.publicKey))
@@ -19,7 +19,7 @@ test('keys are agreed on with the reference implementation, from seeds too', () 
   expect(Buffer.from(a?.privateKey ?? []).equals(seed)).toBe(true)
 })
 
-test('hashes and derived keys are those of the reference implementation', () => {
+test('hashes and derived keys equal those of the reference implementation', () => {
   for (const length of LENGTHS) {
     const data = randomBytes(length)
     expect(Buffer.from(noiseCrypto.hashSHA256(data)).equals(pureJsCrypto.hashSHA256(data))).toBe(true)
@@ -28,7 +28,7 @@ test('hashes and derived keys are those of the reference implementation', () => 
   }
 })
 
-test('messages are encrypted and decrypted as the reference implementation does it', () => {
+test('ciphertexts equal those of the reference implementation', () => {
   for (const length of LENGTHS) {
     const data = randomBytes(length)
     const encrypted = noiseCrypto.chaCha20Poly1305Encrypt(data, nonce, ad, key).subarray()
@@ -40,7 +40,7 @@ test('messages are encrypted and decrypted as the reference implementation does 
   }
 })
 
-test('a message that was changed, or is of another key, nonce or context, is refused', () => {
+test('a wrong message, key, nonce or context is refused', () => {
   const encrypted = noiseCrypto.chaCha20Poly1305Encrypt(randomBytes(100), nonce, ad, key).subarray()
   const decrypt = (bytes: Uint8Array, n: Uint8Array, a: Uint8Array, k: Uint8Array) => () =>
     noiseCrypto.chaCha20Poly1305Decrypt(bytes, n, a, k)
@@ -54,7 +54,7 @@ test('a message that was changed, or is of another key, nonce or context, is ref
   expect(decrypt(encrypted.subarray(0, 10), nonce, ad, key)).toThrow()
 })
 
-test('what is decrypted has memory of its own, whatever was offered', () => {
+test('a plaintext has its own memory, even if given a buffer', () => {
   for (const length of [100, 65_519]) {
     const data = randomBytes(length)
     const encrypted = Buffer.from(noiseCrypto.chaCha20Poly1305Encrypt(data, nonce, ad, key).subarray())

@@ -10,14 +10,14 @@ import { freePlaintext, notePlaintext } from '../../../src/network/wire/plaintex
 const SIZE = 64 * 1024
 const HEADER = 12
 
-/** A message that has just been decrypted, in memory of its own. */
+/** A freshly decrypted message with its memory to itself. */
 function decrypted(bytes: Uint8Array): Uint8Array {
   const memory = Buffer.allocUnsafeSlow(bytes.length)
   memory.set(bytes)
   return notePlaintext(memory)
 }
 
-test('the memory of a decrypted message is freed by whoever has all of it', () => {
+test("a plaintext's memory is freed with its whole data", () => {
   for (const before of [0, 7, HEADER]) {
     const message = decrypted(randomBytes(SIZE))
     freePlaintext(message.subarray(before))
@@ -25,7 +25,7 @@ test('the memory of a decrypted message is freed by whoever has all of it', () =
   }
 })
 
-test('the memory of a decrypted message is kept while something else is in it', () => {
+test("a plaintext's memory is kept while it holds other data", () => {
   const message = decrypted(randomBytes(SIZE))
   freePlaintext(message.subarray(HEADER + 1))
   freePlaintext(message.subarray(HEADER, SIZE - 1))
@@ -33,7 +33,7 @@ test('the memory of a decrypted message is kept while something else is in it', 
   expect(message.length).toBe(SIZE)
 })
 
-test('memory that nobody has noted, that is shared by small things or is no longer than them, is kept', () => {
+test('unmarked, shared and small memory is kept', () => {
   const foreign = Buffer.allocUnsafeSlow(SIZE)
   freePlaintext(foreign)
   expect(foreign.length).toBe(SIZE)
@@ -46,14 +46,14 @@ test('memory that nobody has noted, that is shared by small things or is no long
   expect(short.length).toBe(100)
 })
 
-/** A stream that hears what it is given. */
+/** A stream that receives what the test sends. */
 class HearingStream extends EventTarget {
   hear(data: Uint8Array | Iterable<Uint8Array>): void {
     this.dispatchEvent(Object.assign(new Event('message'), { data }))
   }
 }
 
-test('messages are whole, and what brought them is freed, but for memory that may have more in it', async () => {
+test("a stream's messages are whole, and their chunks are freed", async () => {
   const sent = [300_000, 10, 70_000].map(length => randomBytes(length))
   const heard: Uint8Array[] = []
   const whole = Promise.withResolvers<void>()

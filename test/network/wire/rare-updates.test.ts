@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { rareYamux } from '../../../src/network/wire/rare-updates.ts'
 
 const KIB = 1024
-/** What a stream of Yamux may have on its way before it is told of more. */
+/** A Yamux stream's initial window. */
 const FIRST_WINDOW = 256 * KIB
 
-/** A plain Yamux that sends, ours that receives, and how often that has sent something. */
+/** Connects plain Yamux, which sends, with ours, which receives. `sends` counts the messages of ours. */
 function muxers(): { sender: StreamMuxer; receiver: StreamMuxer; sends: () => number } {
   const [outbound, inbound] = multiaddrConnectionPair()
   let sends = 0
@@ -24,7 +24,7 @@ function muxers(): { sender: StreamMuxer; receiver: StreamMuxer; sends: () => nu
   return { sender, receiver, sends: () => sends }
 }
 
-/** Sends as a peer does that waits for room. */
+/** Sends, and waits while the window is full. */
 async function send(stream: MessageStream, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; at += 64 * KIB) {
     stream.send(bytes.subarray(at, at + 64 * KIB))
@@ -36,7 +36,7 @@ function hears(receiver: StreamMuxer, onStream: (stream: Stream) => void): void 
   receiver.addEventListener('stream', ({ detail }) => onStream(detail))
 }
 
-test('a long stream takes all that comes, and the sender is told of room by the half window', async () => {
+test('a long stream arrives whole, with one update per half window', async () => {
   const { sender, receiver, sends } = muxers()
   const bytes = randomBytes(4 * 1024 * KIB)
   const whole = Promise.withResolvers<Buffer>()
@@ -51,11 +51,11 @@ test('a long stream takes all that comes, and the sender is told of room by the 
   })
   await send(await sender.createStream(), bytes)
   expect((await whole.promise).equals(bytes)).toBe(true)
-  // One to open it; of 64 KiB each the messages are twice as many as the half windows.
+  // One message to open the stream and one per half window. The sender sends twice as many, of 64 KiB each.
   expect(sends()).toBeLessThanOrEqual(1 + bytes.length / (FIRST_WINDOW / 2))
 })
 
-test('many streams at once, each longer than its first window, all come to their end', async () => {
+test('many concurrent streams longer than their window all end', async () => {
   const { sender, receiver, sends } = muxers()
   const bytes = randomBytes(FIRST_WINDOW + 96 * KIB)
   const streams = 80
@@ -76,11 +76,11 @@ test('many streams at once, each longer than its first window, all come to their
   expect(sends()).toBeLessThan((streams * bytes.length) / (64 * KIB))
 })
 
-test('bytes that look like a word about room are bytes', async () => {
+test('data that looks like a window update arrives as data', async () => {
   const { sender, receiver } = muxers()
   const told = Promise.withResolvers<Buffer>()
   hears(receiver, stream => {
-    // They travel from the side that holds words back.
+    // Sent by the side that holds updates back.
     stream.send(Uint8Array.of(0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 9))
   })
   const stream = await sender.createStream()

@@ -4,12 +4,12 @@ import { multiaddrConnectionPair } from '@libp2p/utils'
 import { expect, onTestFinished, test } from 'vitest'
 import { WholeMessages } from '../../../src/network/wire/whole-messages.ts'
 
-/** Messages of Noise: random bytes behind their length. */
+/** Noise messages: random bytes with a length prefix. */
 function messages(lengths: readonly number[]): Buffer[] {
   return lengths.map(length => Buffer.concat([Uint8Array.of(length >> 8, length & 0xff), randomBytes(length)]))
 }
 
-/** A connection whose far end sends the pieces as they are, and what is heard of it, copied when it is heard. */
+/** A connection that delivers the pieces as sent, and a copy of everything received. */
 function listening(): { messages: WholeMessages; far: MessageStream; heard: Buffer[]; chunks: number[] } {
   const [far, near] = multiaddrConnectionPair()
   const whole = new WholeMessages(near)
@@ -23,7 +23,7 @@ function listening(): { messages: WholeMessages; far: MessageStream; heard: Buff
   return { messages: whole, far, heard, chunks }
 }
 
-/** Sends the pieces, each after the one before has been taken; resolves once it is so. */
+/** Sends the pieces one by one, then waits until `isSo` returns true. */
 async function sent(far: MessageStream, pieces: readonly Uint8Array[], isSo: () => boolean): Promise<void> {
   for (const piece of pieces) {
     far.send(piece)
@@ -36,7 +36,7 @@ function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** Memory that is all of it this piece, as that of sockets is. */
+/** Copies a piece into memory of its own, like that of sockets. */
 function alone(bytes: Uint8Array): Buffer {
   const memory = Buffer.allocUnsafeSlow(bytes.length)
   memory.set(bytes)
@@ -48,7 +48,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   return ends.map((end, at) => alone(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)))
 }
 
-/** Where each of them ends, if they come one after the other. */
+/** The end of each message in the joined bytes. */
 function endsOf(parts: readonly Uint8Array[]): number[] {
   let end = 0
   return parts.map(({ length }) => {
@@ -59,7 +59,7 @@ function endsOf(parts: readonly Uint8Array[]): number[] {
 
 for (const reuses of [false, true]) {
   const memory = reuses ? 'memory that is used again' : 'memory of their own'
-  test(`messages in ${memory} are heard whole and in one piece, wherever they are cut`, async () => {
+  test(`messages in ${memory} arrive whole at every split of the stream`, async () => {
     const all = messages([0, 5, 40_000, 1, 65_535, 65_535, 300, 20_000, 2])
     const bytes = Buffer.concat(all)
     const [first, second] = [2, 9]
@@ -81,7 +81,7 @@ for (const reuses of [false, true]) {
   })
 }
 
-test('what has come is freed once it has been heard, and not before reuse() says so', async () => {
+test('a chunk is freed after its delivery, but only after reuse()', async () => {
   const { messages: whole, far, heard } = listening()
   const [early = Buffer.alloc(0)] = messages([30_000]).map(alone)
   await sent(far, [early], () => heard.length === 1)
@@ -92,7 +92,7 @@ test('what has come is freed once it has been heard, and not before reuse() says
   expect(late.length).toBe(0)
 })
 
-test('memory that has more in it is not freed', async () => {
+test('memory with other data is not freed', async () => {
   const { messages: whole, far, heard } = listening()
   whole.reuse()
   const [message = Buffer.alloc(0)] = messages([30_000])
@@ -102,7 +102,7 @@ test('memory that has more in it is not freed', async () => {
   expect(shared.length).toBe(40_000)
 })
 
-test('what nobody has heard yet is not freed', async () => {
+test('undelivered data is not freed', async () => {
   const [far, near] = multiaddrConnectionPair()
   onTestFinished(() => far.abort(new Error('the test has ended')))
   const whole = new WholeMessages(near)
@@ -116,7 +116,7 @@ test('what nobody has heard yet is not freed', async () => {
   expect(Buffer.compare(await heard, expected)).toBe(0)
 })
 
-test('a short message goes to the connection in one piece', async () => {
+test('a short message is sent in one piece', async () => {
   const [near, far] = multiaddrConnectionPair()
   onTestFinished(() => near.abort(new Error('the test has ended')))
   const pieces: number[] = []
@@ -129,7 +129,7 @@ test('a short message goes to the connection in one piece', async () => {
   expect(pieces).toEqual([1])
 })
 
-/** A list as streams of libp2p make it of what they hear in several pieces. */
+/** A list of pieces, as libp2p streams deliver it. */
 function listOf(...pieces: Uint8Array[]): Parameters<MessageStream['send']>[0] {
   const [stream] = multiaddrConnectionPair()
   onTestFinished(() => stream.abort(new Error('the test has ended')))
