@@ -4,7 +4,7 @@ const announcer = (name: string) => ({ file: 'test/pins/announcer.test.ts', name
 
 const starting = (name: string) => ({ file: 'test/network/starting-points.test.ts', name })
 
-/** What is promised of the public network, and of who finds this node there. */
+/** Promises about the public network and about announcements. */
 export const networkPromises: readonly KeptPromise[] = [
   {
     promise: 'the operator learns of a gateway at a private address',

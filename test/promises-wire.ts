@@ -7,7 +7,7 @@ const wants = 'test/network/exchange/peer-wants.test.ts'
 const plain = 'test/network/wire/plaintexts.test.ts'
 const shared = 'test/content/dag/shared-blocks.test.ts'
 
-/** Of the bytes of peers, between the socket and the store: nothing that somebody still reads is used again or freed. */
+/** Promises about received bytes between the socket and the store. No memory with a reader is reused or freed. */
 export const wirePromises: readonly KeptPromise[] = [
   {
     promise: 'the memory of what a socket has brought is kept until it has been heard',
