@@ -1,6 +1,6 @@
 // Writes the parts of the documents that are made from the sources, each between two marks:
 // `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clusterAdapters } from '../adapters/cli/cluster-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'
@@ -15,7 +15,7 @@ import { configRows, configTypes, definitionType } from './config-text.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What the README has; all of it is in `docs/http-api.md`. */
+/** What the README has; all of it is in `docs/reference/http-api.md`. */
 const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
 
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
@@ -54,9 +54,9 @@ const MARKED = /(<!-- made by tools\/docs\.ts: ([^\n]*?) -->\n)[\s\S]*?(\n<!-- e
 
 /** The documents that have marks, as they should be, by their path in the repository. */
 export function generatedDocuments(): Map<string, { is: string; shouldBe: string }> {
-  const paths = ['README.md', ...readdirSync(join(ROOT, 'docs')).map(name => `docs/${name}`)]
+  const paths = globSync(['README.md', 'docs/**/*.md'], { cwd: ROOT }).map(path => path.replaceAll('\\', '/'))
   const documents = new Map<string, { is: string; shouldBe: string }>()
-  for (const path of paths.filter(path => path.endsWith('.md'))) {
+  for (const path of paths.toSorted()) {
     const is = readFileSync(join(ROOT, path), 'utf8')
     if (!is.includes('<!-- made by tools/docs.ts:')) continue
     const shouldBe = is.replace(MARKED, (_, begin: string, name: string, end: string) => {

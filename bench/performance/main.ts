@@ -1,4 +1,4 @@
-// Writes what runs have shown into docs/performance.md, and its plots beside it.
+// Writes what runs have shown into docs/design/performance.md, and its plots beside it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { readSavedRun } from '../saved-run.ts'
@@ -6,8 +6,8 @@ import { blocksOf, filled, plotsOf, type Runs } from './pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const RESULTS = join(ROOT, 'bench/results')
-const PAGE = join(ROOT, 'docs/performance.md')
-const PLOTS = join(ROOT, 'docs/performance')
+const PAGE = join(ROOT, 'docs/design/performance.md')
+const PLOTS = join(ROOT, 'docs/design/performance')
 
 const files = existsSync(RESULTS) ? readdirSync(RESULTS).filter(file => file.endsWith('.json')) : []
 const runs: Runs = Object.fromEntries(files.map(file => [basename(file, '.json'), readSavedRun(join(RESULTS, file))]))

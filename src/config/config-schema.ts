@@ -5,7 +5,7 @@ import { planSchema } from './plan-schema.ts'
 import { closed, configText, defaulted, group, seconds } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
 
-// Of every field: what it means, in the words of `docs/configuration.md`, and its `default`, or in `defaultText` what
+// Of every field: what it means, in the words of `docs/reference/configuration.md`, and its `default`, or in `defaultText` what
 // holds without it. `src/config/engine-options.ts` and the tables of the documents are made from this by `npm run docs`.
 
 const upTo = (fallback: number, description: string) =>

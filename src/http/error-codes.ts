@@ -12,7 +12,7 @@ export interface ErrorRow {
   readonly isInternal?: true
 }
 
-/** The one table of error codes. `docs/errors.md` is made from it. */
+/** The one table of error codes. `docs/reference/errors.md` is made from it. */
 export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   INVALID_API_KEY: {
     status: 401,

@@ -9,7 +9,7 @@ import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Up to here a block is cheaper as a row than as a file, measured in docs/benchmarks.md. */
+/** Up to here a block is cheaper as a row than as a file, measured in docs/design/benchmarks.md. */
 const SMALL_BLOCK_BYTES = 32 * 1024
 /** libuv's own default. */
 const THREADS = 4

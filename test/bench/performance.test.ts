@@ -20,10 +20,10 @@ test('the page is what its runs make it', () => {
   const results = join(ROOT, 'bench/results')
   const files = readdirSync(results).filter(file => file.endsWith('.json'))
   const runs = Object.fromEntries(files.map(file => [basename(file, '.json'), readSavedRun(join(results, file))]))
-  const page = readFileSync(join(ROOT, 'docs/performance.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/design/performance.md'), 'utf8')
   expect(filled(page, blocksOf(runs)), 'npm run performance').toBe(page)
   for (const [name, svg] of Object.entries(plotsOf(runs))) {
-    const file = join(ROOT, 'docs/performance', `${name}.svg`)
+    const file = join(ROOT, 'docs/design/performance', `${name}.svg`)
     expect(existsSync(file) && readFileSync(file, 'utf8'), file).toBe(svg)
   }
 })

@@ -197,7 +197,7 @@ test.each<[unknown, string]>([
 })
 
 test('the example of the documentation is a configuration', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8')
+  const text = readFileSync(join(import.meta.dirname, '../../docs/reference/configuration.md'), 'utf8')
   const example = /```json\n([^`]+)```/.exec(text)?.[1] ?? ''
   expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
 })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { linkPackage } from '../support/linked-package.ts'
 
-const DOCUMENT = join(import.meta.dirname, '../../docs/embedding.md')
+const DOCUMENT = join(import.meta.dirname, '../../docs/reference/embedding.md')
 const PACKAGES = ['express', 'koa', 'fastify', 'hono', '@hono/node-server']
 
 /** Uses what a recipe serves as its clients would, and says what came of it. */
@@ -64,7 +64,7 @@ const SCRIPTS: Record<string, RegExp> = {
   'events.js': /^created note\.txt\n$/,
 }
 
-describe('docs/embedding.md', () => {
+describe('docs/reference/embedding.md', () => {
   test('has no block that is not run here', () => {
     expect([...blocks.keys()].toSorted()).toEqual(['engine.js', ...SERVED, ...Object.keys(SCRIPTS)].toSorted())
   })

@@ -22,12 +22,13 @@ describe('what is made of the sources', () => {
   test('every route and every code stands in a document', () => {
     const shown = (path: string): string => path.replace(/[:*](\w+)/g, '<$1>')
     for (const { method, path } of contractRoutes) {
-      if (method !== '*') expect(textOf('docs/http-api.md')).toContain(`| \`${method} ${shown(path) || '/'}\` |`)
+      if (method !== '*')
+        expect(textOf('docs/reference/http-api.md')).toContain(`| \`${method} ${shown(path) || '/'}\` |`)
     }
     for (const { method, path } of routeGroups.find(({ base }) => base === ADMIN_PATH)?.routes ?? []) {
-      expect(textOf('docs/command-line.md')).toContain(`| \`${method} ${ADMIN_PATH}${shown(path)}\` |`)
+      expect(textOf('docs/reference/command-line.md')).toContain(`| \`${method} ${ADMIN_PATH}${shown(path)}\` |`)
     }
-    for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/errors.md')).toContain(`| \`${code}\` |`)
+    for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/reference/errors.md')).toContain(`| \`${code}\` |`)
     expect(textOf('README.md')).toContain(`below \`${BASE_PATH}\``)
   })
 
@@ -39,11 +40,11 @@ describe('what is made of the sources', () => {
     const required = rows.filter(([, fallback]) => fallback === 'required').map(([name]) => name)
     expect(required).toEqual(['`id`', '`timelock`', '`clusters`'])
     for (const name of ['pin.maxDepth', 'network.peers']) {
-      expect(textOf('docs/configuration.md')).toContain(`| \`${name}\` |`)
+      expect(textOf('docs/reference/configuration.md')).toContain(`| \`${name}\` |`)
     }
   })
 
   test('a code that the error table says is for operators alone is told to clients as INTERNAL_ERROR', () => {
-    expect(textOf('docs/errors.md')).toContain('| `DATA_DIR_IN_USE` | 500, as `INTERNAL_ERROR` |')
+    expect(textOf('docs/reference/errors.md')).toContain('| `DATA_DIR_IN_USE` | 500, as `INTERNAL_ERROR` |')
   })
 })

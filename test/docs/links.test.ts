@@ -35,8 +35,8 @@ describe('documents', () => {
   })
 
   test('the check finds a file and a heading that do not exist', () => {
-    const wrong = ['nothing.md', 'architecture.md#nothing', '#nothing', '../src/nothing.ts']
-    expect(wrong.filter(target => missing('docs/packages.md', target) === null)).toEqual([])
-    expect(missing('docs/packages.md', 'architecture.md#rooms')).toBeNull()
+    const wrong = ['nothing.md', '../architecture.md#nothing', '#nothing', '../../src/nothing.ts']
+    expect(wrong.filter(target => missing('docs/design/packages.md', target) === null)).toEqual([])
+    expect(missing('docs/design/packages.md', '../architecture.md#rooms')).toBeNull()
   })
 })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 /** The package of each row, and the files in which it works. */
-const rows = [...read('docs/packages.md').matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)].map(
+const rows = [...read('docs/design/packages.md').matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)].map(
   ([, name = '', where = '']) => [name, [...where.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file)] as const,
 )
 
