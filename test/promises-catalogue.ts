@@ -9,8 +9,8 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a rule that SQLite undoes with others begins again from its start',
     file: 'src/catalogue/sqlite/sqlite-driver.ts',
-    find: '    return this.#writes.run(() => this.#carryOut(make()), { durable })\n',
-    replace: '    const rule = make()\n    return this.#writes.run(() => this.#carryOut(rule), { durable })\n',
+    find: '    return this.#writes.run(() => this.#statements.carryOut(make()), {',
+    replace: '    const rule = make()\n    return this.#writes.run(() => this.#statements.carryOut(rule), {',
     test: access('a live name is taken, however many'),
   },
   {
@@ -57,16 +57,16 @@ export const cataloguePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal of many records that a crash interrupts is finished at the next start',
-    file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: 'isMore ? this.#removals.insert(removal) : null',
-    replace: 'isMore && this.#removals.first() !== null ? this.#removals.insert(removal) : null',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: 'isMore ? yield* first(NOTE, of) : null',
+    replace: 'isMore && of.createdBy < 0 ? yield* first(NOTE, of) : null',
     test: { file: content, name: 'that ends after 2 transactions is finished at the next start' },
   },
   {
     promise: 'a record that goes lets go of its content',
-    file: 'src/catalogue/sqlite/record-commit.ts',
-    find: '    this.#records.delete(record)\n    this.#holds.release(record.id)\n',
-    replace: '    this.#records.delete(record)\n',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: 'for (const { id } of records) holds.release(id)',
+    replace: '',
     test: { file: content, name: 'is many short transactions, each of a few records' },
   },
   {
@@ -100,8 +100,8 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a search finds what was recorded the moment before',
     file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: '    await this.#searchIndex.bringIn(filter.accountId)\n    return this.#search.page(',
-    replace: '    return this.#search.page(',
+    find: '      await searchIndex.bringIn(filter.accountId)\n      return searches.page(',
+    replace: '      return searches.page(',
     test: {
       file: 'test/storage/search-migration.test.ts',
       name: 'records of the schema before are found in the order in which they were created, and so are new ones',

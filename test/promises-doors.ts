@@ -37,8 +37,8 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a use of an upload token is taken in the commit of the upload, and not more than there are',
-    file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: 'AND uses < max_uses',
+    file: 'src/catalogue/rules/record-rules.ts',
+    find: ' AND uses < max_uses',
     replace: '',
     test: { file: 'test/pins/upload-tokens.test.ts', name: 'takes its last use in the commit' },
   },

@@ -71,8 +71,8 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal that was noted is finished, whoever has begun it',
-    file: 'adapters/postgres/record-removals.ts',
-    find: '    await this.#finishNoted(now - LATE_MS)\n',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: '      await finishNoted(now - LATE_MS)\n',
     replace: '',
     test: test('a removal that was noted and not finished'),
   },
@@ -109,9 +109,9 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal of which some has happened is not told to have been refused',
-    file: 'adapters/postgres/record-removals.ts',
-    find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
-    replace: 'throw error',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: "    if (!isHoldfastError(cause, 'UNAVAILABLE')) throw cause\n",
+    replace: '    throw cause\n',
     test: step('a removal of more than one transaction removes'),
   },
   {
@@ -488,9 +488,9 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal that fails in its second step keeps the cause of it',
-    file: 'adapters/postgres/record-removals.ts',
-    find: "throw isHoldfastError(error, 'UNAVAILABLE') ? outcomeUnknown(error) : error",
-    replace: 'throw outcomeUnknown(error)',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: "    if (!isHoldfastError(cause, 'UNAVAILABLE')) throw cause\n",
+    replace: '',
     test: { file: 'test/adapters/postgres/catalogue-model.test.ts', name: 'failed once' },
   },
   {

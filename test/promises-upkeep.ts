@@ -222,9 +222,9 @@ export const upkeepPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a removal whose rest is refused is not said to have done nothing',
-    file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: '(await this.#rest({ ...removal, id }))',
-    replace: '(await this.#finish({ ...removal, id }))',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: 'await rest(finish({ ...of, ...noted }))',
+    replace: 'await finish({ ...of, ...noted })',
     test: { file: unknownOutcome, name: 'a removal whose first part is done' },
   },
   {

@@ -98,10 +98,9 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the commit that completes an upload is on the disk before the answer',
-    file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: 'made) if (created) this.#pages.added(record)\n    }\n    return this.#queue.run(work, { durable: true, committed })',
-    replace:
-      'made) if (created) this.#pages.added(record)\n    }\n    return this.#queue.run(work, { durable: false, committed })',
+    file: 'src/catalogue/sqlite/sqlite-driver.ts',
+    find: 'this.#statements.carryOut(make()), { durable: true, ...options })',
+    replace: 'this.#statements.carryOut(make()), { durable: false, ...options })',
     test: { file: order, name: 'an upload of a small block' },
   },
   {

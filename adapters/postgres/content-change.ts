@@ -1,4 +1,6 @@
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
+import { first, run } from '../../src/catalogue/rules/driver.ts'
+import { COUNT_UNFINISHED, SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
@@ -6,7 +8,8 @@ import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import { wantPlacement } from './placement-rows.ts'
 import type { Postgres } from './postgres.ts'
-import { getRecord, type HeldRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
+import { carriedOut } from './postgres-driver.ts'
+import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
 import type { PlacedHold, SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
@@ -44,24 +47,6 @@ export class ContentChange {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** Removes records, and what kept their content. */
-  async remove(records: readonly HeldRecord[]): Promise<void> {
-    if (records.length === 0) return
-    await this.#sql.run('DELETE FROM records WHERE id = ANY($1)', [records.map(({ id }) => id)])
-    await this.#holds.void(
-      this.#sql,
-      records.flatMap(({ holdId }) => holdId ?? []),
-    )
-    const freed = new Map<string, HeldRecord>()
-    for (const record of records) {
-      const { accountId, expiresAt, multihash, codec } = record
-      this.accounts.count(accountId, { pins: -1, expiringPins: expiresAt === null ? 0 : -1, storedBytes: 0 })
-      const content = `${accountId} ${codec} ${Buffer.from(multihash).toString('hex')}`
-      if (record.rootId !== null) freed.set(content, record)
-    }
-    for (const record of freed.values()) await this.#free(record)
-  }
-
   /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
@@ -72,11 +57,7 @@ export class ContentChange {
   /** @throws HoldfastError `QUOTA_EXCEEDED` if not one more record of the account may wait for its content. */
   async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
     if (maxQueuedPins === null) return
-    const counted = await this.#sql.first<{ count: number }>(
-      `SELECT COUNT(*) AS count FROM (
-         SELECT 1 FROM records WHERE account_id = $1 AND status IN ('queued', 'pinning') LIMIT $2) AS waiting`,
-      [accountId, maxQueuedPins],
-    )
+    const counted = await carriedOut(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
     if ((counted?.count ?? 0) < maxQueuedPins) return
     throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
   }
@@ -117,10 +98,7 @@ export class ContentChange {
 
   /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
-    await this.#sql.run('UPDATE records SET fetch_id = $2, root_id = NULL, dag_size = 0, charge = 0 WHERE id = $1', [
-      record.id,
-      fetchId,
-    ])
+    await carriedOut(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
     if (record.rootId !== null) await this.#free(record)
     return setStatus(this.#sql, record.id, { status: 'pinning', at: now, reason: { code: null, text: reason } })
   }

@@ -1,23 +1,16 @@
 import type { AccountUsage } from '../../src/catalogue/records.ts'
+import { run } from '../../src/catalogue/rules/driver.ts'
+import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
+import { accountUsage, COUNT } from '../../src/catalogue/rules/record-statements.ts'
+import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { carriedOut } from './postgres-driver.ts'
 import type { Sql } from './sql.ts'
 
 interface Counted extends AccountUsage {
   id: string
   /** The number of its list of records. */
   list: number
-}
-
-/** What an account's row says of its records. */
-export const COUNTERS = 'pins, expiring_pins AS "expiringPins", stored_bytes AS "storedBytes"'
-
-/** The counters of an account without what has expired and is not removed yet. */
-export async function liveUsage(sql: Sql, accountId: string, counters: AccountUsage, now: number) {
-  const { pins, expiringPins, storedBytes } = counters
-  const text = 'SELECT COUNT(*) AS count FROM records WHERE account_id = $1 AND expires_at <= $2'
-  const found = expiringPins === 0 ? undefined : await sql.first<{ count: number }>(text, [accountId, now])
-  const expired = found?.count ?? 0
-  return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
 }
 
 /**
@@ -37,7 +30,7 @@ export class LockedAccounts {
   /** In the order of their ids, so that no two transactions wait for each other. */
   static async lock(sql: Sql, ids: readonly string[]): Promise<LockedAccounts> {
     const accounts = await sql.all<Counted>(
-      `SELECT id, seq AS list, ${COUNTERS} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
+      `SELECT id, seq AS list, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
       [[...new Set(ids)]],
     )
     return new LockedAccounts(sql, accounts)
@@ -51,8 +44,7 @@ export class LockedAccounts {
   }
 
   async usage(id: string, now: number): Promise<AccountUsage> {
-    const none = { pins: 0, expiringPins: 0, storedBytes: 0 }
-    return liveUsage(this.#sql, id, this.#accounts.get(id) ?? none, now)
+    return carriedOut(usageOf(id, now, this.#accounts.get(id)), this.#sql)
   }
 
   count(id: string, change: AccountUsage): void {
@@ -68,11 +60,7 @@ export class LockedAccounts {
   async write(): Promise<void> {
     for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
       if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue
-      await this.#sql.run(
-        `UPDATE accounts SET pins = pins + $2, expiring_pins = expiring_pins + $3, stored_bytes = stored_bytes + $4
-         WHERE id = $1`,
-        [id, pins, expiringPins, storedBytes],
-      )
+      await carriedOut(run(COUNT, { accountId: id, pins, expiringPins, storedBytes }), this.#sql)
     }
     this.#changes.clear()
   }

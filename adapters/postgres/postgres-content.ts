@@ -1,13 +1,14 @@
+import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { backendsOf } from './backends.ts'
 import { PostgresNodeWork } from './node-work.ts'
 import type { Postgres } from './postgres.ts'
+import { PostgresDriver } from './postgres-driver.ts'
 import { PostgresFetches } from './postgres-fetches.ts'
 import { PostgresPlacements } from './postgres-placements.ts'
 import { PostgresReconciliation } from './postgres-reconciliation.ts'
-import { PostgresRecords } from './postgres-records.ts'
-import { PostgresFiles } from './root-files.ts'
+import { postgresRecords } from './postgres-records.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /**
@@ -26,9 +27,9 @@ export function postgresContent(
   const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, elsewhere }
   const content = {
-    records: new PostgresRecords(parts),
+    records: postgresRecords(parts),
     fetches: new PostgresFetches(parts),
-    files: new PostgresFiles(database),
+    files: fileRules(new PostgresDriver(database)),
     placements: new PostgresPlacements(database, { node: name, backend, ledger }),
     reconciliation: new PostgresReconciliation(parts),
   }

@@ -3,6 +3,7 @@ import {
   hasUnkept,
   paramOf,
   type Rule,
+  run,
   type WriteOptions,
 } from '../../src/catalogue/rules/driver.ts'
 import type { RuleStatement } from '../../src/catalogue/rules/statement.ts'
@@ -27,20 +28,26 @@ export class PostgresDriver implements CatalogueDriver {
     return answer(this.#database.reading, 'all', statement, params) as Promise<T[]>
   }
 
-  run(statement: RuleStatement, params: object): Promise<number> {
-    return this.#database.transaction(async sql => (await answer(sql, 'run', statement, params)) as number)
+  read<T>(rule: Rule<T>): Promise<T> {
+    return carriedOut(rule, this.#database.reading)
   }
 
-  transaction<T>(make: () => Rule<T>, { lane }: WriteOptions = {}): Promise<T> {
+  run(statement: RuleStatement, params: object): Promise<number> {
+    return this.#database.transaction(sql => carriedOut(run(statement, params), sql))
+  }
+
+  transaction<T>(make: () => Rule<T>, { lane }: WriteOptions<T> = {}): Promise<T> {
     return this.#database.transaction(sql => carriedOut(make(), sql), lane ?? null)
   }
 }
 
-async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
+/** Runs a rule by a connection, as a part of its transaction if it has one. */
+export async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()
   while (next.done !== true) {
-    const { want, statement, params } = next.value
-    next = rule.next(await answer(sql, want, statement, params))
+    const step = next.value
+    const answered = typeof step === 'function' ? step(sql) : answer(sql, step.want, step.statement, step.params)
+    next = rule.next(await answered)
   }
   return next.value
 }

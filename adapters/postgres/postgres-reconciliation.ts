@@ -1,13 +1,17 @@
 import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Reconciliation, RecordFinding, RecordProblem } from '../../src/catalogue/reconciliation.ts'
 import type { AccountUsage } from '../../src/catalogue/records.ts'
+import { first } from '../../src/catalogue/rules/driver.ts'
+import { COUNTERS } from '../../src/catalogue/rules/record-statements.ts'
+import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import { cidOf } from '../../src/ipld/cid.ts'
 import { BACKEND_ID } from './backends.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { fetchFor } from './fetch-rows.ts'
-import { COUNTERS, LockedAccounts } from './locked-accounts.ts'
-import { getRecord, type HeldRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
+import { LockedAccounts } from './locked-accounts.ts'
+import { carriedOut } from './postgres-driver.ts'
+import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
 import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
@@ -95,7 +99,7 @@ export class PostgresReconciliation implements Reconciliation {
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
-      const noted = await sql.first<AccountUsage>(`SELECT ${COUNTERS} FROM accounts WHERE id = $1`, [accountId])
+      const noted = await carriedOut(first(COUNTERS, { accountId }), sql)
       const counted = await sql.first<AccountUsage>(
         `SELECT COUNT(*) AS pins, COUNT(expires_at) AS "expiringPins", (
            SELECT COALESCE(SUM(charge), 0)::bigint FROM (
@@ -104,7 +108,7 @@ export class PostgresReconciliation implements Reconciliation {
          FROM records WHERE account_id = $1`,
         [accountId],
       )
-      if (noted === undefined || counted === undefined) return null
+      if (noted === null || counted === undefined) return null
       if (mend) {
         accounts.count(accountId, {
           pins: counted.pins - noted.pins,

@@ -1,8 +1,9 @@
 import type { CommitIntent, Committed } from '../../src/catalogue/records.ts'
+import { takeUse } from '../../src/catalogue/rules/record-rules.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { ContentChange, type ContentParts, NeedsHold, type Prepared } from './content-change.ts'
+import { carriedOut } from './postgres-driver.ts'
 import { identicalRecord } from './record-rows.ts'
-import type { Sql } from './sql.ts'
 
 /** Records that are written, with what has their content stay. */
 export class RecordCommits {
@@ -74,7 +75,7 @@ export class RecordCommits {
         async sql => {
           attempt = []
           const change = await ContentChange.begin(sql, this.#parts, accounts)
-          if (token !== undefined) await takeUse(sql, token)
+          if (token !== undefined) await carriedOut(takeUse(token), sql)
           for (const [i, intent] of intents.entries()) {
             attempt.push(await change.commit(intent, prepared[i] ?? { hold: null }))
           }
@@ -129,13 +130,4 @@ export class RecordCommits {
 
 function notRecorded(cause: HoldfastError): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the catalogue or the disk failed; nothing was recorded', { cause })
-}
-
-async function takeUse(sql: Sql, token: string): Promise<void> {
-  const used = await sql.run('UPDATE api_keys SET uses = uses + 1 WHERE id = $1 AND uses < max_uses', [token])
-  if (used === 1) return
-  if ((await sql.first('SELECT 1 FROM api_keys WHERE id = $1 AND is_token', [token])) === undefined) {
-    throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
-  }
-  throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
 }

@@ -1,8 +1,9 @@
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
-import type { AccountUsage, RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/records.ts'
+import type { RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/records.ts'
+import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
 import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
-import { COUNTERS, liveUsage } from './locked-accounts.ts'
 import type { Postgres } from './postgres.ts'
+import { carriedOut } from './postgres-driver.ts'
 import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
@@ -121,10 +122,7 @@ export class RecordLists {
   }
 
   async #count({ accountId, hasExpiration, now }: RecordFilter): Promise<number> {
-    const text = `SELECT ${COUNTERS} FROM accounts WHERE id = $1`
-    const counters = await this.#sql.first<AccountUsage>(text, [accountId])
-    if (counters === undefined) return 0
-    const { pins, expiringPins } = await liveUsage(this.#sql, accountId, counters, now)
+    const { pins, expiringPins } = await carriedOut(usageOf(accountId, now), this.#sql)
     return hasExpiration ? expiringPins : pins
   }
 

@@ -1,47 +1,8 @@
-import type { Files, ListedContent, ListedFile } from '../../src/catalogue/listed-files.ts'
 import type { RootFile } from '../../src/ledger/whole-dag.ts'
 import type { Postgres } from './postgres.ts'
 
 /** Files that one transaction notes, or forgets. */
 const STEP = 1_000
-const COLUMNS = 'path, codec, multihash, size'
-
-/** The rows of `root_files`, which each node answers from. */
-export class PostgresFiles implements Files {
-  readonly #database: Postgres
-
-  constructor(database: Postgres) {
-    this.#database = database
-  }
-
-  content(rootId: number): Promise<ListedContent | undefined> {
-    return this.#database.reading.first<ListedContent>(
-      `SELECT blocks, dag_size AS "dagSize", file_count AS "fileCount", announced_at AS "announcedAt"
-       FROM roots WHERE id = $1`,
-      [rootId],
-    )
-  }
-
-  page(rootId: number, offset: number, limit: number): Promise<ListedFile[]> {
-    const text = `SELECT ${COLUMNS} FROM root_files WHERE root_id = $1 AND position >= $2 ORDER BY position LIMIT $3`
-    return this.#database.reading.all<ListedFile>(text, [rootId, offset, limit])
-  }
-
-  async pageOf(
-    rootId: number,
-    multihash: Uint8Array,
-    offset: number,
-    limit: number,
-  ): Promise<{ files: ListedFile[]; total: number }> {
-    const { reading } = this.#database
-    const counting = 'SELECT COUNT(*) AS count FROM root_files WHERE root_id = $1 AND multihash = $2'
-    const total = (await reading.first<{ count: number }>(counting, [rootId, multihash]))?.count ?? 0
-    const text = `SELECT ${COLUMNS} FROM root_files WHERE root_id = $1 AND multihash = $2
-      ORDER BY position LIMIT $3 OFFSET $4`
-    const files = offset < total ? await reading.all<ListedFile>(text, [rootId, multihash, limit, offset]) : []
-    return { files, total }
-  }
-}
 
 /** Notes all files of a root, in steps that may be repeated: it is listed with the last. */
 export async function noteFiles(

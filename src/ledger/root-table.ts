@@ -65,8 +65,6 @@ export class RootTable {
   readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
   readonly #files: Statement<[number, number, number], RootFile>
-  readonly #filesOf: Statement<[number, Uint8Array, number, number], RootFile>
-  readonly #countFilesOf: Statement<[number, Uint8Array], { count: number }>
   readonly #deleteFiles: Statement<[number, number, number], unknown>
   readonly #moveFiles: Statement<[number, number, number, number], unknown>
 
@@ -115,12 +113,8 @@ export class RootTable {
     this.#addFile = db.prepare(
       'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
     )
-    const files = 'SELECT path, codec, multihash, size FROM root_files WHERE root_id = ?'
-    this.#files = db.prepare(`${files} AND position >= ? ORDER BY position LIMIT ?`)
-    this.#filesOf = db.prepare(`
-      SELECT path, codec, multihash, size FROM root_files INDEXED BY root_files_by_content
-      WHERE root_id = ? AND multihash = ? ORDER BY position LIMIT ? OFFSET ?`)
-    this.#countFilesOf = db.prepare('SELECT COUNT(*) AS count FROM root_files WHERE root_id = ? AND multihash = ?')
+    this.#files = db.prepare(`
+      SELECT path, codec, multihash, size FROM root_files WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
     this.#deleteFiles = db.prepare(`
       DELETE FROM root_files WHERE root_id = ? AND position IN
         (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
@@ -246,15 +240,6 @@ export class RootTable {
   /** A page of a root's files; positions have no gaps, so any page costs the same. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#files.all(rootId, offset, limit).map(asKept)
-  }
-
-  /** A page of those files of a root that have one content. */
-  filesOf(rootId: number, multihash: Uint8Array, offset: number, limit: number): RootFile[] {
-    return this.#filesOf.all(rootId, multihash, limit, offset).map(asKept)
-  }
-
-  countFilesOf(rootId: number, multihash: Uint8Array): number {
-    return this.#countFilesOf.get(rootId, multihash)?.count ?? 0
   }
 
   /** Makes at most `limit` files of one root those of another. Returns how many there were. */

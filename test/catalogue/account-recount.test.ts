@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { RecordRow } from '../../src/catalogue/records.ts'
+import type { AccountUsage, RecordRow } from '../../src/catalogue/records.ts'
+import { own } from '../../src/catalogue/rules/driver.ts'
+import { removeRecords } from '../../src/catalogue/rules/removal-rules.ts'
 import { RecordTable } from '../../src/catalogue/sqlite/record-table.ts'
+import { SqliteStatements } from '../../src/catalogue/sqlite/sqlite-driver.ts'
 import { Database } from '../../src/storage/database.ts'
 import { Draws } from '../support/draws.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -36,7 +39,15 @@ function recordOf(draws: Draws, id: string): RecordRow {
       status: 'pinned',
       statusAt: 0,
     },
-    ...{ statusCode: null, statusReason: null, fetchId: null, name: null, originalName: null, customName: null },
+    ...{
+      statusCode: null,
+      statusReason: null,
+      fetchId: null,
+      name: null,
+      originalName: null,
+      customName: null,
+      meta: null,
+    },
     ...{ size: 1, dagSize: 1, expiresAt: draws.below(3) === 0 ? 5 : null, createdAt: draws.below(4) },
     ...(draws.below(4) === 0 ? { rootId: null, charge: 0 } : { rootId: content, charge: CHARGE + content }),
   } as RecordRow
@@ -49,6 +60,12 @@ test('what an account has is counted as it is, whatever changes between two step
     const rows = new Map<string, RecordRow>()
     let counts = 0
     let accountId: string = 'a'
+    const statements = new SqliteStatements(db)
+    const parts = {
+      release: () => own(() => undefined),
+      uncounted: (record: RecordRow, count: AccountUsage) => records.found(record, count),
+      letGo: async () => undefined,
+    }
     const change = (id: string): void => {
       const known = [...rows.values()][draws.below(40)]
       if (known === undefined) {
@@ -56,7 +73,7 @@ test('what an account has is counted as it is, whatever changes between two step
         records.insert(record)
         rows.set(id, record)
       } else if (draws.below(2) === 0) {
-        records.delete(known)
+        statements.carryOut(removeRecords(parts, [known]))
         rows.delete(known.id)
       } else if (known.rootId === null) {
         const content = Number(known.cid.slice(4))

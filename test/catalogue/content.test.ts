@@ -306,6 +306,20 @@ describe('a removal of many records', () => {
     })
   })
 
+  test('that was noted a minute ago is finished with what has expired', async () => {
+    await withMany(async world => {
+      world.db.transactionsLeft = 2
+      await expect(world.open().records.remove(removal)).rejects.toThrow('the process has ended')
+      world.db.transactionsLeft = Number.POSITIVE_INFINITY
+      const { usage, expire } = world.open().records
+      const left = await usage(ACCOUNT, 1)
+      await expire(removal.now + 60_000, 10)
+      expect(await usage(ACCOUNT, 1)).toEqual(left)
+      await expire(removal.now + 60_001, 10)
+      await expectRemoved(world)
+    })
+  })
+
   test('that has not begun has not happened', async () => {
     await withMany(async world => {
       world.db.transactionsLeft = 0

@@ -1,5 +1,5 @@
 import { type DeliveryRow, ENDED_DELIVERIES_KEPT, type WebhookRow, type WebhookStore } from '../webhook-store.ts'
-import { either, IF_UNLOCKED } from './dialect.ts'
+import { either, IF_UNLOCKED, indexed } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { dueByAccount } from './due-by-account.ts'
 import { columns, fragment, sql } from './statement.ts'
@@ -25,8 +25,6 @@ const LEASE = either('', `, leased_by = :node, leased_until = clock_timestamp() 
 const END_LEASE = either('', ', leased_until = NULL')
 /** Deliveries that no other node attempts. */
 const FREE = either('', 'AND (leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = :node)')
-/** Without it SQLite may take the index that serves `ORDER BY`, and not the selective one. */
-const indexed = (name: string) => either(`INDEXED BY ${name}`, '')
 const ENDED = fragment`FROM deliveries ${indexed('deliveries_ended')} WHERE webhook_id = :webhookId AND due_at IS NULL`
 
 const PAGE = sql`

@@ -12,6 +12,11 @@ export const FOR_UPDATE = either('', 'FOR UPDATE')
 /** Passes over rows that another transaction has locked. */
 export const IF_UNLOCKED = either('', 'FOR UPDATE SKIP LOCKED')
 
+/** Names the index for SQLite, which may take the one that serves `ORDER BY`, and not the selective one. */
+export function indexed(name: string): Fragment {
+  return either(`INDEXED BY ${name}`, '')
+}
+
 /**
  * A statement that deletes the rows of a table with a text `id` that `which` finds; it has a `LIMIT`. PostgreSQL plans
  * `IN (SELECT … LIMIT)` as a join that reads the table whole, and an array not.

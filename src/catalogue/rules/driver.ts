@@ -10,16 +10,28 @@ export interface RuleStep {
 }
 
 /**
+ * A step that one database takes in its own way, in the same transaction.
+ *
+ * @param connection what the adapter of PostgreSQL sends statements by, and awaits; SQLite has none
+ */
+export type OwnStep = (connection: unknown) => unknown
+
+/**
  * A rule that takes several statements. A driver answers each step: SQLite at once, PostgreSQL after a round trip. The rule
  * changes nothing but the database, since a driver may begin it again.
  */
-export type Rule<T> = Generator<RuleStep, T, unknown>
+export type Rule<T> = Generator<RuleStep | OwnStep, T, unknown>
 
-export interface WriteOptions {
+/** How a write is committed. */
+export interface WriteOptions<T> {
   /** False: resolves before the write is durable, where the database can do that. Default true. */
   durable?: boolean
+  /** Lets other writes go first, where the database has a queue of them. Default false. */
+  patient?: boolean
+  /** Called with the result before anybody can read what was written; only by a database that one process has alone. */
+  committed?: (result: T) => void
   /** The account that the rule locks first. Rules of one account take turns at one connection. */
-  lane?: string
+  lane?: string | undefined
 }
 
 /** What runs rules on a database. Parameters are the fields of an object; those that a statement does not name are ignored. */
@@ -28,10 +40,12 @@ export interface CatalogueDriver {
   first<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row | null>
   /** Reads rows, outside a transaction. */
   all<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row[]>
+  /** Runs a rule that only reads, outside a transaction. */
+  read<T>(rule: Rule<T>): Promise<T>
   /** Runs one statement in a transaction of its own. Returns how many rows it changed. */
-  run(statement: RuleStatement, params: object, options?: WriteOptions): Promise<number>
+  run(statement: RuleStatement, params: object, options?: WriteOptions<number>): Promise<number>
   /** Runs a rule in one transaction. @param make called again for each attempt */
-  transaction<T>(make: () => Rule<T>, options?: WriteOptions): Promise<T>
+  transaction<T>(make: () => Rule<T>, options?: WriteOptions<T>): Promise<T>
 }
 
 /** Asks for the first row, within a rule; null if there is none. */
@@ -47,6 +61,11 @@ export function* all<Row>(statement: RuleStatement<Row>, params: object = {}): R
 /** Runs a statement within a rule. Returns how many rows it changed. */
 export function* run(statement: RuleStatement, params: object = {}): Rule<number> {
   return (yield { want: 'run', statement, params }) as number
+}
+
+/** Takes a step that only one database knows, within a rule. */
+export function* own<T>(step: (connection: unknown) => T | Promise<T>): Rule<T> {
+  return (yield step) as T
 }
 
 /** Returns a parameter. @throws HoldfastError `INTERNAL_ERROR` if it is missing, which `pg` would take for null */

@@ -66,7 +66,7 @@ export function sql<Row = unknown>(
   strings: TemplateStringsArray,
   ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
 ): RuleStatement<Row> {
-  const fragments = parts.map(part => (isColumns(part) ? selected(part) : part))
+  const fragments = parts.map(part => (isColumns(part) ? selectList(part) : part))
   const statement = {
     sqlite: rendered(joined('sqlite', strings, fragments), () => '?'),
     postgres: rendered(joined('postgres', strings, fragments), place => `$${place}`, true),
@@ -108,7 +108,8 @@ function rendered(source: string, placeholder: (place: number) => string, isShar
   return { text, names }
 }
 
-function selected({ kinds }: Columns<unknown>): Fragment {
+/** The columns as a `SELECT` lists them, for a statement that one database alone has. */
+export function selectList<Row>({ kinds }: Columns<Row>): Fragment {
   const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
     const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]
     return expression === field ? fragment`${field}` : fragment`${expression} AS "${field}"`

@@ -59,12 +59,6 @@ export class RecordCommit {
     return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
   }
 
-  /** Removes a record and its hold. */
-  remove(record: RecordRow): void {
-    this.#records.delete(record)
-    this.#holds.release(record.id)
-  }
-
   /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
   checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
     if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {

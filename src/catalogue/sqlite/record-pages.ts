@@ -2,7 +2,7 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { AccountUsage, ListedRecord, RecordFilter, RecordRow } from '../records.ts'
-import { LISTED_COLUMNS, LIVE_RECORD, type RecordTable } from './record-table.ts'
+import { IS_LIVE, LISTED_COLUMNS, type RecordTable } from './record-table.ts'
 
 /** Where in the order of a list a record is. */
 interface Key {
@@ -219,12 +219,10 @@ function prepare(db: Database, index: string, condition: string): Statements {
   const newestFirst = 'ORDER BY created_at DESC, id DESC'
   const key = 'SELECT created_at AS createdAt, id'
   return {
-    older: db.prepare(`${key} ${from} AND (created_at, id) < (?, ?) AND ${LIVE_RECORD} ${newestFirst} LIMIT ?`),
-    newer: db.prepare(
-      `${key} ${from} AND (created_at, id) >= (?, ?) AND ${LIVE_RECORD} ORDER BY created_at, id LIMIT ?`,
-    ),
+    older: db.prepare(`${key} ${from} AND (created_at, id) < (?, ?) AND ${IS_LIVE} ${newestFirst} LIMIT ?`),
+    newer: db.prepare(`${key} ${from} AND (created_at, id) >= (?, ?) AND ${IS_LIVE} ORDER BY created_at, id LIMIT ?`),
     rows: db.prepare(`
-      SELECT ${LISTED_COLUMNS} ${from} AND (created_at, id) < (?, ?) AND ${LIVE_RECORD} ${newestFirst} LIMIT ? OFFSET ?`),
+      SELECT ${LISTED_COLUMNS} ${from} AND (created_at, id) < (?, ?) AND ${IS_LIVE} ${newestFirst} LIMIT ? OFFSET ?`),
   }
 }
 

@@ -5,17 +5,18 @@ import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Catalogue } from '../catalogue.ts'
+import { fileRules } from '../rules/file-rules.ts'
 import { FetchTable } from './fetch-table.ts'
 import { PlacementTable } from './placement-table.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
 import { SearchIndex } from './search-index.ts'
+import { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 import { SqliteFetches } from './sqlite-fetches.ts'
-import { SqliteFiles } from './sqlite-files.ts'
 import { SqlitePlacements } from './sqlite-placements.ts'
 import { SqliteReconciliation } from './sqlite-reconciliation.ts'
-import { SqliteRecords } from './sqlite-records.ts'
+import { sqliteRecords } from './sqlite-records.ts'
 
 /**
  * The part of the catalogue that is about content. It shares database and queue, which are the caller's, with the
@@ -30,14 +31,16 @@ export function sqliteContent(
   elsewhere: ReadonlySet<number> = new Set(),
 ): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)
-  const records = new RecordTable(db, () => searchIndex.changed())
+  const statements = new SqliteStatements(db)
+  const driver = new SqliteDriver(statements, queue)
+  const records = new RecordTable(db, () => searchIndex.changed(), statements)
   const placements = new PlacementTable(db)
   const tables = { records, fetches: new FetchTable(db), placements, ...ledger }
   const commit = new RecordCommit(tables, elsewhere)
   const pages = new RecordPages(db, records)
   return {
-    records: new SqliteRecords({ db, table: records, commit, pages, searchIndex, queue }),
-    files: new SqliteFiles(ledger.roots),
+    records: sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
+    files: fileRules(driver),
     fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
     placements: new SqlitePlacements(tables, queue),
     reconciliation: new SqliteReconciliation(db, tables, commit, queue),

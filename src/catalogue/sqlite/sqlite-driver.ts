@@ -1,7 +1,15 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Database, SqlValue } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
-import { type CatalogueDriver, hasUnkept, paramOf, type Rule, type WriteOptions } from '../rules/driver.ts'
+import {
+  type CatalogueDriver,
+  hasUnkept,
+  type OwnStep,
+  paramOf,
+  type Rule,
+  type RuleStep,
+  type WriteOptions,
+} from '../rules/driver.ts'
 import type { RuleStatement } from '../rules/statement.ts'
 
 type Row = Record<string, unknown>
@@ -12,41 +20,37 @@ interface Prepared {
   readonly run: (params: object) => number
 }
 
-/** Runs rules on `holdfast.db`: reads at once, writes in the queue, which may do them again. */
-export class SqliteDriver implements CatalogueDriver {
+/** Answers statements of rules at once. Within a transaction they are part of it. */
+export class SqliteStatements {
   readonly #db: Database
-  readonly #writes: WriteQueue
   readonly #prepared = new Map<RuleStatement, Prepared>()
 
-  constructor(db: Database, writes: WriteQueue) {
+  constructor(db: Database) {
     this.#db = db
-    this.#writes = writes
   }
 
-  async first<T>(statement: RuleStatement<T>, params: object = {}): Promise<T | null> {
+  first<T>(statement: RuleStatement<T>, params: object = {}): T | null {
     return this.#of(statement).first(params) as T | null
   }
 
-  async all<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+  all<T>(statement: RuleStatement<T>, params: object = {}): T[] {
     return this.#of(statement).all(params) as T[]
   }
 
-  run(statement: RuleStatement, params: object, { durable = true }: WriteOptions = {}): Promise<number> {
-    const { run } = this.#of(statement)
-    return this.#writes.run(() => run(params), { durable })
+  run(statement: RuleStatement, params: object): number {
+    return this.#of(statement).run(params)
   }
 
-  transaction<T>(make: () => Rule<T>, { durable = true }: WriteOptions = {}): Promise<T> {
-    return this.#writes.run(() => this.#carryOut(make()), { durable })
-  }
-
-  #carryOut<T>(rule: Rule<T>): T {
+  carryOut<T>(rule: Rule<T>): T {
     let next = rule.next()
     while (next.done !== true) {
-      const { want, statement, params } = next.value
-      next = rule.next(this.#of(statement)[want](params))
+      next = rule.next(this.#answer(next.value))
     }
     return next.value
+  }
+
+  #answer(step: RuleStep | OwnStep): unknown {
+    return typeof step === 'function' ? step(null) : this.#of(step.statement)[step.want](step.params)
   }
 
   #of(statement: RuleStatement): Prepared {
@@ -56,6 +60,37 @@ export class SqliteDriver implements CatalogueDriver {
       this.#prepared.set(statement, prepared)
     }
     return prepared
+  }
+}
+
+/** Runs rules on `holdfast.db`: reads at once, writes in the queue, which may do them again. */
+export class SqliteDriver implements CatalogueDriver {
+  readonly #statements: SqliteStatements
+  readonly #writes: WriteQueue
+
+  constructor(statements: SqliteStatements, writes: WriteQueue) {
+    this.#statements = statements
+    this.#writes = writes
+  }
+
+  async first<T>(statement: RuleStatement<T>, params: object = {}): Promise<T | null> {
+    return this.#statements.first(statement, params)
+  }
+
+  async all<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+    return this.#statements.all(statement, params)
+  }
+
+  async read<T>(rule: Rule<T>): Promise<T> {
+    return this.#statements.carryOut(rule)
+  }
+
+  run(statement: RuleStatement, params: object, options?: WriteOptions<number>): Promise<number> {
+    return this.#writes.run(() => this.#statements.run(statement, params), { durable: true, ...options })
+  }
+
+  transaction<T>(make: () => Rule<T>, options?: WriteOptions<T>): Promise<T> {
+    return this.#writes.run(() => this.#statements.carryOut(make()), { durable: true, ...options })
   }
 }
 

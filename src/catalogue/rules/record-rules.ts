@@ -1,0 +1,91 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { AccountUsage, RecordRow, Records } from '../records.ts'
+import { either, FOR_UPDATE } from './dialect.ts'
+import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
+import {
+  COUNT_EXPIRED,
+  COUNTERS,
+  GET_RECORD,
+  LIVE_RECORD,
+  NEWEST_OF_DAG,
+  NEXT_EXPIRY,
+  RECORDS_OF_DAG,
+  record,
+  SET_NAMES,
+} from './record-statements.ts'
+import { type RemovalParts, removalRules } from './removal-rules.ts'
+import { columns, sql } from './statement.ts'
+
+/** The number of the list of a record's account; SQLite has it in another table. */
+const LIST = either('0', '(SELECT seq FROM accounts WHERE accounts.id = account_id)')
+const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
+const RENAMED = sql`
+  SELECT ${withList} FROM records WHERE id = :id AND account_id = :accountId AND ${LIVE_RECORD} ${FOR_UPDATE}`
+const TAKE_USE = sql`UPDATE api_keys SET uses = uses + 1 WHERE id = :token AND uses < max_uses`
+const HAS_TOKEN = sql`
+  SELECT 1 FROM api_keys WHERE id = :token AND ${either('max_uses IS NOT NULL', 'is_token')}`
+const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
+
+/** What a database does with records in its own way. */
+export interface RecordParts extends RemovalParts {
+  /** Returns the columns that a record is found by. Called in the transaction that stores them. */
+  found(record: RecordRow & { list: number }): object
+}
+
+/** The rules of records that are there. */
+export function recordRules(
+  driver: CatalogueDriver,
+  parts: RecordParts,
+): Omit<Records, 'takesBlocks' | 'commit' | 'page' | 'walk'> {
+  const createdBy = Number.MAX_SAFE_INTEGER
+  return {
+    ...removalRules(driver, parts),
+    rename: ({ id, accountId, name, meta, now }) =>
+      driver.transaction(function* () {
+        const before = yield* first(RENAMED, { id, accountId, now })
+        if (before === null) return false
+        const named = { name: name ?? before.name, customName: name ?? before.customName }
+        const after = { ...before, ...named, meta: meta === undefined ? before.meta : meta }
+        return (yield* run(SET_NAMES, { ...after, ...parts.found(after) })) > 0
+      }),
+    get: async id => (await driver.first(GET_RECORD, { id })) ?? undefined,
+    ofDag: ({ dag, ...query }) => driver.all(RECORDS_OF_DAG, { ...query, ...dag, createdBy }),
+    newestOf: async ({ dag, ...query }) => (await driver.first(NEWEST_OF_DAG, { ...query, ...dag })) ?? undefined,
+    usage: (accountId, now) => driver.read(usageOf(accountId, now)),
+    nextExpiry: async () => (await driver.first(NEXT_EXPIRY))?.at ?? null,
+  }
+}
+
+/**
+ * What an account's row says, and how many of its records have expired and are not removed yet.
+ *
+ * @param known what the row says, where the transaction has read and locked it
+ */
+export function* countsOf(
+  accountId: string,
+  now: number,
+  known: AccountUsage | null = null,
+): Rule<AccountUsage & { expired: number }> {
+  const counters = known ?? (yield* first(COUNTERS, { accountId })) ?? NONE
+  const found = counters.expiringPins === 0 ? null : yield* first(COUNT_EXPIRED, { accountId, now })
+  return { ...counters, expired: found?.count ?? 0 }
+}
+
+/** The live records of an account; otherwise as {@link countsOf}. */
+export function* usageOf(accountId: string, now: number, known: AccountUsage | null = null): Rule<AccountUsage> {
+  const { pins, expiringPins, storedBytes, expired } = yield* countsOf(accountId, now, known)
+  return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
+}
+
+/**
+ * Takes one use of an upload token.
+ *
+ * @throws HoldfastError `QUOTA_EXCEEDED` if it has none left; `INVALID_API_KEY` if it is gone
+ */
+export function* takeUse(token: string): Rule<void> {
+  if ((yield* run(TAKE_USE, { token })) === 1) return
+  if ((yield* first(HAS_TOKEN, { token })) === null) {
+    throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
+  }
+  throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
+}

@@ -1,0 +1,181 @@
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import type { DagIdentity } from '../../ipld/cid.ts'
+import type { AccountUsage, RecordRow, Records } from '../records.ts'
+import { either } from './dialect.ts'
+import { all, type CatalogueDriver, first, type Rule, run } from './driver.ts'
+import { COUNT, EXPIRED_RECORDS, GET_RECORD, HAS_DAG, RECORDS_OF_DAG, record } from './record-statements.ts'
+import { columns, sql } from './statement.ts'
+
+/** Records that one transaction removes. */
+const STEP = 50
+/** Age, in milliseconds, at which any node finishes a removal: the process that began it may be gone. */
+const LATE_MS = 60_000
+
+/** Which records of an account are to go. */
+interface Removal extends DagIdentity {
+  accountId: string
+  /** Null for all clusters. */
+  clusterId: string | null
+  /** Records made later stay. */
+  createdBy: number
+}
+
+/** A record, and what keeps its content; SQLite holds it by the record's own id. */
+export type HeldRecord = RecordRow & { holdId: string | null }
+
+/** What a database does with records that go in its own way. */
+export interface RemovalParts {
+  /** Releases what kept the content of records that are removed. */
+  release(records: readonly HeldRecord[]): Rule<void>
+  /** Takes note, within the transaction, of each record that is removed, and how much less its account has. */
+  uncounted?(record: RecordRow, count: AccountUsage): void
+  /** Called with records that are removed, as {@link WriteOptions.committed}. */
+  removed?(records: readonly RecordRow[]): void
+  /** Lets go of content outside the transaction. */
+  letGo(): Promise<void>
+}
+
+const held = columns<HeldRecord>({ ...record.kinds, holdId: ['text', either('id', 'hold_id')] })
+const removal = columns<Removal & { id: number }>({
+  id: 'integer',
+  accountId: 'text',
+  codec: 'integer',
+  multihash: 'bytes',
+  clusterId: 'text',
+  createdBy: 'integer',
+})
+
+/** A removal of many records takes many transactions. The first one notes it. */
+const NOTE = sql<{ id: number }>`
+  INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)
+  VALUES (:accountId, :codec, :multihash, :clusterId, :createdBy) RETURNING id`
+const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORDER BY id LIMIT 1`
+const FORGET = sql`DELETE FROM removals WHERE id = :id`
+const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
+/** PostgreSQL locks them by id, so that no two transactions wait for each other. */
+const THESE = either(
+  'IN (SELECT value FROM json_each(:ids))',
+  '= ANY(ARRAY(SELECT id FROM records WHERE id = ANY(:ids) ORDER BY id FOR UPDATE))',
+)
+const REMOVE = sql`DELETE FROM records WHERE id ${THESE} RETURNING ${held}`
+
+/** The rules of records that go, in transactions of a few, with what kept their content. */
+export function removalRules(
+  driver: CatalogueDriver,
+  parts: RemovalParts,
+): Pick<Records, 'remove' | 'discard' | 'expire' | 'finishRemovals'> {
+  const removing = <T extends { rows: RecordRow[] }>(make: () => Rule<T>, lane?: string): Promise<T> =>
+    driver.transaction(make, { patient: true, committed: ({ rows }) => parts.removed?.(rows), lane })
+
+  function* removeSome(of: Removal): Rule<RecordRow[]> {
+    yield* first(LOCK_ACCOUNTS, { accounts: [of.accountId] })
+    const found = yield* all(RECORDS_OF_DAG, { ...of, now: of.createdBy, limit: STEP })
+    return yield* removeRecords(parts, found)
+  }
+
+  function* removeKnown(records: readonly RecordRow[]): Rule<{ rows: RecordRow[] }> {
+    yield* first(LOCK_ACCOUNTS, { accounts: records.map(({ accountId }) => accountId) })
+    // Another node may have removed some of them meanwhile.
+    return { rows: yield* removeRecords(parts, records) }
+  }
+
+  /** The rest of a removal that is noted; it is forgotten with the last record. */
+  async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
+    const removed: RecordRow[] = []
+    for (;;) {
+      const { rows } = await removing(function* () {
+        const some = yield* removeSome(noted)
+        if (some.length < STEP) yield* run(FORGET, noted)
+        return { rows: some }
+      }, noted.accountId)
+      for (const row of rows) removed.push(row)
+      if (rows.length < STEP) return removed
+    }
+  }
+
+  async function finishNoted(before: number): Promise<void> {
+    for (;;) {
+      const noted = await driver.first(NOTED, { before })
+      if (noted === null) return
+      await finish(noted)
+    }
+  }
+
+  return {
+    remove: async ({ dag, accountId, clusterId, now }) => {
+      const of = { ...dag, accountId, clusterId, createdBy: now }
+      const { rows, noted } = await removing(function* () {
+        const some = yield* removeSome(of)
+        const isMore = some.length === STEP && (yield* first(RECORDS_OF_DAG, { ...of, now, limit: 1 })) !== null
+        return { rows: some, noted: isMore ? yield* first(NOTE, of) : null }
+      }, accountId)
+      if (noted !== null) for (const row of await rest(finish({ ...of, ...noted }))) rows.push(row)
+      await parts.letGo()
+      return rows
+    },
+    discard: async id => {
+      const known = await driver.first(GET_RECORD, { id })
+      if (known === null) return false
+      const { rows } = await removing(() => removeKnown([known]), known.accountId)
+      await parts.letGo()
+      return rows.length > 0
+    },
+    expire: async (now, limit) => {
+      await finishNoted(now - LATE_MS)
+      const ended = await driver.all(EXPIRED_RECORDS, { now, limit: Math.min(limit, STEP) })
+      if (ended.length === 0) return []
+      const { rows } = await removing(() => removeKnown(ended))
+      await parts.letGo()
+      return rows
+    },
+    finishRemovals: async () => {
+      await finishNoted(Number.MAX_SAFE_INTEGER)
+      await parts.letGo()
+    },
+  }
+}
+
+/** Removes those of some records that are still there, and returns them in the same order. Their accounts are locked. */
+export function* removeRecords(parts: RemovalParts, records: readonly RecordRow[]): Rule<RecordRow[]> {
+  const ids = records.map(({ id }) => id)
+  const removed = new Map((yield* all(REMOVE, { ids })).map(row => [row.id, row]))
+  const rows = ids.flatMap(id => removed.get(id) ?? [])
+  yield* parts.release(rows)
+  const counts = new Map<string, AccountUsage>()
+  const contents = new Set<string>()
+  for (const row of rows) {
+    const { accountId, codec, multihash, expiresAt, charge } = row
+    const content = `${accountId} ${codec} ${Buffer.from(multihash).toString('hex')}`
+    const isFirst = row.rootId !== null && !contents.has(content)
+    if (isFirst) contents.add(content)
+    const frees = isFirst && (yield* first(HAS_DAG, row)) === null
+    const count = { pins: -1, expiringPins: expiresAt === null ? 0 : -1, storedBytes: frees ? -charge : 0 }
+    parts.uncounted?.(row, count)
+    counts.set(accountId, sum(counts.get(accountId), count))
+  }
+  for (const [accountId, count] of counts) yield* run(COUNT, { accountId, ...count })
+  return rows.map(({ holdId: _, ...row }) => row)
+}
+
+function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {
+  const { pins = 0, expiringPins = 0, storedBytes = 0 } = some ?? {}
+  return {
+    pins: pins + more.pins,
+    expiringPins: expiringPins + more.expiringPins,
+    storedBytes: storedBytes + more.storedBytes,
+  }
+}
+
+/**
+ * A noted removal happens, so `UNAVAILABLE`, which says that nothing has happened, becomes `OUTCOME_UNKNOWN`. Every other
+ * error keeps its cause and its code.
+ */
+async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
+  try {
+    return await finished
+  } catch (cause) {
+    if (!isHoldfastError(cause, 'UNAVAILABLE')) throw cause
+    const message = 'a part is removed, and the rest within minutes or after a restart of the node'
+    throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
+  }
+}
