@@ -38,7 +38,7 @@ function page(token) {
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Upload</title>
 <h1>Upload a file</h1>
-<p>Whatever is uploaded is public to whoever has its CID.</p>
+<p>Everything uploaded is public: anyone with its CID can read it.</p>
 <form><input type="file" required> <button>Upload</button></form>
 <output></output>
 <script type="module">

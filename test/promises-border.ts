@@ -39,7 +39,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/slots.ts',
     find: 'if (fewer < 0 || (fewer === 0',
     replace: 'if (best === null || (fewer === 0',
-    test: { file: slots, name: 'what becomes free goes to who has fewest, then to who has waited longest' },
+    test: { file: slots, name: 'a free slot goes to the owner with fewest, then the oldest' },
   },
   {
     promise: 'readers that take nothing lose their places to those who wait',

@@ -95,7 +95,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/domain/search-words.ts',
     find: '  return `',
     replace: '  list = 0\n  return `',
-    test: { file: 'test/domain/search-words.test.ts', name: 'no two lists share a word' },
+    test: { file: 'test/domain/search-words.test.ts', name: 'no two lists share a word of the index' },
   },
   {
     promise: 'a search finds what was recorded the moment before',

@@ -161,7 +161,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/domain/sources.ts',
     find: '    if (length > most) return null\n',
     replace: '',
-    test: { file: 'test/domain/byte-source.test.ts', name: 'is had in one piece up to a bound' },
+    test: { file: 'test/domain/byte-source.test.ts', name: 'is read into one piece, or closed beyond the limit' },
   },
   {
     promise: 'why something cannot be sent to a cluster elsewhere is told, not that it was not',
@@ -185,7 +185,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/deadline.ts',
     find: '    this.#cancel()\n    const { clock',
     replace: '    const { clock',
-    test: { file: 'test/concurrency/deadline.test.ts', name: 'ends its signal once nothing has moved for so long' },
+    test: { file: 'test/concurrency/deadline.test.ts', name: 'aborts its signal after the time without progress' },
   },
   {
     promise: 'one small content that a place elsewhere does not take keeps no other back that was sent along',
@@ -321,7 +321,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/config/cluster-backends.ts',
     find: "return problems.fail('type', missingKind(backend.type, kinds))",
     replace: "return problems.fail('type', 'is unknown')",
-    test: { file: 'test/config/config.test.ts', name: 'is refused by the name of its import' },
+    test: { file: 'test/config/config.test.ts', name: 'a backend without its adapter fails with the import to add' },
   },
   {
     promise: 'a configuration whose clusters elsewhere cannot be checked in time is refused',

@@ -25,7 +25,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/ipld/cid.ts',
     find: 'if (multihash.size > longest || (version === 0 && bytes.length !== VERSION_0_BYTES)) throw tooLong()',
     replace: 'if (multihash.size > longest) throw tooLong()',
-    test: { file: 'test/ipld/cid.test.ts', name: 'of version 0 has the one length of SHA-256' },
+    test: { file: 'test/ipld/cid.test.ts', name: 'with version 0 has exactly the length of SHA-256' },
   },
   {
     promise: 'only files that check the length decode CIDs and addresses',
@@ -42,7 +42,10 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/ipld/cid.ts',
     find: 'if (text.length > LONGEST_MULTIHASH_TEXT) throw tooLong()',
     replace: '',
-    test: { file: 'test/ipld/cid.test.ts', name: 'a multihash is written in base58 up to 128 bytes' },
+    test: {
+      file: 'test/ipld/cid.test.ts',
+      name: "base58 multihashes are written to 128 bytes, read to SHA-256's length",
+    },
   },
   {
     promise: 'a multiaddr is bounded before it is decoded',
@@ -302,7 +305,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/turns.ts',
     find: '  if (waiting.length > 0) setImmediate(giveTurn)\n',
     replace: '  for (const give of waiting.splice(0)) give()\n',
-    test: { file: 'test/concurrency/turns.test.ts', name: 'walks side by side get on equally' },
+    test: { file: 'test/concurrency/turns.test.ts', name: 'walks side by side progress equally' },
   },
   {
     promise: 'the pump of an answer gives the loop back',

@@ -119,7 +119,10 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/domain/errors.ts',
     find: 'super(keptText(message), ',
     replace: 'super(message, ',
-    test: { file: 'test/domain/text.test.ts', name: 'the message of an error is a text that catalogues keep' },
+    test: {
+      file: 'test/domain/text.test.ts',
+      name: 'an error message is storable in catalogues, whatever input it quotes',
+    },
   },
   {
     promise: 'a webhook does not tell which names lead into a private network',

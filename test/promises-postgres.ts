@@ -610,7 +610,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/domain/form-body.ts',
     find: String.raw`/[\\\r\n\0]|%22/`,
     replace: String.raw`/[\\\r\n\0]/`,
-    test: { file: 'test/domain/form-body.test.ts', name: 'whatever files are called' },
+    test: { file: 'test/domain/form-body.test.ts', name: 'a form reads back as it was made, with any file names' },
   },
   {
     promise: 'what another node lets go of is told at once to a cluster that is kept elsewhere',

@@ -47,7 +47,7 @@ export interface CarOptions extends UploadOptions {
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 
-/** Uploads. Everything pinned is public to whoever has its CID. */
+/** Uploads. Everything pinned is public: anyone with its CID can read it. */
 export class Files {
   readonly #connection: Connection
 

@@ -24,9 +24,8 @@ export type IpfsClusterBackendDefinition = {
   /** Bytes of the cluster's content that stay on this disk to be read again. Default: `1073741824` (1 GiB). */
   cacheBytes?: number
   /**
-   * For how long all of a content stays on this disk once the cluster has it, and until a check has confirmed it; more
-   * than `cacheBytes` if need be. The cluster is checked at least twice in this time: `0`, or at least `120`. Default:
-   * `86400` (a day).
+   * Seconds that content stays on this disk after the cluster has it, until a check confirms it. It may exceed
+   * `cacheBytes`. The cluster is checked at least twice in this time: `0`, or at least `120`. Default: `86400` (a day).
    */
   localGraceSeconds?: number
 }

@@ -1,12 +1,12 @@
 import { HoldfastError } from '../domain/errors.ts'
 
-/** What is under way, so that stopping can end it and wait until it has ended. */
+/** Work in progress, which a stop aborts and waits for. */
 export class Activity {
   readonly #running = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
   /**
-   * Runs `work` with a signal that aborts when the caller's does or when everything stops.
+   * Runs `work` with a signal that aborts with the caller's, or when the engine stops.
    *
    * @throws HoldfastError `UNAVAILABLE` once stopping has begun.
    */
@@ -22,7 +22,7 @@ export class Activity {
     }
   }
 
-  /** Aborts what is under way and waits for it to end. */
+  /** Aborts the work in progress and waits for it to end. */
   async stop(): Promise<void> {
     this.#stop.abort(new HoldfastError('ABORTED', 'the node is stopping'))
     await Promise.allSettled(this.#running)

@@ -2,15 +2,18 @@ import type { Clock } from '../domain/clock.ts'
 
 export interface DeadlineOptions {
   clock: Clock
-  /** How long, in milliseconds, may go by until something moves, or all is done. */
+  /** Milliseconds without progress after which the deadline is over. */
   ms: number
-  /** What it is over by, if it is: an error. */
+  /** Returns the error of a deadline that is over. */
   late: () => unknown
-  /** Ends the deadline's signal as well, with its own reason. */
+  /** Aborts the deadline's signal as well, with its own reason. */
   signal?: AbortSignal | undefined
 }
 
-/** A signal that aborts when nothing has moved for too long, and with another one. Whoever makes it puts it to rest. */
+/**
+ * A signal that aborts after too long without progress, or with another signal. Its owner calls {@link rest} at the
+ * end.
+ */
 export class Deadline {
   readonly signal: AbortSignal
   readonly #options: DeadlineOptions
@@ -24,25 +27,25 @@ export class Deadline {
     this.moved()
   }
 
-  /** Whether it was time that ended it. */
+  /** True once the deadline has run out. */
   get isOver(): boolean {
     return this.#late.signal.aborted
   }
 
-  /** The time begins anew. */
+  /** Starts the time anew. */
   moved(): void {
     this.#cancel()
     const { clock, ms, late } = this.#options
     this.#cancel = clock.after(ms, () => this.#late.abort(late()))
   }
 
-  /** Nothing is waited for until something moves again; in the end, for good. */
+  /** Stops the time until the next {@link moved}. */
   rest(): void {
     this.#cancel()
   }
 }
 
-/** Does something within a time. @throws what `late` says once that is over, if whatever is done heeds its signal */
+/** Runs work within a time. @throws the error of `late`, if the time is over and the work heeds its signal */
 export async function within<T>(options: DeadlineOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new Deadline(options)
   try {

@@ -1,16 +1,16 @@
-/** A place asked for. */
+/** A requested place. */
 export interface Pass {
-  /** Resolves once it is taken; null if it was there at once. */
+  /** Resolves once the place is taken; null if it was free at once. */
   entered: Promise<void> | null
-  /** Gives it back, or stops waiting for it; safe to call more than once. */
+  /** Returns the place, or leaves the queue. A second call does nothing. */
   leave: () => void
 }
 
-/** Lets a number in at once, and takes turns between owners, so that none waits for all that another has queued. */
+/** Semaphore that takes turns between owners, so that no owner waits for the whole queue of another. */
 export class FairGate {
   readonly #capacity: number
   #inside = 0
-  /** Those who wait, by owner; the owner whose turn is next comes first. */
+  /** Waiting requests by owner; the owner whose turn is next comes first. */
   readonly #queues = new Map<string, Set<() => void>>()
 
   constructor(capacity: number) {
@@ -49,7 +49,7 @@ export class FairGate {
     const [next] = queue
     this.#queues.delete(owner)
     if (next !== undefined) queue.delete(next)
-    // The owner goes to the end of the line with what else it has.
+    // The owner moves to the end with the rest of its requests.
     if (queue.size > 0) this.#queues.set(owner, queue)
     next?.()
   }

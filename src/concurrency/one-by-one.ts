@@ -1,6 +1,6 @@
-/** Does one thing after the other for each key; what belongs to different keys does not wait. */
+/** Runs tasks of one key in order; those of different keys run side by side. */
 export class OneByOne {
-  /** By key, the end of what was asked for last. */
+  /** End of the last task of each key. */
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

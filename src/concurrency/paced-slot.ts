@@ -1,46 +1,46 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** A place that is taken. */
+/** A taken slot. */
 export interface Slot {
-  /** From here on progress is expected; who makes too little is ended by `end` when another owner needs the place. */
+  /** Expects progress from now on. A slow client loses the slot by `end` when another owner needs it. */
   watch(end: (reason: HoldfastError) => void): void
-  /** Tells that so many bytes were taken, or have come. */
+  /** Counts bytes of progress. */
   progress(bytes: number): void
-  /** The client is not what is waited for, until {@link resume}. */
+  /** Stops the client's time until {@link resume}. */
   pause(): void
   resume(): void
-  /** As {@link watch}, for a body: its client is waited for whenever more of it is asked for. */
+  /** Watches a body: the client's time runs whenever more of the body is asked for. */
   watching(body: AsyncIterable<Uint8Array>, end: (reason: HoldfastError) => void): AsyncIterable<Uint8Array>
-  /** Gives the place back. Safe to call more than once. */
+  /** Returns the slot. A second call does nothing. */
   leave(): void
 }
 
-/** A step is as much as has to be taken, or to come, before the client has been waited for so long. */
+/** Bytes of progress that a client must make before its time runs out. */
 const STEP_BYTES = 64 * 1024
 const STALL_MS = 10_000
-const TOLD_MS = 1_000
+const REPORT_MS = 1_000
 
-/** A place whose client has to get on. */
+/** A slot whose client must make progress. */
 export class PacedSlot implements Slot {
   readonly #clock: Clock
   readonly #release: () => void
-  readonly #told: (slowAt: number) => void
+  readonly #onSlowAt: (slowAt: number) => void
   #end: ((reason: HoldfastError) => void) | null = null
-  /** Of the step that is under way: its bytes, how long the client was waited for, and since when it is again. */
+  /** Current step: its bytes, the client's time so far, and the instant since which the time runs. */
   #bytes = 0
   #waited = 0
   #since: number | null = null
-  #toldLast = Number.POSITIVE_INFINITY
+  #reported = Number.POSITIVE_INFINITY
 
-  /** @param told called when {@link slowAt} has changed by a second or more */
-  constructor(clock: Clock, release: () => void, told: (slowAt: number) => void = () => undefined) {
+  /** @param onSlowAt called when {@link slowAt} has changed by a second or more */
+  constructor(clock: Clock, release: () => void, onSlowAt: (slowAt: number) => void = () => undefined) {
     this.#clock = clock
     this.#release = release
-    this.#told = told
+    this.#onSlowAt = onSlowAt
   }
 
-  /** From when on it is slow if nothing comes of it, in milliseconds since the epoch. */
+  /** Instant from which the slot counts as slow without progress, in milliseconds since the epoch. */
   get slowAt(): number {
     if (this.#end === null) return Number.POSITIVE_INFINITY
     if (this.#since !== null) return this.#since - this.#waited + STALL_MS
@@ -50,7 +50,7 @@ export class PacedSlot implements Slot {
   watch(end: (reason: HoldfastError) => void): void {
     this.#end = end
     this.#since = this.#clock.now()
-    this.#tell()
+    this.#report()
   }
 
   async *watching(
@@ -76,21 +76,21 @@ export class PacedSlot implements Slot {
     this.#bytes = 0
     this.#waited = 0
     if (this.#since !== null) this.#since = this.#clock.now()
-    this.#tell()
+    this.#report()
   }
 
   pause(): void {
     if (this.#since !== null) this.#waited += this.#clock.now() - this.#since
     this.#since = null
-    this.#tell()
+    this.#report()
   }
 
   resume(): void {
     this.#since ??= this.#clock.now()
-    this.#tell()
+    this.#report()
   }
 
-  /** Takes the place away. */
+  /** Takes the slot from its client. */
   end(reason: HoldfastError): void {
     this.#end?.(reason)
   }
@@ -99,16 +99,16 @@ export class PacedSlot implements Slot {
     this.#release()
   }
 
-  /** A chunk of a body is no reason for it. */
-  #tell(): void {
+  /** Reports changes of a second or more only, so not every chunk causes one. */
+  #report(): void {
     const { slowAt } = this
-    if (slowAt === this.#toldLast || Math.abs(slowAt - this.#toldLast) < TOLD_MS) return
-    this.#toldLast = slowAt
-    this.#told(slowAt)
+    if (slowAt === this.#reported || Math.abs(slowAt - this.#reported) < REPORT_MS) return
+    this.#reported = slowAt
+    this.#onSlowAt(slowAt)
   }
 }
 
-/** Why a place is taken away. */
+/** Makes the error with which a slow client loses its slot. */
 export function tooSlow(): HoldfastError {
   return new HoldfastError('ABORTED', 'others wait, and this one of many to the same client is read too slowly')
 }

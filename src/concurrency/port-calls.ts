@@ -16,7 +16,7 @@ interface Pending {
   reject: (error: unknown) => void
 }
 
-/** Asks another thread, so much of each kind at a time; the rest waits in order. */
+/** Calls to another thread, with a limit on how many of each name are open; the rest waits in order. */
 export class PortCalls {
   readonly #port: MessagePort
   readonly #bounds: ReadonlyMap<string, Semaphore>
@@ -24,7 +24,7 @@ export class PortCalls {
   #lastId = 0
   #isClosed = false
 
-  /** @param bounds how many questions of a name may be open; of others there are as many as are asked */
+  /** @param bounds most open calls by name; names without one have no limit */
   constructor(port: MessagePort, bounds: Readonly<Record<string, number>>) {
     this.#port = port
     this.#bounds = new Map(Object.entries(bounds).map(([name, atOnce]) => [name, new Semaphore(atOnce)]))
@@ -42,8 +42,8 @@ export class PortCalls {
   }
 
   /**
-   * @param argument what can be cloned, as the answer
-   * @throws HoldfastError as the other thread threw it; `UNAVAILABLE` once that is gone; the signal's reason
+   * @param argument anything that can be cloned, as must be the answer
+   * @throws HoldfastError as the other thread threw it; `UNAVAILABLE` once that has ended; the signal's reason
    */
   ask(name: string, argument: unknown, signal?: AbortSignal): Promise<unknown> {
     const bound = this.#bounds.get(name)
@@ -68,10 +68,10 @@ export class PortCalls {
   }
 }
 
-/** Answers by name; the signal is aborted when nobody waits for the answer any more. */
+/** PortAnswers by name. The signal aborts when the caller no longer waits. */
 export type PortAnswers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
 
-/** Answers the {@link PortCalls} at the other end of a port, until that closes. */
+/** PortAnswers the {@link PortCalls} at the other end of a port, until the port closes. */
 export function answerCalls(port: MessagePort, answers: PortAnswers): void {
   const open = new Map<number, AbortController>()
   const answer = async (question: Exclude<Question, { name: null }>, signal: AbortSignal): Promise<Answer> => {

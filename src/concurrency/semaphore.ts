@@ -1,7 +1,4 @@
-/**
- * Lets in as much as fits at once; the rest waits in order. One that asks for more than the whole capacity gets
- * in alone.
- */
+/** Semaphore with weights; the rest waits in order. A request for more than the whole capacity runs alone. */
 export class Semaphore {
   readonly #capacity: number
   #used = 0
@@ -11,7 +8,7 @@ export class Semaphore {
     this.#capacity = capacity
   }
 
-  /** Resolves once `amount` is taken; null if it was there at once. The caller gives it back by {@link release}. */
+  /** Resolves once `amount` is taken; null if it was free at once. The caller returns it by {@link release}. */
   acquire(amount: number): Promise<void> | null {
     if (this.#waiting.length === 0 && this.#fits(amount)) {
       this.#used += amount

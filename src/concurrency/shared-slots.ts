@@ -11,21 +11,21 @@ interface Waiting {
 }
 
 /**
- * {@link Slots} that several threads share: all of them together have so many places, by the same rules. The places are
- * rows of shared memory, which whoever has its lock looks through only while there are too few.
+ * {@link Slots} shared by several threads, with one capacity and the same rules. Slots are rows of shared memory. A
+ * thread that has the lock searches them only while there are too few.
  */
 export class SharedSlots {
   readonly #table: SlotTable
   readonly #memory: SlotMemory
   readonly #limits: SlotLimits
   readonly #clock: Clock
-  /** Of this thread, by row. */
+  /** Slots of this thread, by row. */
   readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
   readonly #waiting = new Map<number, Waiting>()
   #looking: (() => void) | null = null
   #isListening = false
 
-  /** @param limits of which all threads have the same; `perOwner` is null */
+  /** @param limits the same in all threads; `perOwner` is null */
   constructor(limits: SlotLimits, clock: Clock, table = SlotRows.table(limits.capacity, limits.waiting)) {
     this.#limits = limits
     this.#clock = clock
@@ -33,21 +33,21 @@ export class SharedSlots {
     this.#memory = new SlotMemory(table)
   }
 
-  /** The same places for another thread. The number is its own until {@link forget}. */
+  /** Makes the table of another thread. Its number stays reserved until {@link forget}. */
   tableFor(holder: number): SlotTable {
     return { ...this.#table, holder }
   }
 
-  /** How many are taken, and how many wait, in all threads. */
+  /** Taken slots and waiting requests of all threads. */
   get state(): { running: number; waiting: number } {
     return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
   }
 
   /**
-   * Takes a slot, waiting for one if need be. The caller gives it back.
+   * Takes a slot, and waits for one if need be. The caller returns it.
    *
-   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many wait, or if none became free in time; the
-   * signal's reason.
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many wait or none became free in time; the signal's
+   * reason.
    */
   async enter(name: string, signal?: AbortSignal): Promise<Slot> {
     signal?.throwIfAborted()
@@ -57,7 +57,7 @@ export class SharedSlots {
     return 'row' in place ? this.#slotAt(place.row) : this.#wait(place.waiter, signal)
   }
 
-  /** Gives back what a thread had that is no more. */
+  /** Frees the slots of a thread that has ended. */
   forget(holder: number): void {
     this.#memory.forget(holder, this.#clock.now())
     this.#settle()
@@ -95,7 +95,7 @@ export class SharedSlots {
         },
       }
       const giveUp = (reason: unknown): void => {
-        // By now it may have been let in.
+        // Another thread may have admitted it since.
         const outcome = this.#change(() => this.#memory.giveUp(waiter))
         if (outcome === null || outcome === 'refused') waiting.refuse(reason)
         else waiting.admit(outcome.row)
@@ -109,15 +109,15 @@ export class SharedSlots {
     })
   }
 
-  /** Changes something, and sees to what that means for this thread. */
+  /** Changes rows, then applies the effect on this thread. */
   #change<T>(work: () => T): T {
-    const { news } = this.#memory
+    const { changes } = this.#memory
     const result = this.#memory.locked(work)
-    if (this.#memory.news !== news) this.#settle()
+    if (this.#memory.changes !== changes) this.#settle()
     return result
   }
 
-  /** Sees to what others have done to the places of this thread. */
+  /** Applies changes by other threads to the slots of this one. */
   #settle(): void {
     for (const [row, { slot, generation }] of this.#running) {
       if (this.#memory.generation(row) === generation) continue
@@ -131,7 +131,7 @@ export class SharedSlots {
     }
   }
 
-  /** While somebody waits here, slow ones are looked for. */
+  /** Looks for slow slots while a request of this thread waits. */
   #look(): void {
     if (this.#looking !== null || this.#waiting.size === 0) return
     this.#looking = this.#clock.after(LOOK_MS, () => {
@@ -141,7 +141,7 @@ export class SharedSlots {
     })
   }
 
-  /** Hears of what others do for as long as this thread has, or wants, a place. */
+  /** Follows the changes by other threads while this one has, or waits for, a slot. */
   #listen(): void {
     if (this.#isListening) return
     this.#isListening = true
@@ -150,9 +150,9 @@ export class SharedSlots {
 
   async #hear(): Promise<void> {
     while (this.#running.size + this.#waiting.size > 0) {
-      const { news } = this.#memory
+      const { changes } = this.#memory
       this.#settle()
-      await this.#memory.told(news)
+      await this.#memory.changedSince(changes)
     }
     this.#isListening = false
   }

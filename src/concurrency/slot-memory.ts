@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import { SlotRows, type SlotTable, STATE } from './slot-rows.ts'
 
-/** For so long no slow one is looked for after none was found. */
+/** After a search that found no slow slot, wait this long before searching again, in ms. */
 const VAIN_MS = 250
 
-/** What has become of one who waits: its place, or that there is none; null if it still waits. */
+/** Outcome of a waiting request: its slot, or a refusal; null while it waits. */
 export type WaiterOutcome = { row: number } | 'refused' | null
 
 /**
- * Places and those who wait for one, by the rules of {@link Slots}, in memory that threads share. What is done under the
- * lock takes microseconds; the rows are looked through only while all places are taken.
+ * Slots and waiting requests by the rules of {@link Slots}, in memory that threads share. Work under the lock takes
+ * microseconds. Rows are searched only while all slots are taken.
  */
 export class SlotMemory {
   readonly #rows: SlotRows
@@ -29,12 +29,12 @@ export class SlotMemory {
     return this.#rows.count('waiting')
   }
 
-  /** A client as the rows know it. */
+  /** Returns the owner as rows store it. */
   ownerOf(name: string): bigint {
     return hash('sha256', Buffer.concat([this.#table.seed, Buffer.from(name)]), 'buffer').readBigUInt64LE()
   }
 
-  /** Runs what changes rows, alone of all threads, then tells those that it has changed something for. */
+  /** Runs a change of rows exclusively among all threads, then notifies the threads that it affects. */
   locked<T>(work: () => T): T {
     this.#rows.lock()
     try {
@@ -49,17 +49,17 @@ export class SlotMemory {
     }
   }
 
-  /** How often something was changed for this thread. */
-  get news(): number {
-    return this.#rows.news
+  /** Number of changes by others that affect this thread. */
+  get changes(): number {
+    return this.#rows.changes
   }
 
-  /** Resolves once there is more of it than was seen. */
-  told(seen: number): Promise<void> {
-    return this.#rows.told(seen)
+  /** Resolves once there are more changes than `seen`. */
+  changedSince(seen: number): Promise<void> {
+    return this.#rows.changedSince(seen)
   }
 
-  /** Takes a place, or one in the queue. Null if that is full. */
+  /** Takes a slot, or a place in the queue; null if the queue is full. */
   enter(owner: bigint, now: number): { row: number } | { waiter: number } | null {
     if (this.#mayRun(owner, now)) return { row: this.#admit(owner, this.#table.holder) }
     if (this.waiting >= this.#table.waiting && !this.#makeRoomInQueue(owner)) return null
@@ -71,7 +71,7 @@ export class SlotMemory {
     return { waiter }
   }
 
-  /** Grows with each that has had the place. */
+  /** Incremented each time the slot is reused. */
   generation(row: number): number {
     return this.#rows.get(row, 'generation')
   }
@@ -80,14 +80,14 @@ export class SlotMemory {
     this.#rows.setSlowAt(row, instant)
   }
 
-  /** Gives a place back, unless somebody else has it by now. */
+  /** Returns a slot, unless it has been reused. */
   leave(row: number, generation: number, now: number): void {
     if (this.generation(row) !== generation) return
     this.#free(row)
     this.serve(now)
   }
 
-  /** What has become of one who waits. Its row is free with that. */
+  /** Returns the outcome of a waiting request, and frees its row if there is one. */
   outcomeOf(waiter: number): WaiterOutcome {
     const state = this.#rows.state(waiter)
     if (state === STATE.waits) return null
@@ -95,7 +95,7 @@ export class SlotMemory {
     return state === STATE.admitted ? { row: this.#rows.get(waiter, 'got') } : 'refused'
   }
 
-  /** Takes one out of the queue. Tells what has become of it if it does not wait any more. */
+  /** Removes a request from the queue, or returns the outcome that it already has. */
   giveUp(waiter: number): WaiterOutcome {
     const outcome = this.outcomeOf(waiter)
     if (outcome !== null) return outcome
@@ -104,7 +104,7 @@ export class SlotMemory {
     return null
   }
 
-  /** Lets in who waits, as far as there is room: of those who may, the owner with the fewest, the longest waiting. */
+  /** Admits waiting requests while there is room: those of the owner with the fewest slots first, then the oldest. */
   serve(now: number): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const owner = this.#rows.owner(next)
@@ -114,7 +114,7 @@ export class SlotMemory {
     }
   }
 
-  /** Frees all that a thread had that is no more, the lock included: it may have ended in the middle of a change. */
+  /** Frees everything of a thread that has ended, the lock included: it may have ended during a change. */
   forget(holder: number, now: number): void {
     this.#rows.unlock(holder)
     this.locked(() => {
@@ -160,7 +160,7 @@ export class SlotMemory {
     return best?.row ?? null
   }
 
-  /** Ends a slow one of an owner who has more than this one would have. Whether there was one. */
+  /** Ends a slow slot of an owner who has more than this one would have. Returns whether there was one. */
   #endSlow(owner: bigint, now: number): boolean {
     if (now - this.#rows.vainSearch < VAIN_MS) return false
     const running = this.#rows.byOwner(STATE.taken)
@@ -180,7 +180,9 @@ export class SlotMemory {
     return false
   }
 
-  /** Refuses the last of who has most in a full queue. Whether that is not the owner itself. */
+  /**
+   * Refuses the newest request of the owner with the most in a full queue. Returns false if that is the owner itself.
+   */
   #makeRoomInQueue(owner: bigint): boolean {
     const queued = this.#rows.byOwner(STATE.waits)
     const [greediest, most] = [...queued].reduce((best, next) => (next[1] > best[1] ? next : best), [owner, 0])

@@ -1,26 +1,29 @@
 import { randomBytes } from 'node:crypto'
 
-/** What a thread is given of places that it shares with others. */
+/** Memory of shared slots, as one thread sees it. */
 export interface SlotTable {
   memory: SharedArrayBuffer
   capacity: number
   waiting: number
-  /** The thread, from 0; no two that live have the same. */
+  /** Number of the thread, from 0; unique among live threads. */
   holder: number
   /** Keeps clients from choosing names that look like another's. */
   seed: Uint8Array
 }
 
-/** Threads that may share places, the first one included. */
+/** Most threads that may share slots, the first one included. */
 export const MOST_HOLDERS = 64
 
-/** A row is free, a place that is taken, or one who waits, was admitted or refused. */
+/** States of a row: free, a taken slot, or a request that waits, was admitted or was refused. */
 export const STATE = { free: 0, taken: 1, waits: 2, admitted: 3, refused: 4 } as const
 export type RowState = (typeof STATE)[keyof typeof STATE]
 
-/** Of all: how many run and wait, and the order of waiters. */
+/** Counters of the table: running slots, waiting requests, and the order of the next request. */
 export type Count = 'running' | 'waiting' | 'order'
-/** Of a row: its thread; of a place, how many have had it; of a waiter, its order and the place that it got. */
+/**
+ * Fields of a row. `generation` counts the uses of a slot or orders requests. `got` is the slot that a request
+ * got.
+ */
 export type SlotField = 'holder' | 'generation' | 'got'
 
 const LOCK = 0
@@ -29,18 +32,18 @@ const NEWS = 4
 const HEAD_WORDS = NEWS + MOST_HOLDERS
 const FIELDS: Readonly<Record<SlotField, number>> = { holder: 1, generation: 2, got: 3 }
 const ROW_WORDS = 4
-/** How long a thread sleeps before it looks at the lock again, should nobody wake it. */
+/** Interval at which a thread tries the lock again, should no other thread wake it. */
 const LOCK_MS = 5
 
-/** The memory of places that threads share: rows, counts, a lock, and of each thread how much there is new for it. */
+/** Memory of shared slots: rows, counters, a lock, and a counter of changes for each thread. */
 export class SlotRows {
-  /** Rows of places come first, then those of waiters. */
+  /** Rows of slots come first, then those of requests. */
   readonly places: number
   readonly rows: number
   readonly holder: number
   readonly #words: Int32Array
   readonly #owners: BigUint64Array
-  /** Of each place from when on it is slow; before them when none was found slow last. */
+  /** Instant from which each slot is slow; before them, the last search that found none. */
   readonly #instants: Float64Array
 
   constructor({ memory, capacity, waiting, holder }: SlotTable) {
@@ -52,7 +55,7 @@ export class SlotRows {
     this.#words = new Int32Array(memory, (this.rows + capacity + 1) * 8)
   }
 
-  /** Memory for so many places, and for so many who wait. */
+  /** Makes the memory for so many slots and waiting requests. */
   static table(capacity: number, waiting: number): SlotTable {
     const rows = rowsOf(capacity, waiting)
     const memory = new SharedArrayBuffer((rows + capacity + 1) * 8 + (HEAD_WORDS + rows * ROW_WORDS) * 4)
@@ -60,25 +63,25 @@ export class SlotRows {
     return { memory, capacity, waiting, holder: 0, seed: randomBytes(16) }
   }
 
-  /** Waits until no other thread changes rows. */
+  /** Takes the lock, and waits for it if need be. */
   lock(): void {
     const take = (): number => Atomics.compareExchange(this.#words, LOCK, 0, this.holder + 1)
     for (let found = take(); found !== 0; found = take()) Atomics.wait(this.#words, LOCK, found, LOCK_MS)
   }
 
-  /** Gives the lock back, if that thread has it: one may have ended with it. */
+  /** Releases the lock if that thread holds it, as it may when it has ended. */
   unlock(holder: number): void {
     const held = Atomics.compareExchange(this.#words, LOCK, holder + 1, 0) === holder + 1
     if (held) Atomics.notify(this.#words, LOCK, 1)
   }
 
-  /** How often something was changed for this thread. */
-  get news(): number {
+  /** Number of changes that affect this thread. */
+  get changes(): number {
     return Atomics.load(this.#words, NEWS + this.holder)
   }
 
-  /** Resolves once there is more of it than was seen. */
-  async told(seen: number): Promise<void> {
+  /** Resolves once there are more changes than `seen`. */
+  async changedSince(seen: number): Promise<void> {
     await Atomics.waitAsync(this.#words, NEWS + this.holder, seen).value
   }
 
@@ -91,7 +94,7 @@ export class SlotRows {
     return Atomics.load(this.#words, COUNTS[name])
   }
 
-  /** Returns what it was before. */
+  /** Adds to a counter, and returns its old value. */
   add(name: Count, amount: number): number {
     return Atomics.add(this.#words, COUNTS[name], amount)
   }
@@ -131,7 +134,7 @@ export class SlotRows {
     this.#instants[place + 1] = instant
   }
 
-  /** When none was found slow last. */
+  /** Instant of the last search that found no slow slot. */
   get vainSearch(): number {
     return this.#instants[0] ?? 0
   }
@@ -140,7 +143,7 @@ export class SlotRows {
     this.#instants[0] = instant
   }
 
-  /** Rows in a state, places or waiters as that says. */
+  /** Returns the rows in a state, whose kind decides between slots and requests. */
   all(state: RowState): number[] {
     const [from, to] = this.#range(state)
     const rows: number[] = []
@@ -148,14 +151,14 @@ export class SlotRows {
     return rows
   }
 
-  /** The same, counted by owner. */
+  /** Counts the rows in a state by owner. */
   byOwner(state: RowState): Map<bigint, number> {
     const counts = new Map<bigint, number>()
     for (const row of this.all(state)) counts.set(this.owner(row), (counts.get(this.owner(row)) ?? 0) + 1)
     return counts
   }
 
-  /** A row to be filled for a place or a waiter, as the state says; null if there is none. */
+  /** Returns a free row for a slot or a request, as the state says; null if there is none. */
   free(state: RowState): number | null {
     const [from, to] = this.#range(state)
     for (let row = from; row < to; row++) if (this.state(row) === STATE.free) return row
@@ -167,7 +170,9 @@ export class SlotRows {
   }
 }
 
-/** A row of one who was let in, or refused, is free once its thread has looked: so there are more than may wait. */
+/**
+ * A request's row stays in use until its thread has seen the outcome, so there are more rows than places in the queue.
+ */
 function rowsOf(capacity: number, waiting: number): number {
   return 2 * (capacity + waiting)
 }

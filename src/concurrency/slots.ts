@@ -3,21 +3,21 @@ import { HoldfastError } from '../domain/errors.ts'
 import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
 
 export interface SlotLimits {
-  /** Slots in all. */
+  /** All slots together. */
   capacity: number
-  /** Of one owner; null for as many as there are. */
+  /** Most slots of one owner; null for no limit. */
   perOwner: number | null
-  /** How many may wait for one. */
+  /** Most requests in the queue. */
   waiting: number
-  /** How long one waits, in milliseconds, before it is told to come back. */
+  /** Longest wait in milliseconds, before the client is asked to retry. */
   waitMs: number
-  /** What is busy, for the message. */
+  /** Name of the scarce resource, for messages. */
   what: string
 }
 
-/** While somebody waits, slow ones are looked for this often. */
+/** Interval of the search for slow slots while requests wait, in ms. */
 export const LOOK_MS = 500
-/** For so long no slow one is looked for after none was found. */
+/** After a search that found no slow slot, wait this long before searching again, in ms. */
 const VAIN_MS = 250
 
 interface Owner {
@@ -34,12 +34,14 @@ interface Waiter {
 }
 
 /**
- * Lets so many at once do what is scarce, shared by owner: a client's address or an account.
+ * Semaphore for a scarce resource, shared by owner: a client's address or an account.
  *
- * Shares bind only while there is too little: one owner may have everything as long as nobody else comes. When all is
- * taken, a place that becomes free goes to the owner who has fewest, the queue takes in an owner who has few in it in
- * place of one who has many, and a slot that makes no progress is ended if its owner has more than who waits. Where all
- * share one owner, as behind a proxy that is not configured, they take turns and nobody is ended.
+ * Shares apply only under contention. Until then one owner may have every slot. When all slots are taken:
+ * - A slot that becomes free goes to the owner with the fewest.
+ * - A full queue admits an owner with few requests in place of one with many.
+ * - A slot without progress ends if its owner has more slots than the waiting one.
+ *
+ * If all clients share one owner, as behind an unconfigured proxy, they take turns and no slot ends.
  */
 export class Slots {
   readonly #limits: SlotLimits
@@ -56,16 +58,16 @@ export class Slots {
     this.#clock = clock
   }
 
-  /** How many are taken, and how many wait. */
+  /** Taken slots and waiting requests. */
   get state(): { running: number; waiting: number } {
     return { running: this.#running, waiting: this.#waiting }
   }
 
   /**
-   * Takes a slot, waiting for one if need be. The caller gives it back.
+   * Takes a slot, and waits for one if need be. The caller returns it.
    *
-   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many wait, or if none became free in time; the
-   * signal's reason.
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many wait or none became free in time; the signal's
+   * reason.
    */
   async enter(name: string, signal?: AbortSignal): Promise<Slot> {
     signal?.throwIfAborted()
@@ -100,7 +102,7 @@ export class Slots {
     this.#serve()
   }
 
-  /** Lets in who waits, as far as there is room: of those who may, the owner with the fewest, the longest waiting. */
+  /** Admits waiting requests while there is room: those of the owner with the fewest slots first, then the oldest. */
   #serve(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       if (!this.#mayRun(next.owner)) return
@@ -121,10 +123,10 @@ export class Slots {
     return best
   }
 
-  /** Ends a slow slot of an owner who has more than this one would have. Whether there was one. */
+  /** Ends a slow slot of an owner who has more than this one would have. Returns whether there was one. */
   #endSlow(owner: Owner): boolean {
     const now = this.#clock.now()
-    // A search costs as much as there are slots, and a flood of requests must not pay for it each time.
+    // A search visits every slot, and a flood of requests must not pay for it each time.
     if (now - this.#searchedInVain < VAIN_MS) return false
     const greedy = [...this.#owners.values()].filter(other => other.running.size > owner.running.size + 1)
     greedy.sort((a, b) => b.running.size - a.running.size)
@@ -142,7 +144,7 @@ export class Slots {
     return false
   }
 
-  /** Refuses the last of who has most in a full queue, or throws if that is the owner itself. */
+  /** Refuses the newest request of the owner with the most in a full queue, or throws if that is the owner itself. */
   #makeRoomInQueue(owner: Owner): void {
     if (this.#waiting < this.#limits.waiting) return
     let greediest = owner

@@ -1,22 +1,21 @@
 /**
- * How long work over foreign data may hold the event loop before it gives it back, in milliseconds. Everything that
- * runs in one turn of the loop shares it, so a hundred walks side by side hold the loop no longer than one.
+ * Longest that work on foreign data may hold the event loop, in milliseconds. All work in one turn of the loop shares
+ * it, so a hundred walks side by side hold the loop no longer than one.
  */
 const TURN_MS = 4
 
-/** When the work of this turn of the loop began; null before any has asked. */
+/** Start of the work in this turn of the loop; null before the first. */
 let begun: number | null = null
 
 /**
- * Whether the loop has been held long enough. Microtasks starve timers and sockets without a trace, so whatever
- * loops over data that a stranger can inflate asks this between two steps:
+ * Checks whether work has held the event loop long enough. Microtasks starve timers and sockets without a trace, so
+ * every loop over data that a stranger can inflate asks between two steps:
  *
  * ```ts
  * if (turnSpent()) await nextTurn(signal)
  * ```
  *
- * What was decided before the wait has to be looked at again after it; no statement, transaction or claim is held
- * across it.
+ * Decisions from before the wait must be checked again after it. Hold no statement, transaction or claim across it.
  */
 export function turnSpent(): boolean {
   const now = performance.now()
@@ -28,7 +27,7 @@ export function turnSpent(): boolean {
   return false
 }
 
-/** Who waits for a turn: each gets one of its own, in order, so that none does all of its work before the others. */
+/** Work that waits for a turn. Each gets its own, in order, so that none finishes before the others start. */
 const waiting: Array<() => void> = []
 
 /** Resolves in a later turn of the loop, after timers and sockets have had theirs. @throws the signal's reason */
@@ -45,7 +44,7 @@ function giveTurn(): void {
   if (waiting.length > 0) setImmediate(giveTurn)
 }
 
-/** The items of a source, the loop given back between them where it has been held long enough. */
+/** Yields the items of a source, and yields to the event loop between them when the turn is spent. */
 export async function* inTurns<T>(source: Iterable<T> | AsyncIterable<T>, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const item of source) {
     if (turnSpent()) await nextTurn(signal)

@@ -1,15 +1,15 @@
 import Type from 'typebox'
 import type { BackendDefinition } from '../domain/cluster.ts'
 
-/** The configuration of one kind of system that can keep a cluster's content. */
+/** Configuration of one kind of remote system that can keep a cluster's content. */
 export interface BackendKind<Definition extends BackendDefinition = BackendDefinition> {
-  /** Names the kind in `clusters[].backend.type`. */
+  /** Value of `clusters[].backend.type`. */
   readonly type: Definition['type']
   /** The JSON Schema of a definition, `type` included. */
   readonly schema: object
   /** Checks a definition beyond its schema. @throws HoldfastError `CONFIG_INVALID` naming the field */
   check(definition: Definition, problems: BackendProblems): void
-  /** Names the place of a definition. Clusters of one place are kept together. */
+  /** Returns the identity of the place that a definition names. Clusters of one place share it. */
   placeOf(definition: Definition): string
 }
 
@@ -21,7 +21,7 @@ export interface BackendProblems {
   url(field: string, text: string | undefined): void
 }
 
-/** Fields that every definition has: what of a cluster's content stays on this node. */
+/** Fields of every definition: limits of the local copy. */
 export const keptHereFields = {
   cacheBytes: Type.Optional(
     Type.Integer({
@@ -35,7 +35,7 @@ export const keptHereFields = {
       minimum: 0,
       maximum: 31_536_000,
       description:
-        'For how long all of a content stays on this disk once the cluster has it, and until a check has confirmed it; more than `cacheBytes` if need be. The cluster is checked at least twice in this time: `0`, or at least `120`.',
+        'Seconds that content stays on this disk after the cluster has it, until a check confirms it. It may exceed `cacheBytes`. The cluster is checked at least twice in this time: `0`, or at least `120`.',
       defaultText: '`86400` (a day)',
     }),
   ),

@@ -5,7 +5,7 @@ import { uncheckable } from '../domain/cluster-check.ts'
 import type { BackendKind, BackendProblems } from './backend-kind.ts'
 import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
 
-/** Adapters that this package brings, by the names of their exports. */
+/** Adapters of this package, and the names of their exports. */
 const BROUGHT = { holdfast: 'holdfast', kubo: 'kubo', 'ipfs-cluster': 'ipfsCluster' } as const
 
 interface GivenClusters {
@@ -13,7 +13,7 @@ interface GivenClusters {
   reconcile?: { everyHours?: number }
 }
 
-/** Checks the backends of clusters, each by its kind. Fails for a kind that was not passed. */
+/** Checks the backends of clusters, each by its kind. Throws for a kind that was not passed. */
 export function checkBackends(
   { clusters = [], reconcile }: GivenClusters,
   kinds: readonly BackendKind[],
@@ -29,9 +29,9 @@ export function checkBackends(
     const place = kind.placeOf(backend)
     const first = places.get(place) ?? { id, backend, dataDir }
     places.set(place, first)
-    // Clusters of one place share their directory and their bounds.
+    // Clusters of one place share their directory and their limits.
     if (isDeepStrictEqual([backend, dataDir], [first.backend, first.dataDir])) continue
-    fail(path, `names the same place as that of ${first.id}, and has to be the same in everything`)
+    fail(path, `names the same place as ${first.id}, so all its fields must be equal`)
   }
 }
 

@@ -5,8 +5,8 @@ import { planSchema } from './plan-schema.ts'
 import { closed, configText, defaulted, group, seconds } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
 
-// Of every field: what it means, in the words of `docs/reference/configuration.md`, and its `default`, or in `defaultText` what
-// holds without it. `src/config/engine-options.ts` and the tables of the documents are made from this by `npm run docs`.
+// Each field has a description and a `default`, or its explanation in `defaultText`. `npm run docs` generates
+// `src/config/engine-options.ts` and the tables of the documents from them.
 
 const upTo = (fallback: number, description: string) =>
   defaulted(Type.Integer({ minimum: 1, default: fallback, description }))
@@ -16,17 +16,14 @@ const optionalTexts = (description: string, defaultText = 'none') =>
 
 const pin = group(
   {
-    findTimeoutSeconds: seconds(
-      20,
-      'How long the network is asked for a root before the answer is that nobody has it.',
-    ),
-    waitSeconds: seconds(20, 'How long a request waits for the rest before it goes on in the background.'),
-    stallSeconds: seconds(30, 'Without a block for this long an attempt is given up, to be tried again later.'),
-    attemptSeconds: seconds(21_600, 'How long one attempt may take.'),
-    maxBlocks: upTo(10_000_000, 'Distinct blocks of one DAG, of CARs too.'),
-    maxDepth: upTo(1_024, 'Levels of one DAG, of CARs too.'),
+    findTimeoutSeconds: seconds(20, 'How long to search the network for a root before the pin counts as not found.'),
+    waitSeconds: seconds(20, 'How long a request waits for all blocks before the fetch continues in the background.'),
+    stallSeconds: seconds(30, 'An attempt without a new block for this long ends, and is retried later.'),
+    attemptSeconds: seconds(21_600, 'Longest duration of one attempt.'),
+    maxBlocks: upTo(10_000_000, 'Most distinct blocks of one DAG, whether fetched or uploaded as a CAR.'),
+    maxDepth: upTo(1_024, 'Most levels of one DAG, whether fetched or uploaded as a CAR.'),
   },
-  { description: 'Bounds of pinning content that others hold.' },
+  { description: 'Limits of fetching content from other peers.' },
 )
 
 const gateway = group(
@@ -35,14 +32,14 @@ const gateway = group(
       Type.Union([Type.Literal('own'), Type.Literal('allow-list'), Type.Literal('open')], {
         default: 'own',
         description:
-          '`own`: the gateway serves what is pinned here. `allow-list`: of that only what is asked for by a CID in `gateway.allow`, and all below it. `open`: what the network has, too; needs the network.',
+          '`own`: serves content pinned on this node. `allow-list`: only the CIDs in `gateway.allow`, and all below them. `open`: also content from the network.',
       }),
     ),
-    allow: optionalTexts('CIDs, for the mode `allow-list`.'),
+    allow: optionalTexts('CIDs for the mode `allow-list`.'),
     denylist: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'A file in the compact denylist format, read again when it changes.',
+        description: 'File in the compact denylist format, reloaded when it changes.',
         defaultText: 'none',
       }),
     ),
@@ -50,7 +47,7 @@ const gateway = group(
       Type.String({
         pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
         description:
-          'A host name, without port, below which every root has an origin of its own, `<cid>.ipfs.<host>`; see [the gateway](gateway.md).',
+          'Host name without port. Each root gets an origin of its own below it, `<cid>.ipfs.<host>`; see [the gateway](gateway.md).',
         defaultText: 'none',
       }),
     ),
@@ -58,25 +55,25 @@ const gateway = group(
       Type.String({
         minLength: 1,
         description:
-          "Where readers reach the gateway's own port, such as `https://content.example.org`. The addresses of content build on it.",
-        defaultText: '`publicUrl`; without that the address and port listened on',
+          "Public URL of the gateway's own port, such as `https://content.example.org`. Links to content begin with it.",
+        defaultText: '`publicUrl`, or else the address and port listened on',
       }),
     ),
     ownOrigin: defaulted(
       Type.Boolean({
         default: false,
         description:
-          'Whether `/ipfs/` is served from an origin that has nothing else. Unless it is, pages are sandboxed, see [the gateway](gateway.md#pages-and-the-origin-they-run-in).',
+          'True if the origin of `/ipfs/` serves nothing else. If false, pages are sandboxed, see [the gateway](gateway.md#pages-and-the-origin-they-run-in).',
       }),
     ),
     maxConcurrentRequests: upTo(
       1_024,
-      'Answers of the gateway under way at once; more wait up to 15 seconds, then are told to come back. Shared by client address while there is too little.',
+      'Concurrent gateway responses. Further requests wait up to 15 seconds, then get 503 with `Retry-After`. Under contention, client addresses share them fairly.',
     ),
-    maxDurationSeconds: seconds(3_600, 'How long an answer of the gateway may take.'),
-    retrievalTimeoutSeconds: seconds(10, 'How long the network is asked for a block, in the mode `open`.'),
+    maxDurationSeconds: seconds(3_600, 'Longest duration of a gateway response.'),
+    retrievalTimeoutSeconds: seconds(10, 'How long to search the network for a block, in the mode `open`.'),
   },
-  { title: 'GatewayConfig', description: 'What `/ipfs/` serves, and how much of it at once.' },
+  { title: 'GatewayConfig', description: 'Content and limits of `/ipfs/`.' },
 )
 
 const network = Type.Optional(
@@ -84,34 +81,34 @@ const network = Type.Optional(
     {
       enabled: Type.Optional(
         Type.Boolean({
-          description: 'Whether the node takes part in the network.',
+          description: 'True if the node joins the network.',
           defaultText: '`true` in the server, `false` in an embedded engine',
         }),
       ),
       preset: Type.Optional(
         Type.Union([Type.Literal('public'), Type.Literal('private')], {
           description:
-            '`private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public network, finds others by its DHT. It begins at public bootstrap nodes of others, which may be switched off: name `peers` of your own.',
+            '`private`: listens on loopback only and knows no peers. `public`: listens on all interfaces and joins the public network, through bootstrap nodes and the DHT. Others run the bootstrap nodes and may stop them, so name `peers` of your own.',
           defaultText: '`private`',
         }),
       ),
       listen: optionalTexts('Multiaddrs to listen on.', 'loopback, any port; `public`: all interfaces, port 4001'),
-      announce: optionalTexts('Multiaddrs to tell others instead of those listened on.'),
+      announce: optionalTexts('Multiaddrs to announce instead of those listened on.'),
       bootstrap: optionalTexts(
-        'Multiaddrs, ending in `/p2p/<id>`, of peers by which the rest of the network is found, in the place of the default.',
-        'none; `public`: the public bootstrap nodes, which nobody guarantees',
+        'Multiaddrs, ending in `/p2p/<id>`, of the peers through which the node joins the network.',
+        'none; `public`: the public bootstrap nodes, without guarantee',
       ),
       peers: optionalTexts('Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content.'),
       gateways: optionalTexts('Base URLs of trustless HTTP gateways to ask for content.'),
       dht: Type.Optional(
         Type.Union([Type.Literal('off'), Type.Literal('client'), Type.Literal('server')], {
-          description: 'Which part the node takes in the distributed hash table.',
+          description: 'Role of the node in the distributed hash table.',
           defaultText: '`off`; `public`: `client`',
         }),
       ),
       allowPrivateGateways: Type.Optional(
         Type.Boolean({
-          description: 'Whether gateways and peers that a request names may be at private addresses.',
+          description: 'True if requests may name gateways and peers at private addresses.',
           defaultText: '`false`',
         }),
       ),
@@ -119,19 +116,19 @@ const network = Type.Optional(
     {
       ...closed,
       title: 'NetworkConfig',
-      description: 'How a node meets others. What is left out is decided by the preset.',
+      description: 'Peers and addresses of the node. The preset decides omitted fields.',
     },
   ),
 )
 
-/** The configuration, which is also JSON Schema: the one place that says what there is. */
+/** JSON Schema of the configuration, and the single definition of its fields. */
 export const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(
       Type.String({
         minLength: 1,
         description:
-          'Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses build on it, unless `gateway.publicUrl` is set.',
+          'Public URL of the node: `http` or `https`, no query, such as `https://pins.example.org`. Links to content begin with it, unless `gateway.publicUrl` is set.',
         defaultText: 'the address and port listened on',
       }),
     ),
@@ -139,48 +136,48 @@ export const configSchema = Type.Object(
       Type.String({
         pattern: '^postgres(ql)?://',
         description:
-          'A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are kept; blocks stay in the data directory. Needs the package `pg`, and in an embedded engine the adapter of `holdfast/postgres`. Chosen with the first start; see [PostgreSQL](postgresql.md).',
+          'PostgreSQL database, 15 or newer, for accounts and records: `postgres://user:password@host:port/name`. Blocks stay in the data directory. Needs the package `pg`, and in an embedded engine the adapter of `holdfast/postgres`. The first start fixes the choice; see [PostgreSQL](postgresql.md).',
         defaultText: '`holdfast.db` in the data directory',
       }),
     ),
     node: nodeSchema,
     importRoots: optionalTexts(
-      'Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns such uploads off. Whoever may upload by server path can read all that is in them.',
+      'Directories that uploads by server path may read. None may contain the data directory. `[]` turns such uploads off. Every account that may upload by server path can read everything in them.',
       '`["<data dir>/import"]`',
     ),
     backupRoots: defaulted(
       Type.Array(configText(), {
         default: [],
         description:
-          'Directories below which `POST /admin/v1/backup` may write; see [backups](backup.md). With none it is not offered.',
+          'Directories that `POST /admin/v1/backup` may write to; see [backups](backup.md). Without any, the route is off.',
       }),
     ),
     backupBytesPerSecond: defaulted(
       Type.Integer({
         minimum: 1_024,
         default: 104_857_600,
-        description: 'How fast a backup reads blocks at most; see [backups](backup.md).',
+        description: 'Bytes per second that a backup reads at most; see [backups](backup.md).',
       }),
     ),
     clusters: Type.Optional(
       Type.Array(clusterSchema, {
         minItems: 1,
         typeText: 'readonly ClusterDefinition[]',
-        description: 'Given ones replace them all, in this order; see below.',
+        description: 'Clusters of the server, in this order; see below.',
         defaultText: 'the six known clusters',
       }),
     ),
     defaultCluster: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Where requests go that name no cluster. Needed if the clusters do not include `cl0-global`.',
+        description: 'Cluster of requests that name none. Required if the clusters do not include `cl0-global`.',
         defaultText: '`cl0-global`',
       }),
     ),
     plans: Type.Optional(
       Type.Record(Type.String(), planSchema, {
         typeText: 'Readonly<Record<string, PlanOptions>>',
-        description: 'By name; added to the built-in plans, or replacing those of the same name; see below.',
+        description: 'Plans by name. They add to the built-in plans, or replace those of the same name; see below.',
         defaultText: 'none',
       }),
     ),
@@ -191,12 +188,12 @@ export const configSchema = Type.Object(
           Type.Boolean({
             default: false,
             description:
-              'Whether anybody may make an account by `POST /auth/signup`. Who does learns whether an email is taken.',
+              'True if anyone may create an account by `POST /auth/signup`. The answer reveals whether an email is taken.',
           }),
         ),
-        plan: defaulted(Type.String({ minLength: 1, default: 'free', description: 'The plan of such accounts.' })),
+        plan: defaulted(Type.String({ minLength: 1, default: 'free', description: 'Plan of such accounts.' })),
       },
-      { description: 'Whether people may make accounts for themselves.' },
+      { description: 'Sign-up by the users themselves.' },
     ),
     passwordCost: defaulted(
       Type.Integer({
@@ -204,7 +201,7 @@ export const configSchema = Type.Object(
         maximum: 1_048_576,
         default: 32_768,
         description:
-          "What a password costs to compute or to guess: scrypt's N, a power of two. Memory is 1 KiB times it, for two logins at a time. Stored passwords follow at the next login.",
+          "Cost of a password hash: scrypt's N, a power of two. Two logins at a time use 1 KiB of memory times this each. Stored hashes are updated at the next login.",
       }),
     ),
     trustedProxies: defaulted(
@@ -213,13 +210,13 @@ export const configSchema = Type.Object(
         maximum: 10,
         default: 0,
         description:
-          'How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. With 0 the header is not looked at.',
+          'Number of reverse proxies before this node, each adding to `X-Forwarded-For`. With 0 the header is ignored.',
       }),
     ),
     console: Type.Optional(
       Type.Boolean({
         description:
-          'Whether the server serves [the console](console.md), and the page at the root links to it. Who embeds an engine mounts it or not.',
+          'True if the server serves [the console](console.md) and links to it from the page at the root. When you embed the engine, you mount it yourself.',
         defaultText: '`true` in the server, `false` in an embedded engine',
       }),
     ),
@@ -227,11 +224,11 @@ export const configSchema = Type.Object(
       {
         maxConcurrent: upTo(
           256,
-          'Uploads under way at once, CARs and server paths included; more wait up to 15 seconds, then are told to come back.',
+          'Concurrent uploads, CARs and server paths included. Further uploads wait up to 15 seconds, then get 503 with `Retry-After`.',
         ),
-        maxPerAccount: upTo(64, 'The same for one account.'),
+        maxPerAccount: upTo(64, 'Concurrent uploads of one account.'),
       },
-      { description: 'Uploads under way at once.' },
+      { description: 'Limits of concurrent uploads.' },
     ),
     ...upkeep,
     gateway,
@@ -239,10 +236,10 @@ export const configSchema = Type.Object(
     webhooks: group(
       {
         allowPrivate: defaulted(
-          Type.Boolean({ default: false, description: 'Whether webhooks may lead to private addresses, too.' }),
+          Type.Boolean({ default: false, description: 'True if webhooks may call private addresses.' }),
         ),
       },
-      { description: 'Who is told of what becomes of records.' },
+      { description: 'Webhooks, which send the events of records.' },
     ),
   },
   {

@@ -18,20 +18,20 @@ type RawConfig = Static<typeof configSchema>
 type RawPlan = Static<typeof planSchema>
 type Plans = NonNullable<EngineConfig['plans']>
 
-/** A configuration with every default filled in but those that depend on something else. */
+/** A configuration with defaults, except for those that depend on other values. */
 export type CompleteConfig = Omit<Complete<typeof configSchema>, 'clusters' | 'plans' | 'network'> &
   Pick<EngineConfig, 'clusters' | 'plans' | 'network'>
 
-/** What holds where a configuration says nothing. */
+/** Fills in the defaults of a configuration. */
 export function withDefaults(config: EngineConfig): CompleteConfig {
   return Value.Default(configSchema, structuredClone(config)) as CompleteConfig
 }
 
 /**
- * Checks a configuration, from a file or from code, and fills in what the parts of it leave out.
+ * Checks a configuration, from a file or from code, and fills in the defaults of its parts.
  *
- * @param source what the value is, to begin the message with: a file name, say
- * @param kinds the systems that may keep clusters; default: none
+ * @param source begins the message: a file name, say
+ * @param kinds kinds of systems that may keep clusters; default: none
  * @throws HoldfastError `CONFIG_INVALID` naming the field, such as `plans.team.pageLimit.max`, and unknown keys
  */
 export function parseConfig(value: unknown, source: string, kinds: readonly BackendKind[] = []): EngineConfig {
@@ -78,13 +78,13 @@ function completePlan(plan: RawPlan): Plans[string] {
 
 function checkGateway({ gateway = {} }: EngineConfig, fail: Fail): void {
   const { mode = 'own', allow } = gateway
-  if (mode === 'allow-list' && allow === undefined) fail('gateway.allow', 'is needed by the mode allow-list')
-  if (mode !== 'allow-list' && allow !== undefined) fail('gateway.allow', 'belongs to the mode allow-list')
+  if (mode === 'allow-list' && allow === undefined) fail('gateway.allow', 'is required by the mode allow-list')
+  if (mode !== 'allow-list' && allow !== undefined) fail('gateway.allow', 'requires the mode allow-list')
   allow?.forEach((cid, i) => {
     try {
       parseCid(cid)
     } catch {
-      fail(`gateway.allow.${i}`, 'is not a valid content identifier')
+      fail(`gateway.allow.${i}`, 'must be a valid CID')
     }
   })
 }
@@ -105,25 +105,25 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
 function checkClusters(config: EngineConfig, fail: Fail): void {
   const ids = clusterIds(config)
   ids.forEach((id, i) => {
-    if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} is there twice`)
+    if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} occurs twice`)
   })
   config.clusters?.forEach(({ backend, dataDir, alsoIn = [] }, i) => {
     if (alsoIn.length > 0 && (backend !== undefined || dataDir === undefined)) {
-      fail(`clusters.${i}.alsoIn`, 'belongs to a cluster with a dataDir and without a backend')
+      fail(`clusters.${i}.alsoIn`, 'needs a cluster with dataDir and without backend')
     }
   })
   const fallback = config.defaultCluster ?? DEFAULT_CLUSTER
   if (ids.includes(fallback)) return
-  if (config.defaultCluster !== undefined) fail('defaultCluster', `${fallback} is not among the clusters`)
-  fail('defaultCluster', `is needed, because ${fallback} is not among the clusters`)
+  if (config.defaultCluster !== undefined) fail('defaultCluster', `${fallback} is not one of the clusters`)
+  fail('defaultCluster', `is required, because ${fallback} is not one of the clusters`)
 }
 
 function checkNode({ node, clusters = knownClusters, database }: EngineConfig, fail: Fail): void {
-  if (node !== undefined && database === undefined) fail('node', 'belongs to a database that several nodes share')
+  if (node !== undefined && database === undefined) fail('node', 'requires database, which the nodes share')
   clusters.forEach((cluster, i) => {
     if (node === undefined && cluster.node !== undefined)
-      fail(`clusters.${i}.node`, 'needs node, which says who this is')
-    if (node !== undefined && cluster.node === undefined) fail('clusters', `${cluster.id} has to name its node`)
+      fail(`clusters.${i}.node`, 'requires node, which names this node')
+    if (node !== undefined && cluster.node === undefined) fail('clusters', `${cluster.id} must name its node`)
   })
 }
 
@@ -131,10 +131,11 @@ function checkPlans(config: EngineConfig, fail: Fail): void {
   const ids = clusterIds(config)
   for (const [name, plan] of Object.entries(config.plans ?? {})) {
     const path = `plans.${name}`
-    if (!/^[\w.-]{1,64}$/.test(name)) fail(path, 'a plan is named with up to 64 of the characters A-Z a-z 0-9 _ . -')
+    if (!/^[\w.-]{1,64}$/.test(name))
+      fail(path, 'the name of a plan must be 1 to 64 of the characters A-Z a-z 0-9 _ . -')
     const { clusters, pageLimit } = plan
     const unknown = clusters === '*' ? undefined : clusters.find(id => !ids.includes(id))
-    if (unknown !== undefined) fail(`${path}.clusters`, `${unknown} is not among the clusters`)
+    if (unknown !== undefined) fail(`${path}.clusters`, `${unknown} is not one of the clusters`)
     if (pageLimit.default > pageLimit.max) fail(`${path}.pageLimit.default`, `must not be over max, ${pageLimit.max}`)
   }
   const known = [...builtInPlans.map(plan => plan.name), ...Object.keys(config.plans ?? {})]

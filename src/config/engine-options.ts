@@ -3,213 +3,213 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import type { PlanOptions } from '../domain/plan.ts'
 
 /**
- * One of several nodes on one `database`: each takes any request, and has another answer what that one keeps; see
- * scaling. Every cluster then names its `node`.
+ * Makes this one of several nodes on one `database`. Each takes any request, and forwards it if another node has the
+ * content; see scaling. Every cluster then names its `node`.
  */
 export interface NodeConfig {
-  /** What `clusters` call this node as `node`: letters, digits, `.`, `_` and `-`, at most 64. */
+  /** Id of this node, which `clusters` name as `node`: letters, digits, `.`, `_` and `-`, at most 64. */
   id: string
-  /** Where the other nodes reach this one's API: `http` or `https`, such as `http://10.0.0.1:4100`. */
+  /** URL of this node's API for the other nodes: `http` or `https`, such as `http://10.0.0.1:4100`. */
   url: string
 }
 
-/** What `/ipfs/` serves, and how much of it at once. */
+/** Content and limits of `/ipfs/`. */
 export interface GatewayConfig {
   /**
-   * `own`: the gateway serves what is pinned here. `allow-list`: of that only what is asked for by a CID in
-   * `gateway.allow`, and all below it. `open`: what the network has, too; needs the network. Default: `own`.
+   * `own`: serves content pinned on this node. `allow-list`: only the CIDs in `gateway.allow`, and all below them.
+   * `open`: also content from the network. Default: `own`.
    */
   mode?: 'own' | 'allow-list' | 'open'
-  /** CIDs, for the mode `allow-list`. Default: none. */
+  /** CIDs for the mode `allow-list`. Default: none. */
   allow?: readonly string[]
-  /** A file in the compact denylist format, read again when it changes. Default: none. */
+  /** File in the compact denylist format, reloaded when it changes. Default: none. */
   denylist?: string
   /**
-   * A host name, without port, below which every root has an origin of its own, `<cid>.ipfs.<host>`; see the gateway.
+   * Host name without port. Each root gets an origin of its own below it, `<cid>.ipfs.<host>`; see the gateway.
    * Default: none.
    */
   host?: string
   /**
-   * Where readers reach the gateway's own port, such as `https://content.example.org`. The addresses of content build
-   * on it. Default: `publicUrl`; without that the address and port listened on.
+   * Public URL of the gateway's own port, such as `https://content.example.org`. Links to content begin with it.
+   * Default: `publicUrl`, or else the address and port listened on.
    */
   publicUrl?: string
   /**
-   * Whether `/ipfs/` is served from an origin that has nothing else. Unless it is, pages are sandboxed, see the
-   * gateway. Default: `false`.
+   * True if the origin of `/ipfs/` serves nothing else. If false, pages are sandboxed, see the gateway. Default:
+   * `false`.
    */
   ownOrigin?: boolean
   /**
-   * Answers of the gateway under way at once; more wait up to 15 seconds, then are told to come back. Shared by client
-   * address while there is too little. Default: `1024`.
+   * Concurrent gateway responses. Further requests wait up to 15 seconds, then get 503 with `Retry-After`. Under
+   * contention, client addresses share them fairly. Default: `1024`.
    */
   maxConcurrentRequests?: number
-  /** How long an answer of the gateway may take. Default: `3600`. */
+  /** Longest duration of a gateway response. Default: `3600`. */
   maxDurationSeconds?: number
-  /** How long the network is asked for a block, in the mode `open`. Default: `10`. */
+  /** How long to search the network for a block, in the mode `open`. Default: `10`. */
   retrievalTimeoutSeconds?: number
 }
 
-/** How a node meets others. What is left out is decided by the preset. */
+/** Peers and addresses of the node. The preset decides omitted fields. */
 export interface NetworkConfig {
-  /** Whether the node takes part in the network. Default: `true` in the server, `false` in an embedded engine. */
+  /** True if the node joins the network. Default: `true` in the server, `false` in an embedded engine. */
   enabled?: boolean
   /**
-   * `private`: listens on loopback only and knows nobody. `public`: listens on all interfaces, joins the public
-   * network, finds others by its DHT. It begins at public bootstrap nodes of others, which may be switched off: name
-   * `peers` of your own. Default: `private`.
+   * `private`: listens on loopback only and knows no peers. `public`: listens on all interfaces and joins the public
+   * network, through bootstrap nodes and the DHT. Others run the bootstrap nodes and may stop them, so name `peers` of
+   * your own. Default: `private`.
    */
   preset?: 'public' | 'private'
   /** Multiaddrs to listen on. Default: loopback, any port; `public`: all interfaces, port 4001. */
   listen?: readonly string[]
-  /** Multiaddrs to tell others instead of those listened on. Default: none. */
+  /** Multiaddrs to announce instead of those listened on. Default: none. */
   announce?: readonly string[]
   /**
-   * Multiaddrs, ending in `/p2p/<id>`, of peers by which the rest of the network is found, in the place of the default.
-   * Default: none; `public`: the public bootstrap nodes, which nobody guarantees.
+   * Multiaddrs, ending in `/p2p/<id>`, of the peers through which the node joins the network. Default: none; `public`:
+   * the public bootstrap nodes, without guarantee.
    */
   bootstrap?: readonly string[]
   /** Multiaddrs, ending in `/p2p/<id>`, of peers to stay connected to and to ask for content. Default: none. */
   peers?: readonly string[]
   /** Base URLs of trustless HTTP gateways to ask for content. Default: none. */
   gateways?: readonly string[]
-  /** Which part the node takes in the distributed hash table. Default: `off`; `public`: `client`. */
+  /** Role of the node in the distributed hash table. Default: `off`; `public`: `client`. */
   dht?: 'off' | 'client' | 'server'
-  /** Whether gateways and peers that a request names may be at private addresses. Default: `false`. */
+  /** True if requests may name gateways and peers at private addresses. Default: `false`. */
   allowPrivateGateways?: boolean
 }
 
 /** The configuration of an engine, the same in a config file and in code. Everything is optional. */
 export interface EngineConfig {
   /**
-   * Where clients reach the node: `http` or `https`, no query, such as `https://pins.example.org`. Gateway addresses
-   * build on it, unless `gateway.publicUrl` is set. Default: the address and port listened on.
+   * Public URL of the node: `http` or `https`, no query, such as `https://pins.example.org`. Links to content begin
+   * with it, unless `gateway.publicUrl` is set. Default: the address and port listened on.
    */
   publicUrl?: string
   /**
-   * A PostgreSQL database, 15 or newer, `postgres://user:password@host:port/name`, in which accounts and records are
-   * kept; blocks stay in the data directory. Needs the package `pg`, and in an embedded engine the adapter of
-   * `holdfast/postgres`. Chosen with the first start; see PostgreSQL. Default: `holdfast.db` in the data directory.
+   * PostgreSQL database, 15 or newer, for accounts and records: `postgres://user:password@host:port/name`. Blocks stay
+   * in the data directory. Needs the package `pg`, and in an embedded engine the adapter of `holdfast/postgres`. The
+   * first start fixes the choice; see PostgreSQL. Default: `holdfast.db` in the data directory.
    */
   database?: string
   /**
-   * One of several nodes on one `database`: each takes any request, and has another answer what that one keeps; see
-   * scaling. Every cluster then names its `node`.
+   * Makes this one of several nodes on one `database`. Each takes any request, and forwards it if another node has the
+   * content; see scaling. Every cluster then names its `node`.
    */
   node?: NodeConfig
   /**
-   * Directories that uploads by server path may read below. None of them may contain the data directory. `[]` turns
-   * such uploads off. Whoever may upload by server path can read all that is in them. Default: `["<data dir>/import"]`.
+   * Directories that uploads by server path may read. None may contain the data directory. `[]` turns such uploads off.
+   * Every account that may upload by server path can read everything in them. Default: `["<data dir>/import"]`.
    */
   importRoots?: readonly string[]
   /**
-   * Directories below which `POST /admin/v1/backup` may write; see backups. With none it is not offered. Default: none.
+   * Directories that `POST /admin/v1/backup` may write to; see backups. Without any, the route is off. Default: none.
    */
   backupRoots?: readonly string[]
-  /** How fast a backup reads blocks at most; see backups. Default: `104857600`. */
+  /** Bytes per second that a backup reads at most; see backups. Default: `104857600`. */
   backupBytesPerSecond?: number
-  /** Given ones replace them all, in this order; see below. Default: the six known clusters. */
+  /** Clusters of the server, in this order; see below. Default: the six known clusters. */
   clusters?: readonly ClusterDefinition[]
   /**
-   * Where requests go that name no cluster. Needed if the clusters do not include `cl0-global`. Default: `cl0-global`.
+   * Cluster of requests that name none. Required if the clusters do not include `cl0-global`. Default: `cl0-global`.
    */
   defaultCluster?: string
-  /** By name; added to the built-in plans, or replacing those of the same name; see below. Default: none. */
+  /** Plans by name. They add to the built-in plans, or replace those of the same name; see below. Default: none. */
   plans?: Readonly<Record<string, PlanOptions>>
-  /** Bounds of pinning content that others hold. */
+  /** Limits of fetching content from other peers. */
   pin?: {
-    /** How long the network is asked for a root before the answer is that nobody has it. Default: `20`. */
+    /** How long to search the network for a root before the pin counts as not found. Default: `20`. */
     findTimeoutSeconds?: number
-    /** How long a request waits for the rest before it goes on in the background. Default: `20`. */
+    /** How long a request waits for all blocks before the fetch continues in the background. Default: `20`. */
     waitSeconds?: number
-    /** Without a block for this long an attempt is given up, to be tried again later. Default: `30`. */
+    /** An attempt without a new block for this long ends, and is retried later. Default: `30`. */
     stallSeconds?: number
-    /** How long one attempt may take. Default: `21600`. */
+    /** Longest duration of one attempt. Default: `21600`. */
     attemptSeconds?: number
-    /** Distinct blocks of one DAG, of CARs too. Default: `10000000`. */
+    /** Most distinct blocks of one DAG, whether fetched or uploaded as a CAR. Default: `10000000`. */
     maxBlocks?: number
-    /** Levels of one DAG, of CARs too. Default: `1024`. */
+    /** Most levels of one DAG, whether fetched or uploaded as a CAR. Default: `1024`. */
     maxDepth?: number
   }
-  /** Whether people may make accounts for themselves. */
+  /** Sign-up by the users themselves. */
   signup?: {
     /**
-     * Whether anybody may make an account by `POST /auth/signup`. Who does learns whether an email is taken. Default:
-     * `false`.
+     * True if anyone may create an account by `POST /auth/signup`. The answer reveals whether an email is taken.
+     * Default: `false`.
      */
     enabled?: boolean
-    /** The plan of such accounts. Default: `free`. */
+    /** Plan of such accounts. Default: `free`. */
     plan?: string
   }
   /**
-   * What a password costs to compute or to guess: scrypt's N, a power of two. Memory is 1 KiB times it, for two logins
-   * at a time. Stored passwords follow at the next login. Default: `32768`.
+   * Cost of a password hash: scrypt's N, a power of two. Two logins at a time use 1 KiB of memory times this each.
+   * Stored hashes are updated at the next login. Default: `32768`.
    */
   passwordCost?: number
   /**
-   * How many reverse proxies stand between the clients and this node, each adding to `X-Forwarded-For`. With 0 the
-   * header is not looked at. Default: `0`.
+   * Number of reverse proxies before this node, each adding to `X-Forwarded-For`. With 0 the header is ignored.
+   * Default: `0`.
    */
   trustedProxies?: number
   /**
-   * Whether the server serves the console, and the page at the root links to it. Who embeds an engine mounts it or not.
-   * Default: `true` in the server, `false` in an embedded engine.
+   * True if the server serves the console and links to it from the page at the root. When you embed the engine, you
+   * mount it yourself. Default: `true` in the server, `false` in an embedded engine.
    */
   console?: boolean
-  /** Uploads under way at once. */
+  /** Limits of concurrent uploads. */
   uploads?: {
     /**
-     * Uploads under way at once, CARs and server paths included; more wait up to 15 seconds, then are told to come
-     * back. Default: `256`.
+     * Concurrent uploads, CARs and server paths included. Further uploads wait up to 15 seconds, then get 503 with
+     * `Retry-After`. Default: `256`.
      */
     maxConcurrent?: number
-    /** The same for one account. Default: `64`. */
+    /** Concurrent uploads of one account. Default: `64`. */
     maxPerAccount?: number
   }
-  /** When content that nothing needs goes. */
+  /** Garbage collection of unused content. */
   gc?: {
-    /** How long content that nothing needs any more is kept. Default: `60`. */
+    /** How long unused content is kept before garbage collection. Default: `60`. */
     graceSeconds?: number
-    /** How often the collector looks for such content. Default: `30`. */
+    /** Interval of garbage collection. Default: `30`. */
     intervalSeconds?: number
   }
-  /** Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again. */
+  /** Verification of all blocks in the background. Damaged blocks are quarantined and fetched again. */
   verify?: {
     /**
-     * Days between two rounds in which every block is read and checked; `0` for none. What is damaged is moved to
-     * `quarantine/` in the data directory, beside `blocks/`, and comes again from another cluster or, where there is a
-     * network, from there: its pins are `pinning` until then. Default: `30`.
+     * Days between two verifications of all blocks; `0` for none. Damaged blocks move to `quarantine/` in the data
+     * directory, and the node fetches them again from another cluster or the network. Until then their pins are
+     * `pinning`. Default: `30`.
      */
     everyDays?: number
-    /** How fast such a round reads at most; small blocks count 4,096 bytes. Default: `2097152`. */
+    /** Bytes per second that a verification reads at most; a small block counts 4,096. Default: `2097152`. */
     bytesPerSecond?: number
   }
-  /** Clusters that are kept elsewhere are looked into from time to time. */
+  /** Regular checks of remote clusters. */
   reconcile?: {
     /**
-     * Hours from one check of a cluster that is kept elsewhere to the next; half of its `localGraceSeconds` where that
-     * is shorter. `0` turns checks off, and is refused beside such a cluster. What is missing there is sent again if
-     * this node has it, what nothing here needs is let go of, unless that is more than one in a hundred. Default: `12`.
+     * Hours between checks of a remote cluster, or half of its `localGraceSeconds` if that is shorter. `0` turns checks
+     * off, without remote clusters only. The check sends missing content again if this node has it. It unpins unused
+     * content, unless that is more than one in a hundred. Default: `12`.
      */
     everyHours?: number
-    /** DAGs of each such cluster that a look reads back whole. Default: `4`. */
+    /** DAGs of each remote cluster that a check reads back whole. Default: `4`. */
     sample?: number
   }
-  /** Room on the disks. */
+  /** Disk space. */
   disk?: {
     /**
-     * Bytes that new content leaves free on each disk, so that there is room to delete with. Default: the lesser of
-     * 67108864 (64 MiB) and 5 % of the file system.
+     * Bytes to keep free on each disk, because deletes need room as well. Default: the lesser of 67108864 (64 MiB) and
+     * 5 % of the file system.
      */
     reserveBytes?: number
   }
-  /** What `/ipfs/` serves, and how much of it at once. */
+  /** Content and limits of `/ipfs/`. */
   gateway?: GatewayConfig
-  /** How a node meets others. What is left out is decided by the preset. */
+  /** Peers and addresses of the node. The preset decides omitted fields. */
   network?: NetworkConfig
-  /** Who is told of what becomes of records. */
+  /** Webhooks, which send the events of records. */
   webhooks?: {
-    /** Whether webhooks may lead to private addresses, too. Default: `false`. */
+    /** True if webhooks may call private addresses. Default: `false`. */
     allowPrivate?: boolean
   }
 }

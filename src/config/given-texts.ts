@@ -1,7 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { UNKEPT, unkeptIn } from '../domain/text.ts'
 
-/** Checks the texts of a value that a caller gives. @throws HoldfastError `VALIDATION` naming the field */
+/** Checks the texts in a caller's value. @throws HoldfastError `VALIDATION` naming the field */
 export function checkTexts(given: unknown, field: string): void {
   const refused = unkeptIn(given, field)
   if (refused !== null) throw new HoldfastError('VALIDATION', `${refused} ${UNKEPT}`)
@@ -10,9 +10,8 @@ export function checkTexts(given: unknown, field: string): void {
 const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).constructor as new () => object
 
 /**
- * Returns a service each of whose methods first checks the texts that it is given, so that programs are refused what
- * requests are: a method then rejects with `VALIDATION`, and one that makes a list throws it. A method that is given an
- * array checks what is in it by itself.
+ * Wraps a service so that each method first checks its texts, as HTTP requests do. A method then rejects with
+ * `VALIDATION`; one that makes a list throws it. A method that takes an array checks the elements itself.
  */
 export function checkingTexts<T extends object>(service: T): T {
   return new Proxy(service, {

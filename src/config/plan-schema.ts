@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { closed, configCount, configText, defaulted, orNull } from './schema-parts.ts'
 
-/** Left out, it is null: no limit. */
+/** Null, the default, means no limit. */
 const limit = (description: string) => defaulted(orNull(Type.Integer({ minimum: 0 }), { default: null, description }))
 
 const rateLimit = (description: string) =>
@@ -12,26 +12,23 @@ const rateLimit = (description: string) =>
     }),
   )
 
-/** A plan in a configuration, of which the rest is filled in. */
+/** JSON Schema of a plan. */
 export const planSchema = Type.Object(
   {
-    timelock: Type.Boolean({ description: 'Whether pins may carry an expiry.' }),
+    timelock: Type.Boolean({ description: 'True if pins may expire.' }),
     clusters: Type.Union([Type.Literal('*'), Type.Array(configText())], {
       description: 'Cluster ids, or `"*"` for all.',
     }),
     serverImport: defaulted(
       Type.Boolean({
         default: true,
-        description:
-          'Whether `POST /files/directory` is offered. Whoever has it can read all that is in the import roots.',
+        description: 'True if the plan may use `POST /files/directory`, which can read everything in the import roots.',
       }),
     ),
-    maxFileBytes: limit('Content bytes of one file; a file of exactly this size passes.'),
+    maxFileBytes: limit('Content bytes of one file, inclusive.'),
     maxDirectoryBytes: limit('Content bytes of all files of one directory upload.'),
     maxDirectoryFiles: limit('Files of one directory upload.'),
-    maxStorageBytes: limit(
-      'Bytes that all content of an account takes: the blocks of each DAG, each block counted as at least 512 bytes, each DAG once.',
-    ),
+    maxStorageBytes: limit('Bytes of all blocks of an account. A block counts at least 512 bytes, a DAG once.'),
     maxPins: limit('Live records of an account.'),
     maxKeys: defaulted(
       orNull(Type.Integer({ minimum: 0 }), {
@@ -42,7 +39,7 @@ export const planSchema = Type.Object(
     maxQueuedPins: defaulted(
       orNull(Type.Integer({ minimum: 0 }), {
         default: 1_000,
-        description: 'Pin requests of an account that wait for their content.',
+        description: 'Pin requests of an account that still fetch their content.',
       }),
     ),
     pageLimit: defaulted(
@@ -52,7 +49,7 @@ export const planSchema = Type.Object(
       ),
     ),
     rateLimit: rateLimit('`{"requests", "windowSeconds"}` for each API key.'),
-    accountRateLimit: rateLimit('The same over all keys of an account.'),
+    accountRateLimit: rateLimit('The same for all keys of an account together.'),
   },
   closed,
 )

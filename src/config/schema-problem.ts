@@ -10,7 +10,7 @@ export interface Problem {
 /** Throws an error that names a field and what is wrong with it. */
 export type Fail = (path: string, problem: string) => never
 
-/** Returns the first problem of a value: the deepest where a choice of shapes failed as a whole. */
+/** Returns the first problem of a value: the deepest one if every shape of a union failed. */
 export function firstProblem(schema: TSchema, value: unknown): Problem {
   const errors = Value.Errors(schema, value)
   const unknown = errors.find(error => error.keyword === 'additionalProperties')
@@ -48,7 +48,7 @@ function dotted(instancePath: string): string {
     .join('.')
 }
 
-/** Checks a URL that may be absent. Fails unless it is http or https, without query, fragment and credentials. */
+/** Checks an optional URL. Fails unless it is http or https, without query, fragment and credentials. */
 export function checkUrl(path: string, text: string | undefined, fail: Fail): void {
   if (text === undefined) return
   const url = URL.canParse(text) ? new URL(text) : null

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { defaulted, group, seconds } from './schema-parts.ts'
 
-/** What a configuration says of what a node does by itself. */
+/** Fields for work that a node does on its own. */
 export const upkeep = {
   gc: group(
     {
@@ -9,12 +9,12 @@ export const upkeep = {
         Type.Number({
           minimum: 0,
           default: 60,
-          description: 'How long content that nothing needs any more is kept.',
+          description: 'How long unused content is kept before garbage collection.',
         }),
       ),
-      intervalSeconds: seconds(30, 'How often the collector looks for such content.'),
+      intervalSeconds: seconds(30, 'Interval of garbage collection.'),
     },
-    { description: 'When content that nothing needs goes.' },
+    { description: 'Garbage collection of unused content.' },
   ),
   verify: group(
     {
@@ -24,19 +24,19 @@ export const upkeep = {
           maximum: 3_650,
           default: 30,
           description:
-            'Days between two rounds in which every block is read and checked; `0` for none. What is damaged is moved to `quarantine/` in the data directory, beside `blocks/`, and comes again from another cluster or, where there is a network, from there: its pins are `pinning` until then.',
+            'Days between two verifications of all blocks; `0` for none. Damaged blocks move to `quarantine/` in the data directory, and the node fetches them again from another cluster or the network. Until then their pins are `pinning`.',
         }),
       ),
       bytesPerSecond: defaulted(
         Type.Integer({
           minimum: 1_024,
           default: 2_097_152,
-          description: 'How fast such a round reads at most; small blocks count 4,096 bytes.',
+          description: 'Bytes per second that a verification reads at most; a small block counts 4,096.',
         }),
       ),
     },
     {
-      description: 'Blocks are read and checked by themselves, slowly; what is damaged is put aside and fetched again.',
+      description: 'Verification of all blocks in the background. Damaged blocks are quarantined and fetched again.',
     },
   ),
   reconcile: group(
@@ -47,7 +47,7 @@ export const upkeep = {
           maximum: 8_760,
           default: 12,
           description:
-            'Hours from one check of a cluster that is kept elsewhere to the next; half of its `localGraceSeconds` where that is shorter. `0` turns checks off, and is refused beside such a cluster. What is missing there is sent again if this node has it, what nothing here needs is let go of, unless that is more than one in a hundred.',
+            'Hours between checks of a remote cluster, or half of its `localGraceSeconds` if that is shorter. `0` turns checks off, without remote clusters only. The check sends missing content again if this node has it. It unpins unused content, unless that is more than one in a hundred.',
         }),
       ),
       sample: defaulted(
@@ -55,22 +55,22 @@ export const upkeep = {
           minimum: 0,
           maximum: 1_000,
           default: 4,
-          description: 'DAGs of each such cluster that a look reads back whole.',
+          description: 'DAGs of each remote cluster that a check reads back whole.',
         }),
       ),
     },
-    { description: 'Clusters that are kept elsewhere are looked into from time to time.' },
+    { description: 'Regular checks of remote clusters.' },
   ),
   disk: group(
     {
       reserveBytes: Type.Optional(
         Type.Integer({
           minimum: 0,
-          description: 'Bytes that new content leaves free on each disk, so that there is room to delete with.',
+          description: 'Bytes to keep free on each disk, because deletes need room as well.',
           defaultText: 'the lesser of 67108864 (64 MiB) and 5 % of the file system',
         }),
       ),
     },
-    { description: 'Room on the disks.' },
+    { description: 'Disk space.' },
   ),
 }

@@ -1,6 +1,6 @@
 const DEEPEST_CAUSE = 8
 
-/** An error and what caused it, as far as there are errors. */
+/** Returns an error and the chain of its causes, as far as they are errors. */
 export function causesOf(error: unknown): (Error & { code?: unknown })[] {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < DEEPEST_CAUSE; cause = cause.cause) {

@@ -1,10 +1,10 @@
-/** Time as a port, so that tests move it instead of sleeping. */
+/** Time as a port, so that tests advance it instead of sleeping. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
   /**
-   * Calls back once, `ms` milliseconds from now at the earliest. The timer never keeps a process alive.
-   * Returns a function that cancels it.
+   * Calls back once, at least `ms` milliseconds from now, without keeping the process alive. Returns a function that
+   * cancels.
    */
   after(ms: number, callback: () => void): () => void
 }
@@ -27,7 +27,7 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer)
 }
 
-/** How long a sleeper may wait for `instant`: never past a minute, so that a clock that jumps is noticed. */
+/** Returns how long to sleep until `instant`: a minute at most, so that a clock that jumps is noticed. */
 export function waitFor(instant: number | null, now: number): number {
   if (instant === null) return LONGEST_WAIT_MS
   return Math.min(Math.max(instant - now, 0), LONGEST_WAIT_MS)

@@ -1,16 +1,16 @@
-/** A cluster elsewhere is checked at most so often for the sake of its local grace. */
+/** Shortest interval between checks that a short `localGraceSeconds` can cause. */
 const SHORTEST_SECONDS = 60
 const CHECKS_IN_GRACE = 2
 
 /**
- * From the beginning of one check of a cluster elsewhere to that of the next: as often as configured, and at least twice
- * within its local grace. Without a grace, a local copy only waits for the first check.
+ * Returns the interval between the starts of two checks of a remote cluster: as configured, but at most half of its
+ * local grace. Without a grace, a local copy only waits for the first check.
  */
 export function checkEveryMs(everyMs: number, graceMs: number): number {
   return graceMs === 0 ? everyMs : Math.min(everyMs, graceMs / CHECKS_IN_GRACE)
 }
 
-/** Why a cluster elsewhere cannot be checked as it has to be; null if it can. */
+/** Returns why a remote cluster cannot be checked often enough; null if it can. */
 export function uncheckable(everyHours: number | undefined, localGraceSeconds: number | undefined): string | null {
   if (everyHours === 0) {
     return 'needs checks of the cluster, which reconcile.everyHours: 0 turns off; set reconcile.everyHours over 0'

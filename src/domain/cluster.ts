@@ -1,31 +1,31 @@
-/** One gateway of a cluster as configured; bases are absolute URLs and need not end with `/ipfs/`. */
+/** One gateway of a cluster. Bases are absolute URLs and need not end with `/ipfs/`. */
 export interface GatewayDefinition {
   label: string
   publicUrl: string
-  /** What the node itself would use, where it differs from `publicUrl`. */
+  /** URL for the node's own requests, if it differs from `publicUrl`. */
   url?: string
 }
 
-/** What of a cluster that is kept elsewhere stays here. */
+/** Limits of the local copy of a remote cluster. */
 export interface KeptHere {
-  /** Bytes of the cluster's content that stay on this disk to be read again. Default 1,073,741,824 (1 GiB). */
+  /** Bytes of the cluster's content to cache on this disk. Default 1,073,741,824 (1 GiB). */
   cacheBytes?: number
-  /** For how long all of a content stays on this disk once it is there, in seconds. Default 86,400 (a day). */
+  /** Seconds that new content stays whole on this disk. Default 86,400 (a day). */
   localGraceSeconds?: number
 }
 
 /** Configuration of the system that keeps a cluster's content. Its adapter names the other fields and checks them. */
 export interface BackendDefinition extends KeptHere {
-  /** Names the adapter, such as `kubo`. */
+  /** Name of the adapter, such as `kubo`. */
   readonly type: string
   readonly [field: string]: unknown
 }
 
-/** A cluster as it is configured. */
+/** Configuration of a cluster. */
 export interface ClusterDefinition {
-  /** By which requests and plans name it. */
+  /** Id in requests and plans. */
   id: string
-  /** For people, as region and country, which are shown and do nothing. */
+  /** Label, region and country are for display only. */
   label: string
   region: string
   country: string | null
@@ -33,17 +33,17 @@ export interface ClusterDefinition {
   gateways: readonly GatewayDefinition[]
   /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
   dataDir?: string
-  /** Further directories in which content of the cluster lies. It is read and deleted there; nothing new goes there. */
+  /** More directories with content of the cluster, for reading and deleting only. */
   alsoIn?: readonly string[]
-  /** True while the cluster's directories are away: its content is unavailable, and nothing of it is released. */
+  /** True while the cluster's directories are unmounted: its content is unavailable, and none of it is released. */
   absent?: boolean
-  /** Which of several nodes keeps the cluster's content, by its `node.id`; default: the only node. */
+  /** `node.id` of the node that keeps the cluster's content; default: the only node. */
   node?: string
-  /** Who keeps the cluster's content, if not this node. What has still to get there is kept here meanwhile. */
+  /** Remote system that keeps the cluster's content. This node holds content until it has been sent. */
   backend?: BackendDefinition
 }
 
-/** Where requests go that name no cluster. */
+/** Cluster of requests that name none. */
 export const DEFAULT_CLUSTER = 'cl0-global'
 
 /** The six known clusters of the contract, all on the embedded node unless configured otherwise. */

@@ -2,14 +2,14 @@ import { causesOf } from './causes.ts'
 import { isHoldfastError } from './errors.ts'
 
 /**
- * Why a disk, or the process's way to it, failed an operation:
+ * Kind of failure of a disk, or of the process's access to it:
  * - `full`: no room, or no more within a disk quota;
  * - `short`: the process has too few descriptors, or too little memory, at the moment;
  * - `failed`: the file system is broken, gone, shut down or read-only.
  */
 export type DiskTrouble = 'full' | 'short' | 'failed'
 
-/** By the codes of `node:fs` and of SQLite. The one table of them. */
+/** Kinds by error code of `node:fs` and SQLite. */
 const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -19,7 +19,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENFILE: 'short',
   ENOMEM: 'short',
   EAGAIN: 'short',
-  // SQLite says no more than that it cannot open a file; the database itself is open by the time anybody asks.
+  // SQLite cannot open another file, such as its journal; the database itself is open already.
   SQLITE_CANTOPEN: 'short',
   EIO: 'failed',
   EROFS: 'failed',
@@ -33,7 +33,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOTCONN: 'failed',
   SQLITE_READONLY: 'failed',
 }
-/** LevelDB tells in words alone. */
+/** LevelDB has no codes, only words. */
 const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
   [/^IO error: .*: (No space left on device|Disk quota exceeded)$/, 'full'],
   [/^IO error: .*: Too many open files( in system)?$/, 'short'],
@@ -41,14 +41,14 @@ const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
 ]
 
 /**
- * Returns what an error, or one that caused it, says of the disk; null if it says nothing of it, or says that the outcome
- * is unknown: trouble of the disk means that nothing has happened.
+ * Returns the disk failure that an error or one of its causes reports; null if there is none or the outcome is unknown.
+ * A disk failure means that nothing was written.
  */
 export function diskTrouble(error: unknown): DiskTrouble | null {
   return troublesOf(error).find(trouble => trouble !== null) ?? null
 }
 
-/** As {@link diskTrouble}, whether an error says anywhere that there is no room left on the disk. */
+/** Checks whether an error or one of its causes says that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return troublesOf(error).includes('full')
 }

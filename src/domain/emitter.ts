@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events'
 import { HoldfastError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
-/** How long to listen. */
+/** Options of a listener. */
 export interface ListenOptions {
-  /** Listening ends with its abort. */
+  /** Stops listening when it aborts. */
   signal?: AbortSignal | undefined
 }
 
-/** Typed events whose listeners cannot break the engine: what one throws is logged and the rest still hear. */
+/** Typed events. An error of a listener is logged, and the other listeners still run. */
 export class Emitter<Events extends { [K in keyof Events]: object }> {
   readonly #emitter = new EventEmitter()
   readonly #logger: Logger
@@ -19,7 +19,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     this.#emitter.setMaxListeners(0)
   }
 
-  /** Listens from now on, until the signal aborts. Returns a function that stops listening. */
+  /** Listens until the signal aborts. Returns a function that stops listening. */
   on<Name extends keyof Events & string>(
     name: Name,
     listener: (event: Events[Name]) => void,
@@ -43,9 +43,9 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
   }
 
   /**
-   * The next event of that name.
+   * Waits for the next event of that name.
    *
-   * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if no more events come.
+   * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if the emitter is closed.
    */
   async once<Name extends keyof Events & string>(name: Name, { signal }: ListenOptions = {}): Promise<Events[Name]> {
     const next = Promise.withResolvers<Events[Name]>()
@@ -70,7 +70,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     }
   }
 
-  /** No more events come: whoever waits for one is told. */
+  /** Rejects those who wait for an event: there are no more. */
   close(): void {
     this.#closing.abort()
   }

@@ -1,8 +1,8 @@
 import { keptText } from './text.ts'
 
 /**
- * Every code that an error of Holdfast can carry. Codes are stable: callers may branch on them. The HTTP status
- * of each stands in one table, `src/http/error-codes.ts`.
+ * Codes of errors. They are stable, so callers may branch on them. `src/http/error-codes.ts` has the HTTP status of
+ * each.
  */
 export type ErrorCode =
   // access
@@ -55,23 +55,22 @@ export type ErrorCode =
   | 'STORAGE_FULL'
   | 'INTERNAL_ERROR'
 
-/** What an error says besides its code and message. */
+/** Options of an error. */
 export interface HoldfastErrorOptions {
-  /** The error underneath, for logs; never shown to a client. */
+  /** The underlying error, for logs; never shown to a client. */
   cause?: unknown
   /** Extra fields for the client's error body, such as `required` of `missing_scope`. */
   details?: Readonly<Record<string, string | number>>
 }
 
 /**
- * The one error class. `message` is always safe to show to the caller, and a text that catalogues keep, whatever others
- * have put into it; what is not safe goes into `cause`.
+ * The one error class. `message` is safe to show and to store, whatever input it quotes. Unsafe detail goes into
+ * `cause`.
  */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
-  /** Stable. */
   readonly code: ErrorCode
-  /** What else is told to the client, such as `required` of `missing_scope`. */
+  /** Extra fields for the client's error body, such as `required` of `missing_scope`. */
   readonly details: Readonly<Record<string, string | number>>
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
@@ -81,7 +80,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Whether an unknown value is a {@link HoldfastError}, of the given code if one is named. */
+/** Checks whether a value is a {@link HoldfastError}, of the given code if there is one. */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   return error instanceof HoldfastError && (code === undefined || error.code === code)
 }

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 
-/** A part of a form that is being made. */
+/** A part of a multipart form to send. */
 export type NewPart =
   | { name: string; text: string }
-  /** `filename` may be anything that a form can say, or undefined for plain octets without one. */
+  /** Any file name, or undefined for plain octets without one. */
   | { name: string; filename: string | undefined; content: AsyncIterable<Uint8Array> | Iterable<Uint8Array> }
 
-/** A form, for a request. */
+/** A multipart form for a request. */
 export interface FormBody {
-  /** For `Content-Type`. */
+  /** Value of `Content-Type`. */
   type: string
-  /** Made while it is read, each piece good until the next one is asked for. */
+  /** Pieces, each valid until the next one is asked for. */
   body: AsyncIterable<Uint8Array>
 }
 
-/** Makes a form of parts, each read to its end before the next one is asked for. */
+/** Makes a form of parts, and reads each to its end before the next one. */
 export function formBody(parts: AsyncIterable<NewPart> | Iterable<NewPart>): FormBody {
-  // Whoever chose the content must not know it.
+  // Random, so that content cannot contain it on purpose.
   const boundary = randomBytes(16).toString('hex')
   const body = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const part of parts) {
@@ -37,7 +37,7 @@ function headersOf(part: NewPart): string {
   return `${disposition}${filename}\r\nContent-Type: application/octet-stream`
 }
 
-/** Plain where whoever reads it gets the same name, which is shorter: a quote is `%22` there, and nothing else is escaped. */
+/** Prefers the short plain form. Its readers decode `%22` as a quote, and nothing else is escaped in it. */
 function filenameOf(filename: string): string {
   const isPlain = !/[\\\r\n\0]|%22/.test(filename)
   return isPlain ? `filename="${filename.replaceAll('"', '%22')}"` : `filename*=UTF-8''${encodeURIComponent(filename)}`

@@ -1,7 +1,7 @@
 /**
- * The lines of a text that comes in pieces, empty ones left out.
+ * Splits a text that arrives in pieces into lines, without empty ones.
  *
- * @param longest bytes of a line; what is longer is refused by `tooLong`
+ * @param longest most bytes of a line; `tooLong` makes the error for a longer one
  */
 export async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,

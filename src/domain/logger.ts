@@ -1,6 +1,6 @@
-/** What the core asks of a logger; pino's own shape, so a pino instance can be passed as it is. */
+/** Logger of the core. It has the shape of pino's, so a pino instance can be passed as it is. */
 export interface Logger {
-  /** `fields` are what the line is about; an error among them is `err`. */
+  /** `fields` are the context of the line; an error among them is `err`. */
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -9,5 +9,5 @@ export interface Logger {
 
 const ignore = (): void => {}
 
-/** Says nothing; what an embedded engine uses unless it is given a logger. */
+/** Discards all lines: the default of an embedded engine. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }

@@ -1,34 +1,34 @@
 import type { ErrorCode } from './errors.ts'
 
-/** A request that has been answered. */
+/** An answered request. */
 export interface RequestObservation {
   surface: 'api' | 'gateway'
   method: string
-  /** As the route table writes it; null if no route matched. */
+  /** Route as the route table writes it; null if none matched. */
   route: string | null
-  /** Of HTTP. */
+  /** HTTP status. */
   status: number
-  /** Why it was refused; null if it was not. */
+  /** Code of the refusal; null if there was none. */
   code: ErrorCode | null
-  /** What the client says it is, or how it identified itself. */
+  /** Client that the request names, or the kind of its credential. */
   source: 'WEB' | 'JWT' | 'API_KEY' | null
-  /** Body bytes that were read of the request. */
+  /** Bytes read of the request body. */
   bytesIn: number
   /** Milliseconds until the answer began. */
   ms: number
 }
 
-/** What the core tells of its work as it happens. Must return at once and never throw. */
+/** Port for measurements. Its methods must return at once and never throw. */
 export interface Metrics {
-  /** A request has been answered; its body may still be going out. */
+  /** Counts an answered request, whose body may still be going out. */
   request(observation: RequestObservation): void
-  /** The body of an answer has gone out, whole or not: so many bytes. Told by who cares for them only. */
+  /** Counts the bytes of a body that went out, whole or not. Optional. */
   answered?(bytes: number): void
-  /** A collection has ended, by itself or because it was asked for. */
+  /** Counts a finished garbage collection. */
   collected(freed: { roots: number; blocks: number; bytes: number }): void
 }
 
 const ignore = (): void => {}
 
-/** Counts nothing; what an engine uses unless it is given another. */
+/** Counts nothing: the default of an engine. */
 export const silentMetrics: Metrics = { request: ignore, collected: ignore }

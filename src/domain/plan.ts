@@ -4,22 +4,22 @@ export interface RateLimit {
   windowSeconds: number
 }
 
-/** What an account may do. A limit of `null` means none. Sizes are bytes. */
+/** Limits of an account; null for no limit. Sizes are bytes. */
 export interface Plan {
   name: string
-  /** Whether uploads and pins may carry an expiry. */
+  /** True if uploads and pins may expire. */
   timelock: boolean
-  /** Cluster ids that the plan may use, or all of them. */
+  /** Ids of the clusters that the plan may use, or all of them. */
   clusters: readonly string[] | '*'
-  /** Whether the HTTP contract takes imports by server path, which read all that is in the import roots. */
+  /** True if the HTTP API allows uploads by server path, which can read everything in the import roots. */
   serverImport: boolean
-  /** Content bytes of one file; a file of exactly this size passes. */
+  /** Content bytes of one file, inclusive. */
   maxFileBytes: number | null
   /** Content bytes of all files of one directory upload. */
   maxDirectoryBytes: number | null
   /** Files of one directory upload. */
   maxDirectoryFiles: number | null
-  /** Bytes of the blocks of all distinct roots of an account, each block counted as at least 512, each root once. */
+  /** Bytes of the blocks of an account's distinct roots. A block counts at least 512, a root once. */
   maxStorageBytes: number | null
   /** Live records of an account. */
   maxPins: number | null
@@ -27,15 +27,15 @@ export interface Plan {
   maxKeys: number | null
   /** Pin requests of an account that wait for their content. */
   maxQueuedPins: number | null
-  /** Rows per page of a list: where a request does not say, and at most. */
+  /** Rows per page of a list, by default and at most. */
   pageLimit: { default: number; max: number }
   /** Per API key or session. */
   rateLimit: RateLimit | null
-  /** Over all credentials of an account. */
+  /** For all credentials of an account together. */
   accountRateLimit: RateLimit | null
 }
 
-/** A plan as it is configured, its name apart; what may be left out is the default then. */
+/** Configuration of a plan. Omitted fields get defaults. */
 export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'maxQueuedPins' | 'serverImport'> &
   Partial<Pick<Plan, 'maxKeys' | 'maxQueuedPins' | 'serverImport'>>
 
@@ -45,7 +45,7 @@ export const DEFAULT_MAX_QUEUED_PINS = 1_000
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
 
-/** The plans that exist without any configuration. */
+/** Plans that exist without configuration. */
 export const builtInPlans: readonly Plan[] = [
   {
     name: 'free',

@@ -1,2 +1,2 @@
-/** What everybody has to know before content goes in; told wherever it does. */
-export const PUBLIC_NOTICE = 'Everything that is pinned is public to whoever has its CID.'
+/** Shown wherever content can be added. */
+export const PUBLIC_NOTICE = 'Everything pinned is public: anyone with its CID can read it.'

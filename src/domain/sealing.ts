@@ -1,35 +1,35 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { HoldfastError } from './errors.ts'
 
-/** Keeps small secrets so that who reads the disk, without the key, learns nothing but their length. */
+/** Encrypts small secrets. Without the key, a reader of the disk learns only their length. */
 export interface Sealing {
   /**
-   * Never the same twice, even of the same bytes.
+   * Encrypts bytes, each time to another result.
    *
-   * @param context what the bytes are and whose, such as `second-factor <account>`: what was sealed for one context
-   * does not open for another, so that nobody who can write to the store can put one secret in the place of another
+   * @param context what the bytes are and whose, such as `second-factor <account>`. Bytes sealed for one context do not
+   * open for another, so a writer of the store cannot swap secrets.
    */
   seal(bytes: Uint8Array, context: string): Uint8Array
   /**
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` naming the context, if the bytes were changed, or sealed with another
-   * key or for another context.
+   * Decrypts bytes.
+   *
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` naming the context, if bytes, key or context do not match
    */
   open(sealed: Uint8Array, context: string): Uint8Array
 }
 
-/** 256 bits. */
 export const SEALING_KEY_BYTES = 32
 
-/** Sealed bytes begin with it; another way of sealing gets another. */
+/** First sealed byte: names the format. */
 const VERSION = Uint8Array.of(1)
 const CIPHER = 'aes-256-gcm'
-/** Random, so fit for some billions of secrets under one key. */
+/** Random, so one key is fit for some billions of secrets. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Sealing by AES-256-GCM with a random nonce: `version (1) | nonce (12) | ciphertext | tag (16)`; version and context
- * are authenticated as well.
+ * Seals by AES-256-GCM with a random nonce: `version (1) | nonce (12) | ciphertext | tag (16)`. Version and context are
+ * authenticated as well.
  *
  * @param key {@link SEALING_KEY_BYTES} long
  */
@@ -60,7 +60,7 @@ export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Ar
   }
 }
 
-/** Names a key without telling anything of it. */
+/** Returns an id of a key that reveals nothing of it. */
 export function sealingKeyId(key: Uint8Array): string {
   return createHash('sha256').update('holdfast data key').update(key).digest('hex').slice(0, 32)
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** What records are found by. */
+/** Fields of a record that search uses. */
 export interface Searched {
   name: string | null
   type: string
@@ -10,21 +10,21 @@ export interface Searched {
   meta: Readonly<Record<string, string>>
 }
 
-/** Longest run of characters that is a word of its own. */
+/** Characters of an indexed part of a name. */
 const GRAM = 3
-/** Words of a name that one question asks for; what they let through is looked at again. */
+/** Most parts of a name in one query. The rows that they match are compared again. */
 const MOST_GRAMS = 24
-/** Bytes of a hash that tell names apart. */
+/** Bytes of a hash that distinguish names. */
 const HASH_BYTES = 12
 
-/** As names are compared where upper and lower case are the same. */
+/** Folds upper and lower case. */
 export function folded(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
 /**
- * The words that an index of records knows one by, each once, ASCII letters and digits only. All begin with the number of
- * their list, so that what others have costs nothing.
+ * Returns the index words of a record, each once, of ASCII letters and digits only. All begin with the number of the
+ * record's list, so other lists cost nothing.
  */
 export function wordsOf(list: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
   const words = new Set([word(list, 'l'), typeWord(list, type), statusWord(list, status), contentWord(list, multihash)])
@@ -34,10 +34,10 @@ export function wordsOf(list: number, { name, type, status, multihash, expires, 
   return [...words]
 }
 
-/** Those of them by which its name is found. */
+/** Returns the index words of a record's name. */
 export function wordsOfName(list: number, name: string): Set<string> {
   const words = new Set([nameWord(list, name), foldedNameWord(list, name)])
-  // Each character once, and longer words by putting them together: this is much of what an index of names costs.
+  // Converts each character once and joins the results: this is much of the cost of the index.
   const characters = Array.from(folded(name), hexOf)
   for (let start = 0; start < characters.length; start++) {
     let gram = word(list, 'g')
@@ -49,7 +49,7 @@ export function wordsOfName(list: number, name: string): Set<string> {
   return words
 }
 
-/** The word that every record of a list has. */
+/** Returns the word that every record of a list has. */
 export function listWord(list: number): string {
   return word(list, 'l')
 }
@@ -78,12 +78,12 @@ export function nameWord(list: number, name: string): string {
   return word(list, `n${hashOf(name)}`)
 }
 
-/** For names that differ in upper and lower case only. */
+/** Returns the word that names share if they differ in case only. */
 export function foldedNameWord(list: number, name: string): string {
   return word(list, `i${hashOf(folded(name))}`)
 }
 
-/** Words that every name has in which `part` occurs, in upper or lower case; all of what there is to say up to three characters. */
+/** Returns the words of every name that contains `part` in any case. Up to three characters they are an exact match. */
 export function partWords(list: number, part: string): { words: string[]; isAll: boolean } {
   const characters = [...folded(part)]
   if (characters.length <= GRAM) return { words: [gramWord(list, characters)], isAll: true }
@@ -100,12 +100,12 @@ function gramWord(list: number, characters: readonly string[]): string {
 
 const HEX_OF_ASCII = Array.from({ length: 128 }, (_, code) => code.toString(16).padStart(2, '0'))
 
-/** The bytes of a character's UTF-8, as hexadecimal digits. */
+/** Returns the UTF-8 bytes of a character as hexadecimal digits. */
 function hexOf(character: string): string {
   return HEX_OF_ASCII[character.codePointAt(0) ?? 0] ?? Buffer.from(character).toString('hex')
 }
 
-/** Digits, then a letter: no two lists share a word. */
+/** Prefixes a word with the list's number. Words begin with a letter, so no two lists share one. */
 function word(list: number, what: string): string {
   return `${list}${what}`
 }

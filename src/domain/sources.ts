@@ -3,7 +3,7 @@ import { HoldfastError } from './errors.ts'
 /** Bytes in one piece; text stands for its UTF-8. */
 export type Bytes = ArrayBufferView | ArrayBufferLike | string
 
-/** A web stream, as far as it is needed here, so that those of every type library fit. */
+/** The part of a web stream that reading needs, which those of every type library have. */
 export interface WebStream {
   getReader(): {
     read(): Promise<{ done: boolean; value?: unknown }>
@@ -12,8 +12,7 @@ export interface WebStream {
 }
 
 /**
- * What content may be given as: bytes or text, a Node or web stream or any other iterable of them, a `Blob` or `File`,
- * a `Request` or `Response` that stands for its body.
+ * Content: bytes or text, a Node or web stream or any other iterable of them, a `Blob`, `File`, `Request` or `Response`.
  */
 export type ByteSource =
   | Bytes
@@ -24,16 +23,16 @@ export type ByteSource =
   | { readonly body: WebStream | null; readonly bodyUsed: boolean }
 
 export interface ReadOptions {
-  /** What messages call the source. */
+  /** Name of the source in messages. */
   name: string
   /** Its abort ends the reading at once, by throwing its reason. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * The bytes of a source, which is closed if it is not read to its end.
+ * Reads the bytes of a source, and closes it if it is not read to its end.
  *
- * @throws HoldfastError `VALIDATION` for anything else than a {@link ByteSource}, and for a stream that is taken.
+ * @throws HoldfastError `VALIDATION` if it is no {@link ByteSource}, or a stream that is locked.
  */
 export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
   const text = new TextPieces()
@@ -119,14 +118,14 @@ function kindOf(value: unknown): string {
   return `an object (${value.constructor?.name ?? 'without a prototype'})`
 }
 
-/** Copies the pieces of a source of which each is good until the next one is asked for. */
+/** Copies the pieces of a source that reuses their memory. */
 export async function* copied(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const piece of source) yield Buffer.from(piece)
 }
 
 /**
- * All that a source has, in one piece; null, and the source is closed, if that is more than `most` bytes. Its pieces
- * have to stay what they are while it is read.
+ * Reads a source into one piece; returns null and closes it if it has more than `most` bytes. The source must not reuse
+ * the memory of its pieces.
  */
 export async function wholeUpTo(source: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | null> {
   const pieces: Uint8Array[] = []
@@ -140,8 +139,8 @@ export async function wholeUpTo(source: AsyncIterable<Uint8Array>, most: number)
 }
 
 /**
- * Reads a source; when the signal aborts, ends at once by throwing its reason, even if the source has stalled. A
- * source that is not read to its end is closed.
+ * Reads a source, and throws the signal's reason as soon as it aborts, even if the source has stalled. Closes a source
+ * that is not read to its end.
  */
 export async function* interruptible<T>(
   source: AsyncIterable<T> | Iterable<T>,
@@ -169,13 +168,13 @@ export async function* interruptible<T>(
     signal?.removeEventListener('abort', abort)
     if (state !== 'ended') {
       const closed = Promise.resolve(pieces.return?.()).catch(() => undefined)
-      // One that has stalled would not let go before its next piece, so its end is not waited for.
+      // A stalled source closes only at its next piece, so do not wait for it.
       if (state === 'between') await closed
     }
   }
 }
 
-/** What the promise comes to, or the signal's reason, thrown, if it aborts first. */
+/** Resolves as the promise does, or throws the signal's reason if that aborts first. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -190,9 +189,8 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
 }
 
 /**
- * Reads a source while its consumer is busy with what came before, at most `ahead` items in advance. What the source
- * throws comes after the items before it. A consumer that leaves early does not wait for a source that has stalled:
- * the source is closed at its next item.
+ * Reads up to `ahead` items in advance while the consumer works. An error of the source follows the items before it. A
+ * consumer that leaves early does not wait for a stalled source, which is closed at its next item.
  */
 export async function* readAhead<T>(source: AsyncIterable<T>, ahead: number): AsyncGenerator<T> {
   const items: T[] = []

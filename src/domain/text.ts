@@ -1,27 +1,27 @@
-/** The character that stands for one that cannot be kept. */
+/** Stands for a character that cannot be stored. */
 const REPLACEMENT = '\ufffd'
 
-/** The error of a text that {@link isText} refuses, behind the name of its field. */
+/** Error for a text that {@link isText} refuses; the name of its field goes before it. */
 export const UNKEPT = 'must not contain U+0000 or half of a surrogate pair'
 
 /**
- * Whether every catalogue can keep a text as it is. PostgreSQL stores neither U+0000 nor half of a surrogate pair, so
- * no catalogue takes them.
+ * Checks whether every catalogue can store a text. PostgreSQL stores neither U+0000 nor half of a surrogate pair, so no
+ * catalogue takes them.
  */
 export function isText(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }
 
-/** Returns a text that others have made as every catalogue can keep it. */
+/** Replaces the characters of a text that catalogues cannot store. */
 export function keptText(value: string): string {
   return isText(value) ? value : value.replaceAll('\0', REPLACEMENT).toWellFormed()
 }
 
 /**
- * Finds a text that {@link isText} refuses, in arrays and plain objects, their keys included. Returns the name of its
- * field; null if there is none.
+ * Searches arrays and plain objects, keys included, for a text that {@link isText} refuses. Returns the name of its
+ * field, or null.
  *
- * @param field the name of what is given; empty for an object whose fields have names of their own
+ * @param field name of the given value; empty for an object whose fields have names of their own
  */
 export function unkeptIn(given: unknown, field: string): string | null {
   const seen = new Set<object>()
@@ -39,7 +39,7 @@ export function unkeptIn(given: unknown, field: string): string | null {
   return null
 }
 
-/** An array, or an object that is no instance of a class. */
+/** Checks for an array, or an object that is no instance of a class. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

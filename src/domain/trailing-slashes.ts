@@ -1,4 +1,4 @@
-/** The text without the slashes it ends in. Written out, because a regular expression takes quadratic time for it. */
+/** Removes the slashes at the end of a text. A regular expression would take quadratic time. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '/') end--

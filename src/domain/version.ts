@@ -1,2 +1,2 @@
-/** Of the software; package.json says the same, which a test checks. */
+/** Version of the software. A test compares it with package.json. */
 export const VERSION = '0.2.0'

@@ -7,13 +7,13 @@ import { HASH } from './cid.ts'
 /** Below this many bytes the hop to the thread pool costs more than the hash. */
 const INLINE_HASH_BYTES = 32 * 1024
 
-/** The SHA-256 multihash of a block; large ones are hashed off the main thread. */
+/** Returns the SHA-256 multihash of a block. Large blocks are hashed off the main thread. */
 export async function sha256(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
   return Digest.create(HASH.sha2_256, await digest(SHA_256, bytes))
 }
 
 /**
- * Whether `bytes` hash to `multihash`.
+ * Checks whether `bytes` hash to `multihash`.
  *
  * @throws HoldfastError `INVALID_CID` for a hash that the node cannot check.
  */
@@ -23,8 +23,8 @@ export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise
 }
 
 /**
- * As {@link matches}, at once and in this thread. The pool is given a copy of what it hashes, in memory that is new each
- * time, which together costs about half as much again as the hash.
+ * As {@link matches}, but synchronous and in this thread. The pool costs half as much again, since it hashes a fresh
+ * copy.
  */
 export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   const { code, digest } = Digest.decode(multihash)
@@ -32,14 +32,14 @@ export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   return Buffer.compare(digest, hash(algorithmOf(code).name, bytes, 'buffer')) === 0
 }
 
-/** Whether it is the hash of no bytes at all. */
+/** Checks for the hash of no bytes at all. */
 export function isOfNothing({ code, digest }: MultihashDigest): boolean {
   const algorithm = ALGORITHMS.get(code)
   return algorithm !== undefined && Buffer.compare(digest, hash(algorithm.name, '', 'buffer')) === 0
 }
 
 /**
- * The digest of `bytes` by the hash of this multihash code.
+ * Returns the digest of `bytes` by the hash of this multihash code.
  *
  * @throws HoldfastError `INVALID_CID` for a hash that the node cannot check.
  */

@@ -7,7 +7,7 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
 
-// Base36 and base58 take quadratic time, so this is the only file that decodes CIDs, or writes them in these bases.
+// Base36 and base58 take quadratic time, so only this file decodes CIDs, or writes them in these bases.
 
 /** Multicodec codes of the codecs whose links the node can walk. */
 export const CODEC = {
@@ -22,7 +22,7 @@ export const CODEC = {
 /** Multicodec codes of the hashes the node can check. */
 export const HASH = { identity: 0x00, sha2_256: 0x12, sha2_512: 0x13 } as const
 
-/** A DAG is known by its codec and multihash: `Qm…` and its version 1 form are the same content. */
+/** Identity of a DAG, its codec and multihash: `Qm…` and its version 1 form are the same content. */
 export interface DagIdentity {
   /** Multicodec code. */
   codec: number
@@ -30,23 +30,23 @@ export interface DagIdentity {
   multihash: Uint8Array
 }
 
-/** Bytes of a digest; of an identity CID in new content and in requests, whatever its codec (IPIP-0512). */
+/** Most bytes of a digest: of an identity CID in new content and in requests, whatever its codec (IPIP-0512). */
 export const LONGEST_DIGEST = 128
-/** Bytes of an identity digest that version 0.2.0 stored and that is still read. */
+/** Most bytes of an identity digest in content that version 0.2.0 stored. */
 const LONGEST_STORED_IDENTITY = 16 * 1024
 /** Bytes of a version, a codec, a hash and a length, each as a varint. */
 const LONGEST_PREFIX = 4 * 9
-/** Characters of a CID in base32, which takes linear time: no other text of a CID is longer. */
+/** Most characters of a CID in base32, which takes linear time: no other text of a CID is longer. */
 export const LONGEST_BASE32 = Math.ceil(((LONGEST_STORED_IDENTITY + LONGEST_PREFIX) * 8) / 5) + 1
-/** Characters of a CID in any other base: of base58 that costs about a millisecond. */
+/** Most characters of a CID in any other base; in base58 that takes about a millisecond. */
 const LONGEST_TEXT = 512
 /** Bytes of a CID of version 0: the code of SHA-256, a length and a digest. */
 const VERSION_0_BYTES = 34
 /** Characters of a SHA-256 multihash in base58, with room to spare. */
 const LONGEST_MULTIHASH_TEXT = 64
-/** Characters of a label in DNS. */
+/** Most characters of a label in DNS. */
 export const LONGEST_LABEL = 63
-/** Bytes at the beginning of a long identity CID that messages show. */
+/** Bytes of a long identity CID that messages show. */
 const SHOWN_BYTES = 40
 
 const DECODERS = new Map<string, MultibaseDecoder<string>>(
@@ -56,7 +56,7 @@ const CODECS = new Set<number>(Object.values(CODEC))
 const HASHES = new Set<number>(Object.values(HASH))
 
 /**
- * Reads a CID of either version in any multibase. The length is checked before anything is decoded.
+ * Reads a CID of either version in any multibase. Checks the length before decoding.
  *
  * @throws Error if the text is no CID, or is too long.
  */
@@ -67,7 +67,7 @@ export function cidOfText(text: string): CID {
 }
 
 /**
- * Reads a CID that is all of the bytes.
+ * Reads a CID from exactly these bytes.
  *
  * @throws Error if they are no CID, or one that is too long.
  */
@@ -86,7 +86,7 @@ export function firstCid(bytes: Uint8Array): [cid: CID, rest: Uint8Array] {
   return [checked(cid), rest]
 }
 
-/** Refuses a CID whose text would take quadratic time or be very long: only base32 is written, and `Qm…`. */
+/** Refuses a CID whose text would take quadratic time or be very long: only base32 and `Qm…` are written. */
 function checked(cid: CID): CID {
   const { version, multihash, bytes } = cid
   const longest = multihash.code === HASH.identity ? LONGEST_STORED_IDENTITY : LONGEST_DIGEST
@@ -102,8 +102,8 @@ function tooLong(): RangeError {
  * Reads a CID of either version in any multibase.
  *
  * @param field what the caller calls it, for the message
- * @throws HoldfastError `INVALID_CID` for anything else, and for a codec or hash that this node cannot walk,
- * which the message names.
+ * @throws HoldfastError `INVALID_CID` for anything else, and for a codec or hash that this node cannot walk, which the
+ * message names.
  */
 export function parseCid(text: string, field = 'cid'): CID {
   let cid: CID
@@ -141,22 +141,25 @@ export function checkNew(cid: CID, field?: string): void {
   throw new HoldfastError('INVALID_CID', `${field ?? shown(cid)} has ${cid.multihash.size} bytes in itself, ${limit}`)
 }
 
-/** Whether an identity CID has more bytes in itself than new content may have. */
+/** Checks whether an identity CID has more bytes than new content may have. */
 export function isLongIdentity({ multihash }: CID): boolean {
   return multihash.code === HASH.identity && multihash.size > LONGEST_DIGEST
 }
 
-/** Whether a CID needs no record to be served, since its bytes are in itself. A long one, which 0.2.0 stored, needs one. */
+/**
+ * Checks whether a CID needs no record to be served, because it contains its bytes. A long one, which 0.2.0 stored,
+ * needs one.
+ */
 export function isInline(cid: CID): boolean {
   return cid.multihash.code === HASH.identity && !isLongIdentity(cid)
 }
 
-/** A CID as messages name it. */
+/** Formats a CID for messages. */
 function shown(cid: CID): string {
   return isLongIdentity(cid) ? `${base32.encode(cid.bytes.subarray(0, SHOWN_BYTES))}…` : cid.toString()
 }
 
-/** A multihash in base58, without a multibase prefix; null if it is too long. */
+/** Formats a multihash in base58, without a multibase prefix; null if it is too long. */
 export function base58OfMultihash({ bytes, size }: CID['multihash']): string | null {
   return size > LONGEST_DIGEST ? null : base58btc.encode(bytes).slice(base58btc.prefix.length)
 }
@@ -167,14 +170,14 @@ export function multihashOfBase58(text: string): Digest.Digest<number, number> {
   return Digest.decode(base58btc.decode(base58btc.prefix + text))
 }
 
-/** A CID in version 1 as a label of a host name, in letters that have no case; null if it is too long. */
+/** Formats a CID in version 1 as a host name label, in case-insensitive letters; null if it is too long. */
 export function labelOfCid({ code, multihash }: CID): string | null {
   if (multihash.size > LONGEST_LABEL) return null
   const v1 = CID.createV1(code, multihash)
   return [v1.toString(base32), v1.toString(base36)].find(text => text.length <= LONGEST_LABEL) ?? null
 }
 
-/** The version 1 CID of a DAG. */
+/** Returns the version 1 CID of a DAG. */
 export function cidOf({ codec, multihash }: DagIdentity): CID {
   return CID.createV1(codec, Digest.decode(multihash))
 }
@@ -183,7 +186,7 @@ export function identityOf(cid: CID): DagIdentity {
   return { codec: cid.code, multihash: cid.multihash.bytes }
 }
 
-/** What stands for a DAG in a map; several times faster than the text of a CID. */
+/** Returns the key of a DAG in maps, several times faster than the text of a CID. */
 export function dagKey({ code, multihash: { bytes } }: CID): string {
   return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
 }

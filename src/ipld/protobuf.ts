@@ -1,30 +1,30 @@
 import { LONGEST_VARINT } from './varint.ts'
 
-/** Wire types: how the value of a field is written. */
+/** Wire types: encodings of a field's value. */
 export const WIRE = { number: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
-/** How many fields may still be read, of a message and those in it. */
+/** Number of fields still allowed, in a message and those nested in it. */
 export interface FieldBudget {
   left: number
 }
 
 /**
- * Goes over the fields of one protobuf message, in order, without making an object of each: what a stranger sends has
- * hundreds of thousands.
+ * Reads the fields of one protobuf message in order, without an object for each: foreign messages have hundreds of
+ * thousands.
  */
 export class ProtobufReader {
   readonly #bytes: Uint8Array
   readonly #budget: FieldBudget | null
   #position: number
   #end: number
-  /** The number of the field that was read last. */
+  /** Number of the current field. */
   field = 0
-  /** One of {@link WIRE}. */
+  /** Wire type of the current field, one of {@link WIRE}. */
   wire = 0
-  /** Of a field that is no number: where its bytes begin and end. */
+  /** Offsets of the bytes of a field that is no number. */
   start = 0
   end = 0
-  /** Of a field with a number; beyond 2^53 it is not exact. 0 for all others. */
+  /** Value of a numeric field, inexact beyond 2^53; 0 for other fields. */
   value = 0
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget: FieldBudget | null = null) {
@@ -34,7 +34,7 @@ export class ProtobufReader {
     this.#budget = budget
   }
 
-  /** Begins anew with another stretch of the same bytes. */
+  /** Starts over on another range of the same bytes. */
   over(start: number, end: number): this {
     this.#position = start
     this.#end = end
@@ -42,9 +42,9 @@ export class ProtobufReader {
   }
 
   /**
-   * Goes to the next field. False if there is none.
+   * Moves to the next field. Returns false if there is none.
    *
-   * @throws RangeError where the message is malformed, or has more fields than the budget.
+   * @throws RangeError if the message is malformed, or has more fields than the budget.
    */
   next(): boolean {
     if (this.#position >= this.#end) return false
@@ -61,7 +61,7 @@ export class ProtobufReader {
     return true
   }
 
-  /** A view of the field's bytes. @throws RangeError if it is a number. */
+  /** Returns a view of the field's bytes. @throws RangeError if it is a number. */
   bytes(): Uint8Array {
     this.#checkBytes()
     return this.#bytes.subarray(this.start, this.end)

@@ -1,7 +1,7 @@
 /** Ten bytes of seven bits hold a negative 32-bit number, the longest that occurs. */
 export const LONGEST_VARINT = 10
 
-/** A number in groups of seven bits, the lowest first. */
+/** Encodes a number in groups of seven bits, the lowest first. */
 export function varintBytes(value: number): Uint8Array {
   const bytes: number[] = []
   let rest = value
@@ -14,7 +14,7 @@ export function varintBytes(value: number): Uint8Array {
 }
 
 /**
- * Reads the number that starts at `start`. Null if the bytes end before it does.
+ * Reads the number at `start`; null if the bytes end before it does.
  *
  * @throws RangeError if it is longer than any number.
  */

@@ -5,7 +5,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 const late = (): Error => new Error('late')
 
 describe('a deadline', () => {
-  test('ends its signal once nothing has moved for so long', () => {
+  test('aborts its signal after the time without progress', () => {
     const clock = new ManualClock()
     const deadline = new Deadline({ clock, ms: 1_000, late })
     clock.advance(999)
@@ -16,7 +16,7 @@ describe('a deadline', () => {
     expect([deadline.isOver, deadline.signal.reason]).toEqual([true, late()])
   })
 
-  test('waits for nothing while it rests, and goes on with what moves next', () => {
+  test('stops while it rests, and runs again after progress', () => {
     const clock = new ManualClock()
     const deadline = new Deadline({ clock, ms: 1_000, late })
     deadline.rest()
@@ -27,7 +27,7 @@ describe('a deadline', () => {
     expect(deadline.isOver).toBe(true)
   })
 
-  test('ends with another signal, for its reason, and is not over by that', () => {
+  test('aborts with another signal and its reason, and is not over', () => {
     const clock = new ManualClock()
     const given = new AbortController()
     const deadline = new Deadline({ clock, ms: 1_000, late, signal: given.signal })
@@ -38,13 +38,13 @@ describe('a deadline', () => {
   })
 })
 
-describe('what is done within a time', () => {
+describe('work within a time', () => {
   const untilAborted = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason))
     })
 
-  test('comes to what it comes to, and leaves no timer behind', async () => {
+  test('returns its result and leaves no timer behind', async () => {
     const clock = new ManualClock()
     expect(await within({ clock, ms: 1_000, late }, async () => 'done')).toBe('done')
     const failed = within({ clock, ms: 1_000, late }, () => Promise.reject(new Error('failed')))

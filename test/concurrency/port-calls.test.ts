@@ -15,7 +15,7 @@ function callsTo(answers: PortAnswers, bounds: Record<string, number> = {}): Por
   return new PortCalls(channel.port2, bounds)
 }
 
-test('an answer comes back, and so does an error with all that a client is told', async () => {
+test('an answer returns, and so does an error with its details', async () => {
   const details = { retryAfter: 3 }
   const calls = callsTo({
     double: (number: number) => 2 * number,
@@ -29,7 +29,7 @@ test('an answer comes back, and so does an error with all that a client is told'
   expect(crash).not.toBeInstanceOf(HoldfastError)
 })
 
-test('no more of a kind are open than may be, and a signal ends one at both ends', async () => {
+test('open calls are limited, and a signal ends one at both ends', async () => {
   const open: AbortSignal[] = []
   const calls = callsTo(
     { wait: (_: null, signal: AbortSignal) => new Promise(() => open.push(signal)), other: () => 'at once' },

@@ -17,7 +17,7 @@ function limitsOf(limits: Partial<SlotLimits>): SlotLimits {
   return { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }
 }
 
-/** What becomes of asking for a slot. */
+/** Records the outcome of a request for a slot. */
 function asked(slots: Places, owner: string, signal?: AbortSignal) {
   const outcome: { slot: Slot | null; refused: unknown } = { slot: null, refused: null }
   slots.enter(owner, signal).then(
@@ -43,7 +43,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     return { clock, slots: placesOf(limitsOf(limits), clock) }
   }
 
-  test('one owner has all of them while nobody else comes', async () => {
+  test('one owner may have all of them without contention', async () => {
     const { slots } = slotsOf()
     const taken = await take(slots, 'a', 4)
     for (const slot of taken) slot.leave()
@@ -51,7 +51,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect(slots.state).toEqual({ running: 0, waiting: 0 })
   })
 
-  test('what becomes free goes to who has fewest, then to who has waited longest', async () => {
+  test('a free slot goes to the owner with fewest, then the oldest', async () => {
     const { slots } = slotsOf()
     const [first, second] = await take(slots, 'a', 4)
     const more = asked(slots, 'a')
@@ -65,7 +65,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect([more.slot, third.slot === null]).toEqual([null, false])
   })
 
-  test('who waits too long, or behind too many, is told to come back', async () => {
+  test('a request that waits too long or behind too many is refused', async () => {
     const { slots, clock } = slotsOf({ waiting: 1 })
     await take(slots, 'a', 4)
     const waiting = asked(slots, 'a')
@@ -79,7 +79,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect(slots.state).toEqual({ running: 4, waiting: 0 })
   })
 
-  test('a full queue gives way to an owner who has less in it', async () => {
+  test('a full queue admits an owner with fewer requests', async () => {
     const { slots } = slotsOf({ waiting: 3 })
     await take(slots, 'a', 4)
     const many = [asked(slots, 'a'), asked(slots, 'a'), asked(slots, 'a')]
@@ -89,7 +89,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect(other.refused).toBe(null)
   })
 
-  test('a signal ends the wait, and the place in the queue is free', async () => {
+  test('a signal ends the wait and frees its place', async () => {
     const { slots } = slotsOf()
     await take(slots, 'a', 4)
     const gone = new AbortController()
@@ -101,7 +101,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     await expect(slots.enter('b', gone.signal)).rejects.toThrow('the client has gone')
   })
 
-  test('a slow one of an owner who has many is ended for another owner, and a fast one is not', async () => {
+  test('a greedy owner loses a slow slot, but no fast one', async () => {
     const { slots, clock } = slotsOf()
     const taken = await take(slots, 'a', 4)
     const ended: number[] = []
@@ -121,7 +121,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect(slots.state.running).toBe(4)
   })
 
-  test('readers that stall after they were let in are ended while another waits', async () => {
+  test('readers that stall after admission end while another waits', async () => {
     const { slots, clock } = slotsOf({ waitMs: 15_000 })
     const taken = await take(slots, 'a', 4)
     let ended = 0
@@ -135,7 +135,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect([ended, others.map(({ slot }) => slot === null)]).toEqual([2, [false, false]])
   })
 
-  test('only the time counts in which the client is waited for', async () => {
+  test('only time spent on the client counts', async () => {
     const { slots, clock } = slotsOf({ waitMs: 60_000 })
     const taken = await take(slots, 'a', 4)
     let ended = 0
@@ -157,7 +157,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect([ended, other.slot === null]).toEqual([1, false])
   })
 
-  test('what has not begun to answer is never ended', async () => {
+  test('a slot without an answer yet never ends', async () => {
     const { slots, clock } = slotsOf({ waitMs: 60_000 })
     await take(slots, 'a', 4)
     const other = asked(slots, 'b')
@@ -177,7 +177,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
     expect(more.filter(({ slot }) => slot !== null)).toHaveLength(0)
   })
 
-  test('counts stay right whatever happens', async () => {
+  test('counts stay right under random use', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('enter'), owner: fc.constantFrom('a', 'b', 'c') }),
       fc.record({ act: fc.constant('leave'), index: fc.nat(50) }),
@@ -215,7 +215,7 @@ describe.each(KINDS)('slots %s', (_, placesOf) => {
   })
 })
 
-test('one owner has no more than its own bound, whatever is free', async () => {
+test('one owner never has more than its own limit', async () => {
   const { slots } = { slots: new Slots(limitsOf({ perOwner: 2 }), new ManualClock()) }
   const [first] = await take(slots, 'a', 2)
   const more = asked(slots, 'a')
@@ -228,7 +228,7 @@ test('one owner has no more than its own bound, whatever is free', async () => {
 })
 
 describe('slots of two threads', () => {
-  /** Two ends of the same places, as two threads have them. */
+  /** Two views of the same slots, as two threads have them. */
   const ends = (limits: Partial<SlotLimits> = {}) => {
     const clock = new ManualClock()
     const all = limitsOf(limits)
@@ -236,7 +236,7 @@ describe('slots of two threads', () => {
     return { clock, first, second: new SharedSlots(all, clock, first.tableFor(1)) }
   }
 
-  test('together have no more than there are, and what one gives back lets the other in', async () => {
+  test('share one capacity, and a returned slot admits the other', async () => {
     const { first, second } = ends({ capacity: 3 })
     const [one] = await take(first, 'a', 2)
     await take(second, 'a', 1)
@@ -245,12 +245,12 @@ describe('slots of two threads', () => {
     expect(later.map(({ slot }) => slot)).toEqual([null, null])
     expect(first.state).toEqual({ running: 3, waiting: 2 })
     one?.leave()
-    // Of b, who has fewer, though it came later.
+    // The slot of b, who has fewer, though its request is newer.
     await vi.waitFor(() => expect(later.map(({ slot }) => slot !== null)).toEqual([false, true]))
     expect(second.state).toEqual({ running: 3, waiting: 1 })
   })
 
-  test('a slow one in one thread gives way to who comes to the other', async () => {
+  test('a slow slot ends for a request of the other thread', async () => {
     const { clock, first, second } = ends({ capacity: 2 })
     const ended: unknown[] = []
     const slow = await take(first, 'a', 2)
@@ -265,12 +265,12 @@ describe('slots of two threads', () => {
     expect(second.state).toEqual({ running: 0, waiting: 0 })
   })
 
-  test('what a thread had that ended is free, the lock included', async () => {
+  test('slots and lock of an ended thread are free', async () => {
     const { first, second } = ends({ capacity: 2 })
     await take(second, 'a', 2)
     const waiting = asked(first, 'b')
     const lost = asked(second, 'c')
-    // It ended with the lock in its hands.
+    // The thread ended while it held the lock.
     new SlotRows(first.tableFor(1)).lock()
     first.forget(1)
     await settled()

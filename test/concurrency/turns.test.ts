@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 
-/** Holds the loop for a stretch of work, however fast the machine is. */
+/** Holds the loop for a fixed time, however fast the machine is. */
 function work(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-test('timers and sockets have their turn between the steps of any number of walks', async () => {
+test('timers and sockets run between the steps of many walks', async () => {
   let turns = 0
   let isOver = false
   const turn = (): void => {
@@ -26,7 +26,7 @@ test('timers and sockets have their turn between the steps of any number of walk
   expect(turns).toBeGreaterThanOrEqual(10)
 })
 
-test('walks side by side get on equally', async () => {
+test('walks side by side progress equally', async () => {
   const steps = Array.from({ length: 10 }, () => 0)
   let left = 1000
   const walk = async (index: number): Promise<void> => {
@@ -41,7 +41,7 @@ test('walks side by side get on equally', async () => {
   expect(Math.max(...steps)).toBeLessThan(5 * Math.min(...steps))
 })
 
-test('a walk that nobody waits for ends at its next turn', async () => {
+test('an abandoned walk ends at its next turn', async () => {
   const gone = new AbortController()
   const walk = nextTurn(gone.signal)
   gone.abort(new Error('gone'))

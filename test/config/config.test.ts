@@ -9,7 +9,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 const TYPES = clusterAdapters.map(({ type }) => type).join(', ')
 const plan = { timelock: true, clusters: '*' }
 
-/** Clusters that are kept elsewhere, beside the usual one. */
+/** Remote clusters, beside the usual one. */
 function withBackend(...backends: object[]) {
   return { clusters: [{ id: 'cl0-global' }, ...backends.map((backend, i) => ({ id: `b${i}`, backend }))] }
 }
@@ -25,7 +25,7 @@ function problem(value: unknown): string {
   throw new Error('nothing was thrown')
 }
 
-test('a backend whose adapter was not passed is refused by the name of its import', () => {
+test('a backend without its adapter fails with the import to add', () => {
   expect(() => parseConfig(withBackend({ type: 'kubo', api: 'http://k' }), '', [holdfast])).toThrow(
     "clusters.1.backend.type: kubo needs its adapter: import { kubo } from 'holdfast/kubo' and pass it in adapters (passed: holdfast)",
   )
@@ -34,7 +34,7 @@ test('a backend whose adapter was not passed is refused by the name of its impor
   )
 })
 
-test('a whole configuration is taken as it is', () => {
+test('a complete configuration stays as it is', () => {
   const config = {
     publicUrl: 'https://pins.example.org/node',
     importRoots: ['/srv/import'],
@@ -75,7 +75,7 @@ test('a whole configuration is taken as it is', () => {
   expect(parseConfig({}, 'config.json')).toEqual({})
 })
 
-test('what is left out of a plan or cluster is filled in, and that again stays the same', () => {
+test('defaults of plans and clusters are filled in, once', () => {
   const config = parseConfig(
     { publicUrl: 'http://x.test//', plans: { team: plan }, clusters: [{ id: 'cl0-global' }] },
     '',
@@ -110,7 +110,7 @@ test.each<[unknown, string]>([
   [{ plans: { team: { ...plan, maxPinz: 1 } } }, 'plans.team: unknown key maxPinz'],
   [{ plans: { team: {} } }, 'plans.team: timelock, clusters missing'],
   [{ plans: { team: { ...plan, clusters: 5 } } }, 'plans.team.clusters: must be "*" or must be array'],
-  [{ plans: { team: { ...plan, clusters: ['cl9'] } } }, 'plans.team.clusters: cl9 is not among the clusters'],
+  [{ plans: { team: { ...plan, clusters: ['cl9'] } } }, 'plans.team.clusters: cl9 is not one of the clusters'],
   [{ plans: { team: { ...plan, maxPins: '5' } } }, 'plans.team.maxPins: must be integer or must be null'],
   [{ plans: { team: { ...plan, maxPins: -1 } } }, 'plans.team.maxPins: must be >= 0 or must be null'],
   [{ plans: { team: { ...plan, rateLimit: { requests: 5 } } } }, 'plans.team.rateLimit: windowSeconds missing'],
@@ -122,15 +122,15 @@ test.each<[unknown, string]>([
     { plans: { team: { ...plan, pageLimit: { default: 9, max: 8 } } } },
     'plans.team.pageLimit.default: must not be over max, 8',
   ],
-  [{ plans: { 'a b': plan } }, 'plans.a b: a plan is named with up to 64 of the characters A-Z a-z 0-9 _ . -'],
+  [{ plans: { 'a b': plan } }, 'plans.a b: the name of a plan must be 1 to 64 of the characters A-Z a-z 0-9 _ . -'],
   [{ publicUrl: 'pins.example.org' }, 'publicUrl: must be an http or https URL'],
   [{ publicUrl: 'ftp://x.test' }, 'publicUrl: must be an http or https URL'],
   [{ publicUrl: 'http://x.test/?a' }, 'publicUrl: must be a URL without query, fragment or credentials'],
   [{ publicUrl: 'http://a:b@x.test' }, 'publicUrl: must be a URL without query, fragment or credentials'],
   [{ importRoots: '/srv' }, 'importRoots: must be array'],
-  [{ defaultCluster: 'cl9' }, 'defaultCluster: cl9 is not among the clusters'],
-  [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is needed, because cl0-global is not among the clusters'],
-  [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a is there twice'],
+  [{ defaultCluster: 'cl9' }, 'defaultCluster: cl9 is not one of the clusters'],
+  [{ clusters: [{ id: 'a' }] }, 'defaultCluster: is required, because cl0-global is not one of the clusters'],
+  [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a occurs twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
   [withBackend({}), 'clusters.1.backend: type missing'],
   [withBackend({ type: 'cluster', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}`],
@@ -157,7 +157,7 @@ test.each<[unknown, string]>([
       { type: 'ipfs-cluster', api: 'http://c/' },
       { type: 'ipfs-cluster', api: 'http://c', replicationMin: 2 },
     ),
-    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+    'clusters.2.backend: names the same place as b0, so all its fields must be equal',
   ],
   [withBackend({ type: 'kubo' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'kubo', api: 'http://k', cluster: 'x' }), 'clusters.1.backend: unknown key cluster'],
@@ -180,7 +180,7 @@ test.each<[unknown, string]>([
   ],
   [
     withBackend({ type: 'kubo', api: 'http://k/api/v0/' }, { type: 'kubo', api: 'http://k', cacheBytes: 0 }),
-    'clusters.2.backend: names the same place as that of b0, and has to be the same in everything',
+    'clusters.2.backend: names the same place as b0, so all its fields must be equal',
   ],
   [
     { clusters: [{ id: 'cl0-global', gateways: [{ label: 'A', publicUrl: '/ipfs/' }] }] },
@@ -202,7 +202,7 @@ test('the example of the documentation is a configuration', () => {
   expect(parseConfig(JSON.parse(example), '').plans).toHaveProperty('team.maxPins', null)
 })
 
-test('defaults are those of the schema, and what is given stays', () => {
+test('schema defaults apply only to omitted fields', () => {
   const complete = withDefaults(parseConfig({ pin: { maxDepth: 7 }, disk: { reserveBytes: 0 } }, 'config.json'))
   expect(complete).toEqual({
     backupRoots: [],
@@ -235,7 +235,7 @@ test('defaults are those of the schema, and what is given stays', () => {
   expect(withDefaults(withDefaults({}))).toEqual(withDefaults({}))
 })
 
-test('what is given is not changed, and two configurations share nothing', () => {
+test('input is not changed, and two configurations share nothing', () => {
   const given = { gc: {} }
   withDefaults(given).backupRoots.push('/elsewhere')
   expect(given).toEqual({ gc: {} })

@@ -84,7 +84,7 @@ describe('a source of bytes', () => {
     await expect(reading).rejects.toMatchObject({ code: 'VALIDATION', message: expect.stringMatching(message) })
   })
 
-  test('is not a body or stream that is taken', async () => {
+  test('is not a body or stream that is locked', async () => {
     const used = new Response(TEXT)
     await used.text()
     const locked = new Blob([TEXT]).stream()
@@ -95,7 +95,7 @@ describe('a source of bytes', () => {
     }
   })
 
-  test('is closed when it is not read to its end', async () => {
+  test('is closed if the reader leaves early', async () => {
     let reason: unknown = 'open'
     const stream = new ReadableStream<Uint8Array>({
       pull: controller => controller.enqueue(BYTES),
@@ -109,7 +109,7 @@ describe('a source of bytes', () => {
 })
 
 describe('the engine', () => {
-  test('takes them all as content, of the same CID, and the rest is VALIDATION', async () => {
+  test('gives every source of the same bytes one CID, and refuses others', async () => {
     await withEngine(async ({ engine, account }) => {
       const cids = new Set<string>()
       for (const make of Object.values(SOURCES)) {
@@ -124,7 +124,7 @@ describe('the engine', () => {
     })
   })
 
-  test('takes arrays of entries, with files from anywhere', async () => {
+  test('takes arrays of entries with any sources', async () => {
     await withTempDir(async dir => {
       const path = join(dir, 'a.txt')
       await writeFile(path, TEXT)
@@ -140,7 +140,7 @@ describe('the engine', () => {
     })
   })
 
-  test('names what is wrong with entries', async () => {
+  test('names the fault of an entry', async () => {
     await withEngine(async ({ engine, account }) => {
       const wrong: ReadonlyArray<[unknown, RegExp]> = [
         [undefined, /entries must be an iterable/],
@@ -182,8 +182,8 @@ describe('the engine', () => {
   })
 })
 
-describe('all of a source', () => {
-  test('is had in one piece up to a bound; beyond it there is nothing, and the source is closed', async () => {
+describe('a whole source', () => {
+  test('is read into one piece, or closed beyond the limit', async () => {
     expect(await wholeUpTo(later(BYTES.subarray(0, 4), BYTES.subarray(4)), BYTES.length)).toEqual(BYTES)
     let given = 0
     let isClosed = false

@@ -11,7 +11,7 @@ test.each([
   ['EIO', 'failed'],
   ['EROFS', 'failed'],
   ['SQLITE_IOERR_WRITE', 'failed'],
-  // Read back from a file system that was shut down in the middle of a write.
+  // From a file system that was shut down during a write.
   ['SQLITE_CORRUPT', 'failed'],
   ['SQLITE_CORRUPT_INDEX', 'failed'],
   ['SQLITE_NOTADB', 'failed'],
@@ -22,7 +22,7 @@ test.each([
   expect(diskTrouble(new Error('it failed', { cause: failing(code) }))).toBe(trouble)
 })
 
-test('an unknown outcome says nothing of the disk: something may have happened', () => {
+test('an unknown outcome is no disk failure: a write may have happened', () => {
   const cause = failing('SQLITE_CORRUPT')
   expect(diskTrouble(new HoldfastError('OUTCOME_UNKNOWN', 'who knows', { cause }))).toBe(null)
 })

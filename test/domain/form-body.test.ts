@@ -17,7 +17,7 @@ const part: fc.Arbitrary<NewPart> = fc.oneof(
   }),
 )
 
-test('a form that is made is read as what it was made of, whatever files are called', () =>
+test('a form reads back as it was made, with any file names', () =>
   fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 5 }), async parts => {
       const { type, body } = formBody(parts)

@@ -4,7 +4,7 @@ import { isoInstant } from '../../src/domain/iso-instant.ts'
 const LAST = 8.64e15
 const DAY = 86_400_000
 
-test('instants are written as Date writes them, of any year and in any order', () => {
+test('instants look as Date formats them, in any year and order', () => {
   const drawn = Array.from({ length: 2_000 }, (_, index) => {
     const span = [DAY, 365 * DAY, LAST][index % 3] ?? LAST
     return Math.round((Math.random() * 2 - 1) * span) + (index % 3 === 2 ? 0 : 1_790_000_000_000)
@@ -16,7 +16,7 @@ test('instants are written as Date writes them, of any year and in any order', (
   expect(() => isoInstant(LAST + 1)).toThrow(RangeError)
 })
 
-test('of many instants of a day the day is written once', () => {
+test('many instants of one day format the day once', () => {
   const written = vi.spyOn(Date.prototype, 'toISOString')
   try {
     for (let minute = 0; minute < 100; minute++)

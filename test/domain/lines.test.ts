@@ -26,7 +26,7 @@ describe('lines of a text in pieces', () => {
     expect(await linesIn('\n\n', size)).toEqual([])
   })
 
-  test.each([1, 5, 1000])('one that is too long is refused before it has ended, in pieces of %i', async size => {
+  test.each([1, 5, 1000])('one beyond the limit fails before its end, in pieces of %i', async size => {
     expect(await linesIn(`${'x'.repeat(10)}\n${'y'.repeat(10)}`, size, 10)).toHaveLength(2)
     await expect(linesIn(`short\n${'x'.repeat(11)}`, size, 10)).rejects.toThrow('too long')
   })

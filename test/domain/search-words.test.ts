@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { wordsOf } from '../../src/domain/search-words.ts'
 
-test('no two lists share a word of the index, whatever their records have', () => {
+test('no two lists share a word of the index', () => {
   const multihash = new Uint8Array([0x12, 0x20])
   const records = [
     { name: 'a name', type: 'file', status: 'pinned', multihash, expires: true, meta: { of: 'one' } },

@@ -33,7 +33,7 @@ describe('a CID', () => {
     expect(String(parseCid(` ${ordinary}\n`))).toBe(String(ordinary))
   })
 
-  test('of version 0 has the one length of SHA-256', () => {
+  test('with version 0 has exactly the length of SHA-256', () => {
     const long = Buffer.concat([Uint8Array.from([0x12, 0x80, 0x01]), Buffer.alloc(128)])
     expect(CID.decode(long).version).toBe(0)
     expect(() => cidOfBytes(long)).toThrow('too long')
@@ -50,7 +50,7 @@ describe('a CID', () => {
     expect(() => cidOfBytes(of(129))).toThrow('too long')
   })
 
-  test('that version 0.2.0 stored is read up to 16 KiB', () => {
+  test('stored by version 0.2.0 is read up to 16 KiB', () => {
     const stored = identity(16 * 1024)
     expect(String(cidOfBytes(stored.bytes))).toBe(String(stored))
     expect(parseCid(String(stored)).equals(stored)).toBe(true)
@@ -64,7 +64,7 @@ describe('a CID', () => {
     expect(() => cidOfText(identity(400).toString(base36))).toThrow('too long')
   })
 
-  test('of new content has at most 128 bytes in itself, whatever its codec', () => {
+  test('in new content contains at most 128 bytes, whatever its codec', () => {
     for (const codec of Object.values(CODEC)) {
       checkNew(identity(LONGEST_DIGEST, codec))
       const refused = expect.objectContaining({ code: 'INVALID_CID', message: expect.stringContaining('129 bytes') })
@@ -85,7 +85,7 @@ describe('a CID', () => {
   })
 })
 
-test('a multihash is written in base58 up to 128 bytes, and read up to the length of SHA-256', () => {
+test("base58 multihashes are written to 128 bytes, read to SHA-256's length", () => {
   const { multihash } = ordinary
   const text = base58OfMultihash(multihash) ?? ''
   expect(text).toBe(ordinary.toV0().toString())

@@ -77,6 +77,6 @@ export function rule(check: Check): TextlintKernelRule['rule'] {
 
 function sentencesOf(text: string, kind: Kind): string[] {
   if (kind === 'title' || kind === 'subject') return [text]
-  if (kind === 'tag') return text.split('; ')
-  return [...sentences.segment(text)].map(({ segment }) => segment.trim())
+  const found = [...sentences.segment(text)].map(({ segment }) => segment.trim())
+  return kind === 'tag' ? found.flatMap(sentence => sentence.split('; ')) : found
 }
