@@ -93,7 +93,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
     reconcile: options => reconciler.run(options),
     announceStop: async () => {
       ending.isAnnounced = true
-      if (stopping === null) await modules.get(M.nodes).leave()
+      if (stopping === null) await modules.get(M.nodes).member?.leave()
     },
     stop: () => {
       stopping ??= stop()

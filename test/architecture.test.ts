@@ -78,6 +78,10 @@ const BACKENDS = ['adapters/remote', ...globSync('adapters/*/definition.ts', { c
 /** Modules that the adapter of PostgreSQL knows: the catalogue's port and rules, the ledger that it tells, and values. */
 const CATALOGUE_PORT = /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|whole-dag)\.ts$|ipld\/|domain\/)/
 
+/** Modules that the adapter of a fleet knows: its port, the border, and what reads blocks. */
+const FLEET_PORT =
+  /^src\/((nodes|contract|http|clusters|content|outgoing|ipld|concurrency|domain)\/|gateway\/source\/request-blocks\.ts$)/
+
 const LONGEST_FILE = 300
 
 /** File names that occur several times, with the reason. */
@@ -303,7 +307,7 @@ describe('architecture', () => {
     const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
-      if ([...BACKENDS, 'adapters/postgres'].includes(adapterOf(file.path))) return null
+      if ([...BACKENDS, 'adapters/postgres', 'adapters/fleet'].includes(adapterOf(file.path))) return null
       if (file.path === 'adapters/cli/cluster-adapters.ts' && BACKENDS.includes(adapterOf(target))) return null
       if (file.path.startsWith('adapters/cli/') && target === 'adapters/postgres/index.ts') return null
       return adapterOf(target) === adapterOf(file.path) ? null : `imports ${target}`
@@ -328,11 +332,23 @@ describe('architecture', () => {
     const own = files.filter(({ path }) => path.startsWith('adapters/postgres/'))
     const wrong = importsWhere((file, _, target) => {
       if (!own.includes(file) || target === null || target.startsWith('adapters/postgres/')) return null
+      if (target === 'adapters/fleet/fleet-member.ts' && file.path === 'adapters/postgres/shared-database.ts')
+        return null
       return CATALOGUE_PORT.test(target) ? null : `imports ${target}`
     })
     const index = own.find(({ path }) => path === 'adapters/postgres/index.ts')
     const atOnce = index?.text.match(/^(import|export)\b(?! (type|const)\b).*$/m)
     expect([own.length > 40, wrong, atOnce]).toEqual([true, [], null])
+  })
+
+  test('the adapter of a fleet knows its port, and loads with the first node of one', () => {
+    const wrong = importsWhere((file, _, target) => {
+      if (!file.path.startsWith('adapters/fleet/') || target === null || target.startsWith('adapters/fleet/'))
+        return null
+      return FLEET_PORT.test(target) ? null : `imports ${target}`
+    })
+    const database = files.find(({ path }) => path === 'adapters/postgres/shared-database.ts')
+    expect([wrong, database?.text.match(/^import .*fleet-member.*$/m)]).toEqual([[], null])
   })
 
   test('what is not passed to an engine is not loaded: src knows no adapter', () => {

@@ -223,11 +223,11 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'another node refuses a file below a directory that is taken down',
-    file: 'src/nodes/node-blocks.ts',
+    file: 'adapters/fleet/node-blocks.ts',
     find: 'query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal)',
     replace: 'readBlock(clusters, cid, signal)',
     test: {
-      file: 'test/nodes/fleet-takedowns.test.ts',
+      file: 'test/adapters/fleet/fleet-takedowns.test.ts',
       name: 'hold for files below a directory that another node keeps',
     },
   },

@@ -48,7 +48,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'several servers, beyond one pair': [
     'test/adapters/holdfast/remote-backend.test.ts',
     'test/adapters/holdfast/two-servers.test.ts',
-    'test/nodes/deaths.test.ts',
+    'test/adapters/fleet/deaths.test.ts',
     'test/pins/fetches/two-servers.test.ts',
     'test/upkeep/cluster-survey.test.ts',
   ],

@@ -43,7 +43,8 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const first = connection
     connection = null
     await changes.start(first)
-    const fleet = address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run }
+    const fleet =
+      address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run, load: loadFleet }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
@@ -54,6 +55,10 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     await database.close()
     throw error
   }
+}
+
+async function loadFleet(): Promise<object> {
+  return (await import('../fleet/fleet-member.ts')).fleetSystem
 }
 
 type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn'>

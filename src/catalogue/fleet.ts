@@ -5,6 +5,8 @@ export interface Fleet {
   secret: Uint8Array
   /** Random, made anew with each start: proofs for an earlier run of this node are refused. */
   run: string
+  /** Loads the modules by which nodes ask each other: a `FleetSystem`. */
+  load(): Promise<object>
 }
 
 /** The name of a node among the others, and the address of its API. */

@@ -22,15 +22,23 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Has another node answer, or gives back with what it is to be answered here. */
-  otherNodes?: {
-    answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
-  } | null
+  /** Null for a node that is alone. */
+  otherNodes?: OtherNodes | null
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
   /** Random, printable. */
   newRequestId?: () => string
+}
+
+/** Forwards requests to the node that keeps their cluster. */
+export interface OtherNodes {
+  /**
+   * Returns the answer of another node, or the context in which this node answers.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if the node cannot be reached; `OUTCOME_UNKNOWN` if its answer was lost
+   */
+  answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
 }
 
 /** What becomes known of a request on its way, for its answer and its log line. */

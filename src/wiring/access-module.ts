@@ -36,15 +36,10 @@ export interface AccessStorage {
   signIn: SharedSignIn | null
 }
 
-/**
- * Accounts, keys and what they may do: all that needs no engine.
- *
- * @param onDeleted called when an account has been marked deleted
- */
+/** Accounts, keys and what they may do: all that needs no engine. */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
   { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
-  onDeleted?: () => void,
 ) {
   const { accounts: store, keys, sessions, secondFactors } = catalogue
   const plans = new PlanCatalogue(config.plans)
@@ -64,17 +59,17 @@ export function makeAccounts(
     scopes,
     hasher,
     secondFactor,
-    accounts: new AccountService({ store, hasher, plans, cache, clock, onDeleted }),
+    accounts: new AccountService({ store, hasher, plans, cache, clock }),
     keys: new KeyService({ store: keys, accounts: store, plans, scopes, secondFactor, cache, clock }),
     sessionRegistry: new SessionRegistry(sessions, cache, clock),
   }
 }
 
 /** Accounts and keys, signing in, and who a request is from. */
-export function makeAccess(setup: Setup, storage: StorageModule, onDeleted: () => void) {
+export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
   const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
-  const made = makeAccounts(setup, storage, onDeleted)
+  const made = makeAccounts(setup, storage)
   const { signIn } = storage
   const { attempts, accounts, plans, cache, hasher, secondFactor } = made
   const tokens = new SessionTokens(new SigningKeys(signIn?.signingKeys ?? storage.secrets, clock, SESSION_MS), clock)

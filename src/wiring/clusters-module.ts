@@ -25,8 +25,8 @@ export function makeClusters(
   { clusters, config, clock }: Setup,
   { ledger, heldRoots, ...storage }: StorageModule,
   { blockStores, leases }: ContentModule,
-  addresses: () => readonly string[],
 ) {
+  let addresses: () => readonly string[] = () => []
   const embedded = new Map(
     [...blockStores].map(([id, store]) => [id, new EmbeddedBackend(store, ledger, heldRoots, clock)]),
   )
@@ -46,7 +46,7 @@ export function makeClusters(
     node: config.node?.id,
     gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,
   })
-  const remote = remoteBackends(storage, addresses)
+  const remote = remoteBackends(storage, () => addresses())
   const watch = watchOf(remote, storage, clock)
   return {
     registry,
@@ -56,6 +56,10 @@ export function makeClusters(
     /** Those of them that fetch by themselves what they are to keep, and can be read. */
     keepers: keepersOf(remote, storage),
     watch,
+    /** Tells clusters elsewhere by which multiaddrs peers reach this node from now on. */
+    reachableAt: (now: () => readonly string[]): void => {
+      addresses = now
+    },
     start: async (): Promise<void> => watch.start(),
     stop: async (): Promise<void> => watch.stop(),
     live: new LiveContent(heldRoots, registry, leases, clock),

@@ -16,13 +16,17 @@ export interface Lifecycle {
   stop?(): Promise<void>
 }
 
+/** Modules that another one may be made of. */
+export type KnownModules = Pick<Modules, 'get'>
+
 /** The modules of one engine. Each is made once, when it is first asked for, by the function given for it. */
 export class Modules {
   readonly #container: DependencyContainer = container.createChildContainer()
   readonly #making: string[] = []
   readonly #started: Lifecycle[] = []
 
-  provide<T>(token: Token<T>, make: (modules: Modules) => T): void {
+  /** @param make may ask for other modules until it returns: nothing is fetched later, so that no module needs itself */
+  provide<T>(token: Token<T>, make: (modules: KnownModules) => T): void {
     this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
   }
 
@@ -52,15 +56,21 @@ export class Modules {
     if (failures.length > 0) throw failures[0]
   }
 
-  #make<T>(token: Token<T>, make: (modules: Modules) => T): T {
+  #make<T>(token: Token<T>, make: (modules: KnownModules) => T): T {
     const name = String(token)
     if (this.#making.includes(name)) {
       throw new HoldfastError('INTERNAL_ERROR', `modules need each other: ${[...this.#making, name].join(' > ')}`)
     }
     this.#making.push(name)
+    let isMade = false
+    const get = <U>(other: Token<U>): U => {
+      if (isMade) throw new HoldfastError('INTERNAL_ERROR', `${name} asks for ${String(other)} after it was made`)
+      return this.get(other)
+    }
     try {
-      return make(this)
+      return make({ get })
     } finally {
+      isMade = true
       this.#making.pop()
     }
   }

@@ -33,7 +33,7 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     takedowns,
     arrivalOf: (cid: CID) => arrivalOf(below, cid),
     fetcher: below.network.node,
-    others: below.nodes.others,
+    others: below.nodes.member?.content ?? null,
   }
   const opener = openerOf(dependencies)
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)

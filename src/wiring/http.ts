@@ -9,7 +9,6 @@ import { VERSION } from '../domain/version.ts'
 import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import { behindProxies, requestedHost } from '../http/proxies.ts'
-import { OtherNodes } from '../nodes/other-nodes.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { ContentModule } from './content-module.ts'
@@ -45,7 +44,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const { handler, own } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
-  const { nodes, clusters } = below
+  const { member } = below.nodes
   const { authenticator, scopes, limits } = below.access
   const api = withPsaErrors(
     createApi({
@@ -53,14 +52,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
       authentication: authenticator,
       authorization: scopes,
       limits,
-      otherNodes:
-        nodes.client &&
-        new OtherNodes({
-          clusters: clusters.registry,
-          sender: nodes.client,
-          slots: uploadSlots(setup),
-          handOvers: uploadSlots(setup),
-        }),
+      otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
       logger,
       metrics,
       clock,
@@ -68,7 +60,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   )
   const fromClients = behind(withContentHosts(api, handler, host))
   return {
-    api: nodes.taking(api, fromClients),
+    api: member?.taking(api, fromClients) ?? fromClients,
     gateway: behind(handler),
     ownGateway: behind(own),
     trustedProxies,

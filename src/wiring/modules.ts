@@ -1,11 +1,12 @@
 import type { Border } from '../api.ts'
 import { type AccessModule, makeAccess } from './access-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
-import { Modules, token } from './container.ts'
+import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
 import { type ContentModule, makeContent } from './content-module.ts'
 import { type GatewayModule, makeGateway } from './gateway-module.ts'
 import { makeHttp } from './http.ts'
 import { makeNetwork, type NetworkModule } from './network-module.ts'
+import { makeNodeWork } from './node-work-module.ts'
 import { makeNodes, type NodesModule } from './nodes-module.ts'
 import { makePins, type PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
@@ -24,6 +25,7 @@ export const M = {
   network: token<NetworkModule>('network'),
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
+  nodeWork: token<Lifecycle>('node work'),
   webhooks: token<WebhooksModule>('webhooks'),
   upkeep: token<UpkeepModule>('upkeep'),
   gateway: token<GatewayModule>('gateway'),
@@ -42,7 +44,7 @@ const ORDER = [
   M.webhooks,
   M.upkeep,
   M.sharedReading,
-  M.nodes,
+  M.nodeWork,
 ]
 
 /**
@@ -54,19 +56,13 @@ export async function startModules(setup: Setup): Promise<Modules> {
   const stores = await openStores(setup)
   const modules = new Modules()
   modules.provide(M.storage, () => makeStorage(setup, stores))
-  modules.provide(M.access, m => makeAccess(setup, m.get(M.storage), () => m.get(M.pins).accountRemoval.wake()))
+  modules.provide(M.access, m => makeAccess(setup, m.get(M.storage)))
   modules.provide(M.content, m => makeContent(setup, m.get(M.storage)))
-  modules.provide(M.clusters, m =>
-    makeClusters(setup, m.get(M.storage), m.get(M.content), () => m.get(M.network).addresses()),
-  )
+  modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
-  modules.provide(M.nodes, m =>
-    makeNodes(setup, m.get(M.storage), m.get(M.clusters), {
-      fetch: id => m.get(M.pins).scheduler.subscribersChanged(id),
-      placements: () => m.get(M.pins).wakePlacements(),
-    }),
-  )
+  modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m)))
+  modules.provide(M.nodeWork, m => makeNodeWork(setup, m.get(M.storage), m.get(M.nodes), m.get(M.pins)))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.gateway, m => makeGateway(setup, { ...below(m), pins: m.get(M.pins) }))
@@ -92,7 +88,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
 }
 
 /** The modules below pins. */
-function below(modules: Modules) {
+function below(modules: KnownModules) {
   return {
     storage: modules.get(M.storage),
     access: modules.get(M.access),

@@ -22,7 +22,7 @@ export type NetworkModule = ReturnType<typeof makeNetwork>
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { datastore, threads, shared, withheld, reach }: StorageModule,
-  { live, registry }: ClustersModule,
+  { live, registry, reachableAt }: ClustersModule,
 ) {
   const walker = new ReachWalker(reach, id => registry.readerOf(id))
   const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
@@ -54,7 +54,9 @@ export function makeNetwork(
       withholding.start()
       if (config.network?.enabled !== true) return
       const hash = pooledHash(threads)
-      node = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
+      const started = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
+      node = started
+      reachableAt(() => started.addresses())
     },
     stop: async (): Promise<void> => {
       followed.end()

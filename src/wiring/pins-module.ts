@@ -94,6 +94,7 @@ export function makePins(setup: Setup, below: Below) {
     wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()
+      below.access.accounts.whenDeleted(() => accountRemoval.wake())
       accountRemoval.wake()
       tellPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
@@ -150,7 +151,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
       held,
       network: networkPinner,
       clock,
-      others: nodes.find,
+      others: async cid => nodes.member?.find(cid) ?? null,
       maxBlocks,
     }),
     lists: new PinList({ targets, catalogue, clock }),

@@ -87,7 +87,7 @@ function dataOf(
     slots,
     gateway: config.gateway,
     trustedProxies: config.trustedProxies,
-    hasNodes: nodes.others !== null,
+    hasNodes: nodes.member !== null,
   }
 }
 
@@ -104,7 +104,7 @@ function answer(
     mode === 'open' && network.node !== null
       ? answersFrom(new NetworkContent(network.node, clock, retrievalTimeoutSeconds * 1_000), 'network')
       : NOTHING
-  const passed = nodes.others === null ? NOTHING : answersFrom(nodes.others, 'nodes')
+  const passed = nodes.member === null ? NOTHING : answersFrom(nodes.member.content, 'nodes')
   answerCalls(port, {
     ...fetched.answers,
     ...passed.answers,

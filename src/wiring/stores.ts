@@ -24,6 +24,7 @@ import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { type ClusterDirectory, clusterDirectories } from '../ledger/cluster-directories.ts'
 import { sealedDatastore } from '../network/sealed-datastore.ts'
+import { type FleetSystem, loadFleet } from '../nodes/fleet-system.ts'
 import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
@@ -53,6 +54,8 @@ export interface Stores {
   sealing: Sealing
   /** The catalogue where it is not in the data directory; null if it is. */
   shared: SharedCatalogue | null
+  /** Null for a node that is alone. */
+  fleetSystem: FleetSystem | null
   close(): Promise<void>
 }
 
@@ -88,6 +91,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     closers.push(() => database.close())
     const shared = await openSharedCatalogue(setup, database)
     if (shared !== null) closers.push(() => shared.close())
+    const fleetSystem = shared?.fleet ? await loadFleet(shared.fleet) : null
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
     closers.push(() => checkpoints.stop())
     const logSync = new LogSync(join(dataDir, DATABASE))
@@ -131,6 +135,7 @@ async function openAll(setup: Setup): Promise<Stores> {
       secrets,
       sealing,
       shared,
+      fleetSystem,
       close,
     }
   } catch (error) {

@@ -53,7 +53,7 @@ describe('workflows', () => {
       'npm run --silent torture -- --fleet 3',
       'npx vitest run test/nothing',
       'node tools/nothing.ts',
-      'NOTHING=1 npx vitest run test/nodes',
+      'NOTHING=1 npx vitest run test/adapters/fleet',
     ]
     expect(wrong.filter(command => problemOf(command) === null)).toEqual([])
     expect(problemOf('npm run --silent torture -- --cluster kubo --rounds 3')).toBeNull()

@@ -60,4 +60,13 @@ describe('the modules of an engine', () => {
     expect(modules.get(third)).toBe(modules.get(third))
     expect(() => modules.get(one)).toThrow('modules need each other: Symbol(one) > Symbol(other) > Symbol(one)')
   })
+
+  test('ask for no other module once they are made', () => {
+    const [one, other] = [token<() => object>('one'), token<object>('other')]
+    const modules = new Modules()
+    modules.provide(one, m => () => m.get(other))
+    modules.provide(other, m => ({ one: m.get(one) }))
+    modules.get(other)
+    expect(() => modules.get(one)()).toThrow('Symbol(one) asks for Symbol(other) after it was made')
+  })
 })

@@ -17,8 +17,6 @@ export interface AccountServiceOptions {
   cache: CredentialCache
   clock: Clock
   random?: RandomBytes
-  /** Called when an account has been marked deleted, to have what it had removed. */
-  onDeleted?: (() => void) | undefined
 }
 
 /** The address of the first owner, kept free for it. */
@@ -35,7 +33,7 @@ export class AccountService implements Accounts {
   readonly #cache: CredentialCache
   readonly #clock: Clock
   readonly #random: RandomBytes
-  readonly #onDeleted: () => void
+  readonly #deletions: Array<() => void> = []
 
   constructor(options: AccountServiceOptions) {
     this.#store = options.store
@@ -44,7 +42,11 @@ export class AccountService implements Accounts {
     this.#cache = options.cache
     this.#clock = options.clock
     this.#random = options.random ?? systemRandom
-    this.#onDeleted = options.onDeleted ?? (() => undefined)
+  }
+
+  /** Calls `told` whenever an account has been marked deleted, so that its content can be removed. */
+  whenDeleted(told: () => void): void {
+    this.#deletions.push(told)
   }
 
   async create(input: NewAccount): Promise<Account> {
@@ -125,7 +127,7 @@ export class AccountService implements Accounts {
     this.#cache.clear()
     if (outcome === 'no_account') throw notFound(id)
     if (outcome === 'last_owner') throw lastOwner()
-    this.#onDeleted()
+    for (const told of this.#deletions) told()
   }
 
   async setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account> {

@@ -1,8 +1,8 @@
 import type { CID } from 'multiformats/cid'
-import { Semaphore } from '../../concurrency/semaphore.ts'
-import type { BlockSource } from '../../content/block-source.ts'
-import { isInline } from '../../ipld/cid.ts'
-import type { ContentOrigin, HeldContent } from './request-blocks.ts'
+import { Semaphore } from '../../src/concurrency/semaphore.ts'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
+import { isInline } from '../../src/ipld/cid.ts'
 
 /** Content that another node has, read through it. */
 export interface ContentElsewhere {

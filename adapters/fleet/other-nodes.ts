@@ -1,13 +1,14 @@
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import type { Slots } from '../concurrency/slots.ts'
-import { inUploadSlot } from '../contract/uploads/upload-slot.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import type { ApiRequest, ApiResponse, PassedOn } from '../http/api-messages.ts'
-import { targetOf } from '../http/passed-on.ts'
-import type { AuthenticatedContext, GoesTo, HandedOver } from '../http/route.ts'
-import { StreamBody } from '../http/stream-body.ts'
+import type { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
+import type { Slots } from '../../src/concurrency/slots.ts'
+import { inUploadSlot } from '../../src/contract/uploads/upload-slot.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { ApiRequest, ApiResponse, PassedOn } from '../../src/http/api-messages.ts'
+import type { OtherNodes } from '../../src/http/pipeline.ts'
+import type { AuthenticatedContext, GoesTo, HandedOver } from '../../src/http/route.ts'
+import { StreamBody } from '../../src/http/stream-body.ts'
 import { meantCluster } from './meant-cluster.ts'
 import type { AskedOfNode, NodeSender } from './node-sender.ts'
+import { targetOf } from './passed-on.ts'
 
 export interface OtherNodesParts {
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster'>
@@ -43,7 +44,7 @@ const HEADERS = [
  * Has the node of a cluster answer what is to be kept there: whole, as it came, with the client's own credential. A form
  * that names its cluster where that was not looked for is taken in here and handed over as another form.
  */
-export class OtherNodes {
+export class ForwardingNodes implements OtherNodes {
   readonly #parts: OtherNodesParts
 
   constructor(parts: OtherNodesParts) {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import type { PassedOn } from '../http/api-messages.ts'
-import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from '../http/passed-on.ts'
-import type { NodeAnswer, NodeClient, NodeRequest } from '../outgoing/node-client.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { PassedOn } from '../../src/http/api-messages.ts'
+import type { NodeAnswer, NodeClient, NodeRequest } from './node-client.ts'
+import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from './passed-on.ts'
 
 /** A node of the fleet, as the catalogue has it. */
 interface KnownNode {

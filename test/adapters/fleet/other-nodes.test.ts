@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
-import type { Principal } from '../../src/access/principal.ts'
-import { Slots } from '../../src/concurrency/slots.ts'
-import { systemClock } from '../../src/domain/clock.ts'
-import { formBody } from '../../src/domain/form-body.ts'
-import type { PassedOn } from '../../src/http/api-messages.ts'
-import type { AuthenticatedContext } from '../../src/http/route.ts'
-import type { AskedOfNode } from '../../src/nodes/node-sender.ts'
-import { OtherNodes } from '../../src/nodes/other-nodes.ts'
+import type { AskedOfNode } from '../../../adapters/fleet/node-sender.ts'
+import { ForwardingNodes } from '../../../adapters/fleet/other-nodes.ts'
+import type { Principal } from '../../../src/access/principal.ts'
+import { Slots } from '../../../src/concurrency/slots.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
+import { formBody } from '../../../src/domain/form-body.ts'
+import type { PassedOn } from '../../../src/http/api-messages.ts'
+import type { AuthenticatedContext } from '../../../src/http/route.ts'
 
 const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
 
@@ -15,7 +15,7 @@ const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', sch
 async function formAt(passedOn: PassedOn | undefined, cluster = '') {
   const asked: AskedOfNode[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
-  const others = new OtherNodes({
+  const others = new ForwardingNodes({
     clusters: { nodeOf: id => (id === 'second' ? 'c' : null), defaultCluster: 'first' },
     sender: {
       send: async (_node, request) => {

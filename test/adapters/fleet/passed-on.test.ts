@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { ApiRequest, ApiResponse } from '../../src/http/api-messages.ts'
-import { answerOfVersion1 } from '../../src/http/node-proof.ts'
+import { answerOfVersion1 } from '../../../adapters/fleet/node-proof.ts'
 import {
   ANSWERED_HEADER,
   openAnswer,
@@ -9,8 +8,9 @@ import {
   type Receiver,
   sealPassedOn,
   takingPassedOn,
-} from '../../src/http/passed-on.ts'
-import { collect } from '../support/bytes.ts'
+} from '../../../adapters/fleet/passed-on.ts'
+import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
+import { collect } from '../../support/bytes.ts'
 
 const NOW = Date.UTC(2026, 0, 15)
 const SECRET = Buffer.alloc(32, 7)

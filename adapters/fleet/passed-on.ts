@@ -1,7 +1,7 @@
-import { HoldfastError } from '../domain/errors.ts'
-import { copied, wholeUpTo } from '../domain/sources.ts'
-import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from './api-messages.ts'
-import { errorResponse } from './error-response.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { copied, wholeUpTo } from '../../src/domain/sources.ts'
+import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from '../../src/http/api-messages.ts'
+import { errorResponse } from '../../src/http/error-response.ts'
 import {
   answerOfVersion1,
   type Covered,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UsedNonces } from '../../src/http/used-nonces.ts'
+import { UsedNonces } from '../../../adapters/fleet/used-nonces.ts'
 
 const MINUTE = 60_000
 const NOW = Date.UTC(2026, 0, 15)

@@ -1,9 +1,9 @@
-import { present, RequestTarget } from '../contract/request-target.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import type { ApiRequest } from '../http/api-messages.ts'
-import { MAX_JSON_BYTES, parseJson } from '../http/json-body.ts'
-import { readForm, readPartText } from '../http/multipart.ts'
-import type { AuthenticatedContext } from '../http/route.ts'
+import { present, RequestTarget } from '../../src/contract/request-target.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { ApiRequest } from '../../src/http/api-messages.ts'
+import { MAX_JSON_BYTES, parseJson } from '../../src/http/json-body.ts'
+import { readForm, readPartText } from '../../src/http/multipart.ts'
+import type { AuthenticatedContext } from '../../src/http/route.ts'
 
 /** How much of a form is read before it is decided which node is to have it. */
 const LOOKED_AT_BYTES = 64 * 1024

@@ -4,10 +4,10 @@ import { cp } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postgres } from '../../adapters/postgres/index.ts'
-import { createEngine } from '../../src/index.ts'
-import { type FleetNode, TWO_CLUSTERS, withFleet } from '../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { postgres } from '../../../adapters/postgres/index.ts'
+import { createEngine } from '../../../src/index.ts'
+import { type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
 /** What follows on another node follows a moment later, or much later where much else is done. */
 const PATIENCE = { timeout: 20_000 }

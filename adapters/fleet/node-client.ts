@@ -1,6 +1,6 @@
-import { HoldfastError } from '../domain/errors.ts'
-import { copied } from '../domain/sources.ts'
-import { httpAgent, watchedBody } from './http-agent.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { copied } from '../../src/domain/sources.ts'
+import { httpAgent, watchedBody } from '../../src/outgoing/http-agent.ts'
 
 /** A request that another node is to answer. */
 export interface NodeRequest {

@@ -1,10 +1,10 @@
 import type { CID } from 'multiformats/cid'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
-import type { LiveContent } from '../content/live-content.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import type { ApiHandler } from '../http/api-messages.ts'
-import { errorResponse } from '../http/error-response.ts'
-import { parseCid } from '../ipld/cid.ts'
+import type { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
+import type { LiveContent } from '../../src/content/live-content.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import type { ApiHandler } from '../../src/http/api-messages.ts'
+import { errorResponse } from '../../src/http/error-response.ts'
+import { parseCid } from '../../src/ipld/cid.ts'
 
 /** Where nodes of a fleet read each other's blocks. Nobody else is answered there. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'

@@ -1,0 +1,82 @@
+import type { CID } from 'multiformats/cid'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import { isHoldfastError } from '../../src/domain/errors.ts'
+import type { ApiHandler } from '../../src/http/api-messages.ts'
+import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
+import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
+import { openNodeClient } from './node-client.ts'
+import { nodeReader } from './node-reader.ts'
+import { NodeSender } from './node-sender.ts'
+import { type ContentElsewhere, OtherContent } from './other-content.ts'
+import { ForwardingNodes } from './other-nodes.ts'
+import { takingPassedOn } from './passed-on.ts'
+
+/** The modules behind {@link FleetSystem}. */
+export const fleetSystem: FleetSystem = { join: memberOf }
+
+function memberOf(parts: FleetParts): FleetMember {
+  const { nodes, clusters, live, secret, self, run, clock } = parts
+  const http = openNodeClient()
+  const sender = new NodeSender({ self, known: () => nodes.all(), client: http, secret, clock })
+  const blocks = nodeBlocks(clusters, live)
+  return {
+    content: new OtherContent(cid => open(parts, sender, cid)),
+    find: async cid => {
+      const [other] = await placesOf(parts, cid)
+      return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
+    },
+    forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
+    taking: (api, otherwise) => {
+      const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
+      return takingPassedOn({ self, run, secret, now: () => clock.now() }, answer, otherwise)
+    },
+    start: look => nodes.start(look),
+    leave: () => nodes.leave(),
+    stop: async () => {
+      await nodes.stop()
+      await http.close()
+    },
+  }
+}
+
+/** Returns the other nodes that keep content, those that can be reached first. */
+async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
+  const found = await places.find(cid.multihash.bytes, clock.now())
+  const known = await nodes.all()
+  const others = found.flatMap(place => {
+    const other = known.find(({ number }) => number === place.node)
+    return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
+  })
+  // A node that is not there cannot be read, which is told: what it keeps is not gone.
+  return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
+}
+
+/** Opens content for a stranger. Only the node of a file knows whether a path leads to it that is not taken down. */
+async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<ContentElsewhere | null> {
+  const { clock } = parts
+  let refused: unknown = null
+  for (const { id, isRoot, liveUntil } of await placesOf(parts, cid)) {
+    if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil }
+    try {
+      const first = await nodeReader(sender, id, clock, cid).read(cid)
+      return { source: beginningWith(cid, first, nodeReader(sender, id, clock)), liveUntil }
+    } catch (error) {
+      refused ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
+    }
+  }
+  if (refused !== null) throw refused
+  return null
+}
+
+/** Gives the block that was read on opening, once, before it is read again. */
+function beginningWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
+  let kept: Uint8Array | null = bytes
+  return {
+    read: async (cid, options) => {
+      const given = kept
+      if (given === null || !first.equals(cid)) return source.read(cid, options)
+      kept = null
+      return given
+    },
+  }
+}
