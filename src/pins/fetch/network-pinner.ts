@@ -190,7 +190,7 @@ function unlessUnavailable(error: unknown): undefined {
 }
 
 function notFound(cid: CID): HoldfastError {
-  return new HoldfastError('CID_NOT_FOUND', `nobody who was asked has ${cid}`)
+  return new HoldfastError('CID_NOT_FOUND', `no provider has ${cid}`)
 }
 
 /** The same session, which need not be asked for the root again. */

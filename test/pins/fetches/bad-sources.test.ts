@@ -188,7 +188,7 @@ describe('a gateway', () => {
       })
       await node.engine.pins.pin({ account: node.account, cid, respondAsync: true })
       await node.reached('failed')
-      expect(node.reason()).toBe(`CID_NOT_FOUND: nobody who was asked has ${cid} (gateway ${url} ${problem})`)
+      expect(node.reason()).toBe(`CID_NOT_FOUND: no provider has ${cid} (gateway ${url} ${problem})`)
 
       // And it is no hindrance to one that works.
       const good = await net.server(serving(dag))

@@ -146,7 +146,7 @@ describe('a DAG', () => {
       const cid = dag.root.toString()
       const { record, created } = await node.engine.pins.pin({ account: node.account, cid })
       expect({ created, status: record.status }).toEqual({ created: true, status: 'failed' })
-      expect(node.reason()).toContain(`nobody who was asked has ${missing?.cid}`)
+      expect(node.reason()).toContain(`no provider has ${missing?.cid}`)
       expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(0)
       if (missing !== undefined) provider.blocks.put(missing)
       node.clock.advance(65_000)

@@ -66,7 +66,7 @@ describe('a CID that nobody has', () => {
       expect({ created, status: record.status }).toEqual({ created: true, status: 'queued' })
       await node.reached('failed')
       expect(node.changes).toEqual(['queued>pinning', 'pinning>failed'])
-      expect(node.reason()).toMatch(/^CID_NOT_FOUND: nobody .* \(peer \w+ does not have it\)$/)
+      expect(node.reason()).toMatch(/^CID_NOT_FOUND: no provider has \w+ \(peer \w+ does not have it\)$/)
       const [status] = await node.engine.pins.status({ account: node.account, cid: record.cid })
       expect(status).toMatchObject({ attempts: 1, lastError: node.reason(), blocks: 0 })
       expect(status?.nextAttemptAt).toBeGreaterThan(node.clock.now())
