@@ -8,7 +8,7 @@ import { isLocked, LevelFiles } from './level-files.ts'
 import { makeDirectory } from './make-directory.ts'
 import { OWNERS_DIRECTORY } from './node-file-system.ts'
 
-/** The directories that engines of this process own, by place. Shared by all copies of this module. */
+/** Directories that engines of this process own, as "device:inode". All copies of this module share the set. */
 const OWNED = Symbol.for('holdfast.ownedDirectories')
 const shared = globalThis as { [OWNED]?: Set<string> }
 shared[OWNED] ??= new Set()
@@ -16,38 +16,38 @@ const owned = shared[OWNED]
 
 export interface OwnedDirectory {
   datastore: LevelDatastore
-  /** Closes the datastore and lets the directory go. */
+  /** Closes the datastore and releases the directory. */
   close(): Promise<void>
 }
 
-/** Where a directory is, whatever it is called. @throws the error of the file system */
+/** Returns "device:inode", the same for every path of one directory. @throws the error of the file system */
 export function placeOf(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true })
   return `${dev}:${ino}`
 }
 
 /**
- * Refuses a data directory that a restore has begun and not ended, also after the restore was killed.
+ * Refuses a data directory with an unfinished restore, running or killed.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */
 export function refuseUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, RESTORING)) || existsSync(join(dataDir, DATABASE))) return
-  const remedy = 'let it end, or repeat "holdfast restore" into the same directory'
+  const remedy = 'wait until it ends, or repeat "holdfast restore" into the same directory'
   throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore (${RESTORING}): ${remedy}`)
 }
 
-/** How long a new owner waits for the one before it to end. */
+/** Time that a new owner waits for the former one to close. */
 const HANDOVER_MS = 5_000
 const RETRY_MS = 100
 
 /**
- * Makes a data directory ours: LevelDB holds an operating-system lock on `datastore/` for as long as it is open,
- * and the kernel gives it back however the process ends. The caller closes it.
+ * Takes ownership of a data directory. LevelDB holds an operating-system lock on `datastore/` while it is open, and the
+ * kernel releases it when the process ends. The caller closes it.
  *
- * @param options.isRestoring whether the caller is the restore that may be unfinished
- * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s, `DATA_DIR_UNUSABLE` if it
- * cannot be created or written, or a restore into it has not ended.
+ * @param options.isRestoring true if the caller is the unfinished restore itself
+ * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s; `DATA_DIR_UNUSABLE` if it cannot
+ * be created or written, or has an unfinished restore.
  */
 export async function ownDataDirectory(
   dataDir: string,
@@ -73,7 +73,7 @@ export async function ownDataDirectory(
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       continue
     }
-    // Ours before anything is awaited; LevelDB's lock knows other processes, and in this one the same name alone.
+    // Added before the first await: LevelDB's lock covers other processes, but in this process only the same path.
     owned.add(place)
     try {
       const datastore = await store.open()
@@ -81,7 +81,7 @@ export async function ownDataDirectory(
         await datastore.close().finally(() => owned.delete(place))
       }
       try {
-        // A restore may have begun, and been killed, since.
+        // A restore may have begun, and been killed, during the wait.
         refuse()
         return { datastore, close }
       } catch (error) {
@@ -100,7 +100,7 @@ export async function ownDataDirectory(
   }
 }
 
-/** What is wrong with a directory that stores are kept in, by the deepest cause. */
+/** Returns the error for an unusable data directory, with the message of the deepest cause. */
 export function directoryUnusable(dataDir: string, cause: unknown): HoldfastError {
   const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const reason = deepest instanceof Error ? deepest.message : String(deepest)

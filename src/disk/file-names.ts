@@ -1,13 +1,13 @@
-/** What the files of a data directory are called. */
+/** Names of the files in a data directory. */
 export const DATABASE = 'holdfast.db'
-/** The database of a restore that has not ended; it becomes {@link DATABASE} last. */
+/** Database of an unfinished restore. The last step renames it to {@link DATABASE}. */
 export const RESTORING = 'holdfast.db.restored'
-/** The key that seals secrets in the stores. */
+/** Key that seals secrets in the stores. */
 export const DATA_KEY = 'data.key'
-/** The keys that sign sessions. */
+/** Keys that sign sessions. */
 export const SECRETS = 'secrets'
 export const TAKEDOWNS = 'takedowns.deny'
-/** Room to give up on a full disk. */
+/** Reserved space, deleted on a full disk. */
 export const BALLAST = 'ballast'
-/** What was damaged, and what lay where it should not, in each directory that blocks are kept in. */
+/** Directory of damaged and stray files, beside each `blocks/`. */
 export const QUARANTINE = 'quarantine'

@@ -7,15 +7,17 @@ import { QUARANTINE } from './file-names.ts'
 import { makeDirectory } from './make-directory.ts'
 import { OWNERS_DIRECTORY, syncDirectoryNow } from './node-file-system.ts'
 
-/** What LevelDB keeps what it stores in, and names the list of in `CURRENT`. */
-const KEPT = /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/
-/** How LevelDB's errors end of a file that is not there, or is no file; the last is of the list itself. */
+/** Names of the files that hold LevelDB's data. `CURRENT` names the manifest, which lists them. */
+const DATA_FILE = /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/
+/**
+ * Endings of LevelDB's errors for a missing file or a wrong file type. The last one means that `CURRENT` is missing.
+ */
 const NO_FILE = /(No such file or directory|Is a directory|Not a directory|\(create_if_missing is false\))$/
 
 /**
- * The LevelDB datastore of a data directory, of which a power cut, or somebody, may have taken files. What its list of
- * files lacks is listed anew; what cannot be read even then is set aside beside it, and it begins empty: it has
- * the identity of the node in the network, and else only what is found again.
+ * The LevelDB datastore of a data directory. After a power cut, files may be missing or damaged. LevelDB first repairs
+ * its list of files. If the datastore still cannot be read, it moves to quarantine and an empty one replaces it. The
+ * datastore holds the identity of the node in the network; everything else in it can be found again.
  */
 export class LevelFiles {
   readonly #path: string
@@ -28,11 +30,14 @@ export class LevelFiles {
     this.#logger = logger
   }
 
-  /** The caller closes it. @throws the error of LevelDB, {@link isLocked} while another process has it open */
+  /**
+   * Opens the datastore; the caller closes it. @throws the error of LevelDB, {@link isLocked} while another owner has
+   * it
+   */
   async open(): Promise<LevelDatastore> {
     const datastore = new LevelDatastore(this.#path)
     try {
-      // Where only the list is gone, LevelDB would begin anew and remove what is there.
+      // If only the list is missing, LevelDB would start an empty database and delete the files.
       await datastore.db.open({ createIfMissing: !this.#lacksList() })
       return datastore
     } catch (error) {
@@ -46,19 +51,16 @@ export class LevelFiles {
 
   #lacksList(): boolean {
     const names = readdirSync(this.#path)
-    return !names.includes('CURRENT') && names.some(name => KEPT.test(name))
+    return !names.includes('CURRENT') && names.some(name => DATA_FILE.test(name))
   }
 
-  /** Has LevelDB list its files anew; it keeps what it cannot use in `lost/`. To be called while nobody has it open. */
+  /** Has LevelDB rebuild its list of files; it moves unusable files to `lost/`. Nobody may have the datastore open. */
   async #repair({ db }: LevelDatastore): Promise<void> {
     const { constructor: level } = db
     try {
       if ('repair' in level && typeof level.repair === 'function') await level.repair(this.#path)
       this.#isRepaired = true
-      this.#logger.warn(
-        { datastore: this.#path },
-        'the list of files of the datastore was damaged and has been made anew',
-      )
+      this.#logger.warn({ datastore: this.#path }, 'repaired the damaged list of files of the datastore')
     } catch (error) {
       if (!isDamaged(error)) throw error
       this.#setAside(error)
@@ -77,17 +79,17 @@ export class LevelFiles {
     this.#isNew = true
     this.#logger.error(
       { err: error, datastore: aside },
-      'the datastore cannot be read and has been set aside; the node gets a new identity in the network',
+      'moved the unreadable datastore to quarantine; the node gets a new identity in the network',
     )
   }
 }
 
-/** Whether another process, or another engine of this one, has it open. */
+/** Returns true if another process, or another engine of this process, has the datastore open. */
 export function isLocked(error: unknown): boolean {
   return deepest(error).code === 'LEVEL_LOCKED'
 }
 
-/** Files that are empty, wrong or gone; not those that the system does not let be read or written. */
+/** Returns true for empty, wrong or missing files, and false for files that the system refuses to read or write. */
 function isDamaged(error: unknown): boolean {
   const { code, message } = deepest(error)
   return code === 'LEVEL_CORRUPTION' || NO_FILE.test(message)

@@ -4,10 +4,10 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import { syncDirectoryNow } from './node-file-system.ts'
 
 /**
- * Creates a directory and what is missing above it. Node's own `recursive` never returns where a file system answers
- * that an existing parent does not exist, as /proc does.
+ * Creates a directory and its missing parents. Node's `recursive` never returns on a file system that reports an
+ * existing parent as missing, as /proc does.
  *
- * @param mode of the directory itself, if it is created; what is above it is made as the process makes directories
+ * @param mode of the directory itself, if it is created; parents get the default mode of the process
  * @throws the error of the file system
  */
 export function makeDirectory(path: string, mode?: number): void {
@@ -16,11 +16,11 @@ export function makeDirectory(path: string, mode?: number): void {
   if (!tryMake(path, mode)) mkdirSync(path)
 }
 
-/** False if the parent is missing. */
+/** Returns false if the parent is missing. */
 function tryMake(path: string, mode: number | undefined): boolean {
   try {
     mkdirSync(path, mode)
-    // The process's umask may have taken from it.
+    // The umask of the process may have cleared bits.
     if (mode !== undefined) chmodSync(path, mode)
     syncParent(path)
     return true
@@ -32,7 +32,7 @@ function tryMake(path: string, mode: number | undefined): boolean {
   }
 }
 
-/** Makes the new name survive a power cut, where whoever runs the node may read what it is in. */
+/** Syncs the parent directory, if we may open it, so that the new name survives a power cut. */
 function syncParent(path: string): void {
   try {
     syncDirectoryNow(dirname(path))

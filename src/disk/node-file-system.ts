@@ -4,22 +4,22 @@ import { platform } from 'node:os'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**
- * What differs between platforms stands here and nowhere else. Windows is best effort: it cannot sync a directory,
- * so there a power cut may lose the newest directory entries, and it cannot refuse to follow a symbolic link.
+ * Platform differences are confined to this file. Windows is best effort: it cannot sync a directory, so a power cut
+ * may lose the newest directory entries. It cannot refuse to follow a symbolic link either.
  */
 const WINDOWS = platform() === 'win32'
 
-/** Modes by which the user who runs the node reads and writes, and nobody else. */
+/** Modes that admit only the user who runs the node. */
 export const OWNERS_FILE = 0o600
 export const OWNERS_DIRECTORY = 0o700
 
-/** Flags that create a file whose writes go past the page cache; null where there is no such thing. */
+/** Flags that create a file and bypass the page cache; null if the platform has no O_DIRECT. */
 export const DIRECT: number | null =
   constants.O_DIRECT === undefined
     ? null
     : constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DIRECT
 
-/** The file system of the operating system, through libuv's pool. */
+/** File system of the operating system, through libuv's thread pool. */
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   read: readStart,
@@ -90,7 +90,7 @@ async function spaceAt(path: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-/** Syncs a directory at once: for what has to be on the disk before a transaction commits. */
+/** Syncs a directory and blocks until it is done, for files that must be on the disk before a transaction commits. */
 export function syncDirectoryNow(path: string): void {
   if (WINDOWS) return
   const directory = openSync(path, constants.O_RDONLY)
@@ -101,17 +101,17 @@ export function syncDirectoryNow(path: string): void {
   }
 }
 
-/** Opens a file for reading, refusing a symbolic link in its last segment (`ELOOP`). The caller closes it. */
+/** Opens a file for reading and refuses a symbolic link in the last segment (`ELOOP`). The caller closes it. */
 export function openNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
 }
 
-/** Opens a directory, to reach what is in it; refuses a symbolic link. The caller closes it. Not on Windows. */
+/** Opens a directory to reach its entries and refuses a symbolic link. The caller closes it. Not on Windows. */
 export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
 
-/** Whether users besides the owner may list a directory or write to it. To pass through it is not meant. */
+/** Returns true if users besides the owner may list a directory or write to it. Passing through it does not count. */
 export function othersMayUse({ mode }: Stats): boolean {
   return !WINDOWS && (mode & 0o066) !== 0
 }

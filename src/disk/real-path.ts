@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Returns the real path of what is there already, with the rest as it is written. */
+/** Returns the real path of the existing part of `path`, followed by the missing part unchanged. */
 export async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path)

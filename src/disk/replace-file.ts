@@ -5,10 +5,11 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { nodeFileSystem } from './node-file-system.ts'
 
 /**
- * Gives a file another text. Either the old one is there or the new one, whenever the power goes.
+ * Replaces the text of a file atomically: after a power cut the file has the old text or the new one.
  *
- * @param options `temporary` is where the new text is written, on the same file system; default: beside the file
- * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced; any other error if nothing has changed
+ * @param options `temporary` is the path for the new text, on the same file system; default: beside the file
+ * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced. Any other error means that the file is
+ * unchanged.
  */
 export async function replaceFile(
   path: string,
@@ -32,7 +33,7 @@ export async function replaceFile(
   try {
     await files.syncDirectory(dirname(path))
   } catch (cause) {
-    const message = `the disk failed while ${basename(path)} was replaced: it is the new file, and a power cut may undo that`
+    const message = `the disk failed to sync the replaced ${basename(path)}: the new text is in place, but a power cut may undo it`
     throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
   }
 }

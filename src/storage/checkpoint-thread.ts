@@ -1,9 +1,10 @@
-// The thread that moves the log of a database into the database. One message, one checkpoint; null ends it.
+// Worker thread that moves the log of a database into the database. Each message runs one checkpoint; null ends the
+// thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import SqliteDatabase from 'better-sqlite3'
 
 export interface CheckpointAnswer {
-  /** What SQLite failed with, and its code. */
+  /** Message and code of SQLite's error. */
   error?: { message: string; code: string }
 }
 
@@ -19,7 +20,9 @@ parentPort?.on('message', (message: 'checkpoint' | null) => {
   parentPort?.postMessage(checkpoint())
 })
 
-/** Waits for nobody: what a reader still needs stays in the log until the next time. */
+/**
+ * Runs a checkpoint without waiting for readers: pages that a reader needs stay in the log until the next checkpoint.
+ */
 function checkpoint(): CheckpointAnswer {
   try {
     sqlite.pragma('wal_checkpoint(PASSIVE)')

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { CheckpointAnswer } from './checkpoint-thread.ts'
 
-/** As a source file under Node, as its compiled neighbour in the package. */
+/** Entry of the thread: TypeScript in the repository, JavaScript in the package. */
 const ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? './checkpoint-thread.ts' : './checkpoint-thread.js',
   import.meta.url,
 )
-/** Pages are SQLite's memory; the thread's own heap holds next to nothing. */
+/** SQLite's pages are outside the heap of the thread, which is nearly empty. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
 /**
- * Checkpoints of one database by a thread with a connection of its own: they write and sync thousands of pages, for
- * which no event loop should wait. The thread starts with the first; whoever makes this stops it, before the database
- * is closed.
+ * Runs the checkpoints of one database in a thread with its own connection. A checkpoint writes and syncs thousands of
+ * pages, which would block the event loop. The first checkpoint starts the thread. The creator stops it before the
+ * database is closed.
  */
 export class Checkpoints {
   readonly #file: string
@@ -26,7 +26,7 @@ export class Checkpoints {
   }
 
   /**
-   * Moves what is in the log by now into the database, as far as no reader is in the way. One at a time.
+   * Moves the present log into the database, up to the first page that a reader needs. Not reentrant.
    *
    * @throws SQLite's error with its `code`; an error without one if the thread has ended
    */
@@ -35,13 +35,13 @@ export class Checkpoints {
     this.#worker ??= this.#start()
     const worker = this.#worker
     this.#waiting = Promise.withResolvers()
-    // A thread at work keeps the process alive; an idle one does not.
+    // Only a working thread keeps the process alive.
     worker.ref()
     worker.postMessage('checkpoint')
     await this.#waiting.promise.finally(() => worker.unref())
   }
 
-  /** Resolves when the one under way has ended, and the thread. */
+  /** Waits for the running checkpoint, and ends the thread. */
   async stop(): Promise<void> {
     this.#stopped = true
     const worker = this.#worker
@@ -61,7 +61,7 @@ export class Checkpoints {
     })
     const fail = (cause: unknown): void => {
       if (this.#worker === worker) this.#worker = null
-      this.#waiting?.reject(new Error('the thread of checkpoints has ended', { cause }))
+      this.#waiting?.reject(new Error('the checkpoint thread has ended', { cause }))
     }
     worker.on('error', fail)
     worker.on('exit', fail)

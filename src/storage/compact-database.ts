@@ -5,8 +5,8 @@ import { silentLogger } from '../domain/logger.ts'
 import { Database } from './database.ts'
 
 /**
- * Writes the database of a data directory anew without its free pages, in bytes before and after. Databases of 0.1.0 keep
- * theirs until this has been done once. No engine may be using the directory.
+ * Rewrites the database of a data directory without its free pages. Returns its bytes before and after. Databases of
+ * 0.1.0 keep free pages until the first run. No engine may have the directory open.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; the error of SQLite on a full disk
  */

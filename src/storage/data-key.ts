@@ -23,21 +23,22 @@ const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
 const MISSING = 'is missing'
 
 /**
- * Sealing with the key of a data directory, `data.key`. The key is made once, and the database keeps its name: from
- * then on no other will do, and a missing one is not replaced, since what it sealed could never be opened again.
- * Several processes may open it at the same time.
+ * Returns the sealing by `data.key`, the key of a data directory. Creates the key once and records its id in the
+ * database; after that, no other key is accepted. A missing key is not replaced, since a new one could not open what
+ * the old one sealed. Several processes may open the key at the same time.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if it is missing, another directory's, damaged or cannot be read.
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or of another directory.
  */
 export function openDataKey(database: Database, dataDir: string): Sealing {
   return sealingWith(openKey(database, dataDir, null))
 }
 
 /**
- * The name of the key of a data directory that shares its catalogue: what it seals there, others have to open.
+ * Returns the id of the key of a data directory that shares its catalogue. All nodes of the catalogue need the same key
+ * to open each other's secrets.
  *
- * @param expected the name of the key of those others; null if there are none, so that any will do, and one is made
- * @throws HoldfastError `CONFIG_INVALID` if it has another, or none; what {@link openDataKey} throws
+ * @param expected id of the key of the other nodes; null accepts any key, and creates a missing one
+ * @throws HoldfastError `CONFIG_INVALID` if the key is missing or another one; the errors of {@link openDataKey}
  */
 export function openFleetKey(database: Database, dataDir: string, expected: string | null): string {
   return sealingKeyId(openKey(database, dataDir, expected))
@@ -45,7 +46,7 @@ export function openFleetKey(database: Database, dataDir: string, expected: stri
 
 function openKey(database: Database, dataDir: string, expected: string | null): Uint8Array {
   const path = join(dataDir, DATA_KEY)
-  // The write lock of the database keeps two processes from making a key each.
+  // The write lock of the database keeps two processes from creating a key each.
   return database.transaction(() => {
     const known = knownKey(database)
     const { key: found, problem } = readKey(path, known)
@@ -63,7 +64,7 @@ function openKey(database: Database, dataDir: string, expected: string | null): 
 }
 
 /**
- * What is wrong with the key of a data directory, in words that follow its name; null if nothing is.
+ * Returns the problem of the key as words that follow its name ("is missing"); null if it has none.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read
  */
@@ -73,10 +74,10 @@ export function dataKeyProblem(database: Database, dataDir: string): string | nu
 }
 
 /**
- * Makes another key in the place of one that is lost; a file that is in its place is set aside. May be repeated where it
- * was cut short.
+ * Creates a new key after the old one is lost, and moves any file in its place to quarantine. A repeated call finishes
+ * one that was interrupted.
  *
- * @param forget drops what the lost one sealed, in the transaction that makes the new one count
+ * @param forget deletes the secrets sealed with the old key, in the transaction that records the new one
  */
 export function replaceKeyFile(database: Database, dataDir: string, forget: () => void): void {
   const path = join(dataDir, DATA_KEY)
@@ -98,7 +99,7 @@ function knownKey(database: Database): string | null {
 
 type FoundKey = { key: Uint8Array; problem: null } | { key: null; problem: string }
 
-/** @param known the key that it has to be; null for any */
+/** @param known id of the expected key; null for any */
 function readKey(path: string, known: string | null): FoundKey {
   let text: string
   try {
@@ -114,7 +115,7 @@ function readKey(path: string, known: string | null): FoundKey {
   return { key, problem: null }
 }
 
-/** The file is there whole or not at all, and on the disk before anything is sealed with it. */
+/** Writes the file whole or not at all, and syncs it before the key seals anything. */
 function makeKey(path: string): Uint8Array {
   const key = randomBytes(SEALING_KEY_BYTES)
   const temporary = `${path}.new`
@@ -139,12 +140,12 @@ function makeKey(path: string): Uint8Array {
 function anotherKey(path: string): HoldfastError {
   return new HoldfastError(
     'CONFIG_INVALID',
-    `database: what its nodes seal there, all of them open by one data.key: copy that of another node to ${path} before the first start`,
+    `database: all nodes of a catalogue need the same data.key: copy data.key of another node to ${path} before the first start`,
   )
 }
 
 function unusable(path: string, problem: string, cause?: unknown): HoldfastError {
   const remedy =
-    'second factors, secrets of webhooks and the identity of the node were sealed with it; bring it back from a backup, or give them up by the command data-key replace'
+    'it seals second factors, webhook secrets and the identity of the node; restore it from a backup, or discard them with "holdfast data-key replace"'
   return new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })
 }

@@ -4,7 +4,7 @@ import { keepCopy, makeOwnersFile, syncNow } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { searchWords } from './search-function.ts'
 
-/** What SQLite stores; booleans are 0 or 1. */
+/** Value of a column; booleans are 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
 
 /** A prepared statement with its parameters and row shape. */
@@ -14,24 +14,24 @@ export interface Statement<Params extends SqlValue[], Row> {
   all(...params: Params): Row[]
 }
 
-/** How long a statement waits for another process that is writing, such as the account commands. */
+/** Time that a statement waits for another process that writes, such as an account command. */
 const BUSY_TIMEOUT_MS = 5_000
-/** Pages of the log from which on a commit moves them into the database, if nobody else does that. */
+/** Log pages at which a commit runs a checkpoint; the second applies if a thread runs them. */
 const CHECKPOINT_PAGES = 1_000
 const LATE_CHECKPOINT_PAGES = 32_000
-/** What SQLite calls `auto_vacuum = INCREMENTAL`. */
+/** Value of SQLite's `auto_vacuum = INCREMENTAL`. */
 const INCREMENTAL = 2
-/** Pages that a copy takes before it gives the loop back. */
+/** Pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
 
 /**
- * The SQLite database of a data directory, with the newest schema. The owner of the directory migrates an older one and
- * keeps a copy of it beside it. Several processes may have it open (the account and key commands beside a running
- * server). The caller closes it.
+ * The SQLite database of a data directory, with the newest schema. The owner of the directory migrates an older schema,
+ * and keeps a copy of the old database beside it. Several processes may open it, such as the account and key commands
+ * beside a running server. The caller closes it.
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
-  /** Made once: each one that is made has closures and statements of its own. */
+  /** Created once, since each creation allocates closures and statements. */
   readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
   readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
   readonly #commits: SqliteDatabase.Statement<[], { data_version: number }>
@@ -40,10 +40,12 @@ export class Database {
   #closed = false
 
   /**
-   * @param options.readonly for a copy that nobody writes to, and which is not migrated
-   * @param options.isOwned whether the caller owns the data directory, as a migration needs; a new database needs no owner
-   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older one did and
-   * the caller does not own the directory; `DATA_DIR_UNUSABLE` if it cannot be opened, written or read as a database.
+   * @param options.readonly opens a copy that nobody writes to, without migrating it
+   * @param options.isOwned true if the caller owns the data directory, which a migration requires; a new database needs
+   * no owner
+   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older one did
+   * and the caller does not own the directory; `DATA_DIR_UNUSABLE` if it cannot be opened, written or read as a
+   * database.
    */
   constructor(file: string, { readonly = false, isOwned = true }: { readonly?: boolean; isOwned?: boolean } = {}) {
     let sqlite: SqliteDatabase.Database | undefined
@@ -78,15 +80,15 @@ export class Database {
     }
   }
 
-  /** Runs `work` in a write transaction: all of it or nothing. Inside another transaction it is a savepoint. */
+  /** Runs `work` in a write transaction. A nested call is a savepoint. */
   transaction<T>(work: () => T): T {
     this.#checkOpen()
     return this.#transaction.immediate(work) as T
   }
 
   /**
-   * Whether the commits to come wait for the disk. Without it they survive the end of the process but not a power
-   * cut, until the next durable commit makes all of them durable (the log is sequential).
+   * Sets if later commits wait for the disk. If not, they survive the end of the process but not a power cut. The next
+   * durable commit makes all of them durable, since the log is sequential.
    */
   setDurable(durable: boolean): void {
     this.#checkOpen()
@@ -95,13 +97,13 @@ export class Database {
     this.#durable = durable
   }
 
-  /** Leaves checkpoints to somebody else: commits make them only once the log is far longer than it should get. */
+  /** Leaves checkpoints to the caller. Commits run one only if the log grows far beyond its limit. */
   leaveCheckpoints(): void {
     this.#checkOpen()
     this.#sqlite.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`)
   }
 
-  /** Pages that the log has, and how many of them are in the database already. */
+  /** Returns the pages in the log, and how many of them are in the database already. */
   logPages(): { pages: number; moved: number } {
     this.#checkOpen()
     const state = this.#log.get()
@@ -109,8 +111,8 @@ export class Database {
   }
 
   /**
-   * Moves what the log holds into the database, so that the log is written from its start again and needs no more
-   * room. Returns whether it could.
+   * Moves the log into the database, so that SQLite writes it from the start again and needs no more room. Returns true
+   * on success.
    */
   restartLog(): boolean {
     try {
@@ -122,8 +124,8 @@ export class Database {
   }
 
   /**
-   * Gives free pages back to the file system, at most so many. Part of a transaction. Returns how many are left; a database
-   * of an earlier version keeps its free pages, to use them again, and has none to give.
+   * Returns at most `pages` free pages to the file system. Part of a transaction. Returns the number of free pages
+   * left. A database of an earlier version reuses its free pages instead, and returns 0.
    */
   giveBack(pages: number): number {
     this.#checkOpen()
@@ -133,8 +135,8 @@ export class Database {
   }
 
   /**
-   * Writes the database anew without its free pages, and has it give them back by itself from then on. Takes its time, and
-   * as much room on the disk as it has bytes; nobody else may have it open. Returns its bytes before and after.
+   * Rewrites the database without its free pages, and lets {@link giveBack} return later ones. Slow: needs free disk
+   * space for a copy, and no other connection. Returns the bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()
@@ -144,7 +146,7 @@ export class Database {
     }
     const before = bytes()
     this.#sqlite.pragma('auto_vacuum = INCREMENTAL')
-    // The copy that it makes is as large as the database.
+    // VACUUM makes a temporary copy as large as the database.
     this.#sqlite.pragma('temp_store = FILE')
     this.#sqlite.exec('VACUUM')
     this.#sqlite.pragma('temp_store = MEMORY')
@@ -152,14 +154,14 @@ export class Database {
     return { before, after: bytes() }
   }
 
-  /** False inside a transaction that SQLite itself has rolled back, as it does when the disk is full. */
+  /** False within a transaction that SQLite rolled back by itself, as it does on a full disk. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction
   }
 
   /**
-   * Copies the database while it is in use, as it is when this resolves, into a file of its own that is on the disk by
-   * then. The file must not be there yet.
+   * Copies the database, also while it is in use, into the new file `file`, and syncs it. The copy has all commits made
+   * before the promise resolves.
    *
    * @throws the signal's reason
    */
@@ -171,26 +173,26 @@ export class Database {
       return COPIED_AT_ONCE
     }
     await this.#sqlite.backup(file, { progress })
-    // As one file: with a log beside it, it could not be read where it cannot be written.
+    // A copy with a log beside it could not be opened on a read-only file system.
     const copy = new SqliteDatabase(file)
     copy.pragma('journal_mode = DELETE')
     copy.close()
     syncNow(file)
   }
 
-  /** Changes when another connection has committed; never by this one's own commits. */
+  /** Returns a number that changes when another connection commits, and never by this connection's own commits. */
   dataVersion(): number {
     this.#checkOpen()
     return this.#commits.get()?.data_version ?? 0
   }
 
-  /** What is another text as soon as anything has been changed here, or another connection has committed. */
+  /** Returns a text that changes with every change of this connection and every commit of another. */
   version(): string {
     this.#checkOpen()
     return `${this.#changes.get()?.count} ${this.dataVersion()}`
   }
 
-  /** From now on everything throws `UNAVAILABLE`. */
+  /** Closes the database. All later calls throw `UNAVAILABLE`. */
   close(): void {
     this.#closed = true
     this.#sqlite.close()
@@ -202,17 +204,17 @@ export class Database {
 }
 
 /**
- * SQLite may plan by what a parameter is given, and then prepares the statement anew as often as it is bound, which takes
- * longer than most of ours run. Behind a plus it does not look at it; nothing else changes.
+ * Puts a plus before each parameter, which changes nothing else. Without it SQLite may plan by the bound value. It then
+ * prepares the statement again at each binding, which takes longer than most statements run.
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
 function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
-  // Before anything is set: an older server may have the file open.
+  // Checked before any pragma: an older server may have the file open.
   if (!isOwned) refuseOlder(sqlite, file)
-  // Only a database that has no page yet takes this: it can give free pages back a few at a time.
+  // Takes effect only in a database without pages. It lets the database return free pages in small numbers.
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
@@ -221,11 +223,11 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwne
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file, isOwned)
-  // What a savepoint undoes is a few pages, which would be a file as soon as they are 64 KiB. Migrations may need more.
+  // A savepoint saves a few pages, which SQLite writes to a file from 64 KiB on. Migrations may need more than memory.
   sqlite.pragma('temp_store = MEMORY')
 }
 
-/** Returns the schema that a database has. */
+/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` */
 function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   const version = sqlite.pragma('user_version', { simple: true }) as number
   if (version <= migrations.length) return version
@@ -255,7 +257,7 @@ function migrate(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean
     if (version() > 0) keepCopy(sqlite, file, version())
     sqlite
       .transaction(() => {
-        // Another process has written since: it may have migrated, or the copy lacks what it wrote.
+        // Another process wrote since the copy: it may have migrated the database, or the copy lacks its writes.
         if (commits() !== seen) return
         for (const sql of migrations.slice(version())) sqlite.exec(sql)
         sqlite.pragma(`user_version = ${migrations.length}`)

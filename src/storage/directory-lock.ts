@@ -4,18 +4,18 @@ import SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** The file in a directory that its lock is on. It stays empty. */
+/** Name of the lock file in a directory. It stays empty. */
 export const LOCK = 'lock'
-/** SQLite's codes for a file system that lets nobody write, so that nobody needs a lock. */
+/** SQLite's error codes of a read-only file system, which needs no lock. */
 const READ_ONLY = /^SQLITE_(READONLY|CANTOPEN)/
 
 /**
- * Locks a directory until the returned function is called or the process ends. SQLite takes the lock, by `fcntl`, so it
- * holds between processes and between callers of one process, and on NFS wherever that passes locks to its server.
+ * Locks a directory until the caller calls the returned function or the process ends. SQLite locks with `fcntl`. The
+ * lock holds between processes, between callers of one process, and on NFS if the client passes locks to the server.
  *
- * @param use `alone`: nobody else may use it; `together`: others may that only read
+ * @param use `alone`: an exclusive lock; `together`: shared with other readers
  * @returns null on a read-only file system
- * @throws HoldfastError `CONFLICT` while somebody else has it; the error of SQLite where there are no locks
+ * @throws HoldfastError `CONFLICT` while another caller holds it; the error of SQLite on a file system without locks
  */
 export function lockDirectory(directory: string, use: 'alone' | 'together'): (() => void) | null {
   let file: SqliteDatabase.Database | undefined
@@ -33,7 +33,7 @@ export function lockDirectory(directory: string, use: 'alone' | 'together'): (()
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (READ_ONLY.test(code) || code === 'EROFS' || code === 'EACCES') return null
     if (!code.startsWith('SQLITE_BUSY')) throw error
-    const remedy = 'wait until the other backup, check or restore has ended'
+    const remedy = 'wait until the other backup, check or restore ends'
     throw new HoldfastError('CONFLICT', `${directory} is in use by another process: ${remedy}`, { cause: error })
   }
 }

@@ -3,14 +3,14 @@ import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE, syncDirectoryNow } from '../disk/node-file-system.ts'
 
-/** Where the database of an older schema is kept when it is migrated. */
+/** Returns the path of the copy that a migration keeps of the database with the older schema. */
 export function keptCopyOf(file: string, version: number): string {
   return `${file}.schema-${version}`
 }
 
 /**
- * Copies a database beside it, on the disk before this returns. Replaces an earlier copy of the same schema by one rename:
- * a migration that did not end has left that copy, and the older version may have written since.
+ * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema by one rename:
+ * a killed migration left it, and the older version may have written to the database since.
  *
  * @throws the error of SQLite or of the file system, as on a full disk; the earlier copy then stays
  */
@@ -30,12 +30,12 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
   syncDirectoryNow(dirname(copy))
 }
 
-/** Makes an empty file for a copy, since SQLite would let everybody read what it makes itself. */
+/** Creates an empty file with mode 0600 for a copy, since files that SQLite creates are readable for everybody. */
 export function makeOwnersFile(path: string): void {
   closeSync(openSync(path, 'wx', OWNERS_FILE))
 }
 
-/** Returns once a file is on the disk. */
+/** Syncs a file and blocks until it is done. */
 export function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {

@@ -4,13 +4,13 @@ import { promisify } from 'node:util'
 const fdatasyncOf = promisify(fdatasync)
 
 /**
- * Syncs the log of a database in libuv's pool, so that the event loop does not wait for the disk: what has been committed
- * by then survives a power cut. Whoever makes this closes it, before the database.
+ * Syncs the log of a database in libuv's thread pool, so that the event loop does not wait for the disk. The creator
+ * closes it before the database.
  */
 export class LogSync {
   readonly #file: string
   readonly #opened: number[] = []
-  /** Two syncs at a time are told of a failure each only by a file opened for each. */
+  /** Each concurrent sync needs its own descriptor: the kernel reports a failed write once for each. */
   readonly #idle: number[] = []
 
   constructor(databaseFile: string) {
@@ -18,12 +18,12 @@ export class LogSync {
   }
 
   /**
-   * Resolves when all commits up to now are on the disk.
+   * Syncs all commits made before the call.
    *
-   * @throws the error of `node:fs`: after it nothing is known of any commit since the last success
+   * @throws the error of `node:fs`: then any commit since the last success may be lost
    */
   async run(): Promise<void> {
-    // SQLite writes one file from the start again and again, as long as the database is open.
+    // The descriptors stay valid: SQLite keeps one log file while the database is open, and rewrites it from the start.
     const fd = this.#idle.pop() ?? (await this.#open())
     await fdatasyncOf(fd)
     this.#idle.push(fd)

@@ -1,9 +1,9 @@
 /**
- * Roots live by holds, records are found by indexes that fit each question, and what is asked often is counted as it
- * changes. What was stored before is counted once: a block counts at least 512 bytes against the quota.
+ * Holds, indexes for each question about records, and counters for totals. The migration counts existing rows once. A
+ * block counts at least 512 bytes against the quota.
  */
 export const holdsSchema = `
-  -- What keeps a root: an id that means nothing here, and until when it does, the largest safe integer for ever.
+  -- A hold keeps a root. The id is opaque. ends: its expiry; the largest safe integer for no end.
   CREATE TABLE holds (
     id TEXT PRIMARY KEY,
     root_id INTEGER NOT NULL,
@@ -13,7 +13,7 @@ export const holdsSchema = `
   INSERT INTO holds SELECT 'fetch ' || id, root_id, 9007199254740991 FROM fetches;
   CREATE INDEX holds_by_root ON holds (root_id, ends);
 
-  -- Distinct blocks of a complete root, and what they count against a quota.
+  -- Distinct blocks of a complete root, and their charge against a quota.
   ALTER TABLE roots ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE roots ADD COLUMN charge INTEGER NOT NULL DEFAULT 0;
   UPDATE roots SET (blocks, charge) = (
@@ -39,7 +39,7 @@ export const holdsSchema = `
   CREATE INDEX records_expiring ON records (account_id, created_at DESC, id DESC, expires_at)
     WHERE expires_at IS NOT NULL;
   CREATE INDEX records_by_account_expiry ON records (account_id, expires_at) WHERE expires_at IS NOT NULL;
-  -- A repeat is found at once, however many records of one content an account has.
+  -- Finds a repeated request at once, even if an account has many records of one content.
   CREATE INDEX records_identical
     ON records (account_id, multihash, codec, cluster_id, expires_at, name, original_name, custom_name);
   CREATE INDEX records_pinned ON records (account_id, multihash, codec) WHERE status = 'pinned';
@@ -48,10 +48,10 @@ export const holdsSchema = `
   CREATE INDEX records_by_fetch ON records (fetch_id, status) WHERE fetch_id IS NOT NULL;
   CREATE INDEX records_waiting ON records (account_id, fetch_id) WHERE fetch_id IS NOT NULL;
 
-  -- Whose turn a fetch is: the account that asked first.
+  -- The account that first asked for the fetch; fetches take turns by account.
   ALTER TABLE fetches ADD COLUMN account_id TEXT NOT NULL DEFAULT '';
   UPDATE fetches SET account_id = COALESCE((SELECT account_id FROM records WHERE fetch_id = fetches.id LIMIT 1), '');
-  -- 1 while an attempt runs; 1 once all of it is here and the records that wait are being told.
+  -- running: 1 during an attempt. whole: 1 once all blocks are on this node and the waiting records are being updated.
   ALTER TABLE fetches ADD COLUMN running INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0;
@@ -62,7 +62,8 @@ export const holdsSchema = `
   CREATE INDEX fetches_running ON fetches (id) WHERE running = 1;
   CREATE INDEX fetches_by_account ON fetches (account_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
-  -- The records of an account, of one content, that are to go: noted at once, finished in steps, after a crash too.
+  -- Removals of all records of one content of an account: written at once, carried out in steps, and resumed after a
+  -- crash.
   CREATE TABLE removals (
     id INTEGER PRIMARY KEY,
     account_id TEXT NOT NULL,
@@ -70,13 +71,13 @@ export const holdsSchema = `
     multihash BLOB NOT NULL,
     -- null for all clusters
     cluster_id TEXT,
-    -- records made later stay
+    -- later records stay
     created_by INTEGER NOT NULL
   ) STRICT;
 
   CREATE INDEX root_files_by_content ON root_files (root_id, multihash, position);
 
-  -- How much there is, so that asking costs nothing.
+  -- Totals, so that a question for them needs no scan.
   CREATE TABLE counters (
     kind TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -107,14 +108,14 @@ export const holdsSchema = `
 `
 
 interface Counted {
-  /** SQL for the state that a row counts for, and for its bytes, given OLD or NEW. */
+  /** Returns SQL for the state that a row counts towards, and for its bytes. `row` is OLD or NEW. */
   state: (row: string) => string
   bytes: (row: string) => string
-  /** What either depends on. */
+  /** Columns that state and bytes depend on. */
   columns: readonly string[]
 }
 
-/** Triggers that keep a table's counters. */
+/** Returns SQL for the triggers that maintain a table's counters. */
 function counted(table: string, { state, bytes, columns }: Counted): string {
   const change = (row: string, sign: string): string => `
     UPDATE counters SET count = count ${sign} 1, bytes = bytes ${sign} ${bytes(row)}
@@ -129,8 +130,9 @@ function counted(table: string, { state, bytes, columns }: Counted): string {
   ${columns.length === 0 ? '' : changed}`
 }
 
-/** Which clusters use the directory of a backend. */
+/** Schema of the clusters that use the directory of a backend. */
 export const backendClustersSchema = `
-  -- The clusters that used the directory at its last start, separated by spaces; empty for a directory of an earlier version.
+  -- The clusters that used the directory at its last start, separated by spaces; empty for a directory of an earlier
+  -- version.
   ALTER TABLE backends ADD COLUMN cluster_ids TEXT NOT NULL DEFAULT '';
 `

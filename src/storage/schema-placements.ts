@@ -1,26 +1,26 @@
 /**
- * Content of clusters that are kept elsewhere. What a backend is to be told follows its roots in the transaction that
- * changes them; a record may have its content, and be held, before it is `pinned`.
+ * Schema of placements on external clusters. A trigger changes a placement in the transaction that drops its root. A
+ * record may have its content, and a hold, before it is `pinned`.
  */
 export const placementsSchema = `
   CREATE TABLE placements (
-    -- never given twice: a job knows its row by it
+    -- never reused: a job knows its row by it
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     backend_id INTEGER NOT NULL,
     codec INTEGER NOT NULL,
     multihash BLOB NOT NULL,
-    -- whose turn it is
+    -- the account that it is scheduled for
     account_id TEXT NOT NULL,
     wanted INTEGER NOT NULL,
-    -- grows each time that it begins or ceases to be wanted
+    -- incremented each time the placement becomes wanted or unwanted
     generation INTEGER NOT NULL,
-    -- 1 once the backend was seen to keep it
+    -- 1 once the backend has been seen to keep it
     placed INTEGER NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
-    -- null once there is nothing to do
+    -- null if there is nothing to do
     due_at INTEGER,
     last_error TEXT,
-    -- until when an unpin whose end is unknown may still arrive
+    -- the time until which an unpin with an unknown outcome may still take effect
     unpin_until INTEGER NOT NULL DEFAULT 0,
     UNIQUE (multihash, codec, backend_id)
   ) STRICT;
@@ -34,35 +34,35 @@ export const placementsSchema = `
   END;
 
   CREATE INDEX records_placing ON records (root_id) WHERE status = 'pinning' AND root_id IS NOT NULL;
-  -- Content counts for an account as soon as it is held for it.
+  -- Content counts for an account as soon as a record holds it.
   DROP INDEX records_pinned;
   CREATE INDEX records_with_content ON records (account_id, multihash, codec) WHERE root_id IS NOT NULL;
 `
 
-/** What backends elsewhere were seen to have, and what is found of it when it is looked at again. */
+/** Schema of the roots that external backends have been seen to keep. */
 export const placementsSeenSchema = `
-  -- Since when its backend, which is elsewhere, has been seen to have it, without pause; null until then.
+  -- Start of the time in which its external backend has kept it without a gap; null before.
   ALTER TABLE roots ADD COLUMN placed_at INTEGER;
   UPDATE roots SET placed_at = 0 WHERE state = 'complete' AND EXISTS (
     SELECT 1 FROM placements p
     WHERE p.multihash = roots.multihash AND p.codec = roots.codec AND p.backend_id = roots.backend_id AND p.placed = 1);
-  -- 1: all of it is to be sent, also if the backend says that it has it
+  -- 1: send all of it, even if the backend claims to have it
   ALTER TABLE placements ADD COLUMN anew INTEGER NOT NULL DEFAULT 0;
-  -- since when it is wanted there, or was found not to be there
+  -- the time at which it became wanted, or was found missing
   ALTER TABLE placements ADD COLUMN wanted_at INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX placements_waiting ON placements (backend_id, wanted_at) WHERE wanted = 1 AND placed = 0;
   CREATE INDEX placements_leaving ON placements (backend_id) WHERE wanted = 0;
 `
 
-/** When clusters elsewhere were last checked, and which local copies wait for a check. */
+/** Schema of the checks of external clusters, and of the local copies that wait for one. */
 export const clusterChecksSchema = `
-  -- 1: no check that began after placed_at has confirmed that the backend has the root, so all of it stays on this disk.
-  -- Roots of older versions count as confirmed: their files may be gone already.
+  -- 1: no check that began after placed_at has confirmed that the backend has the root, so all of it stays on this
+  -- disk. Roots of older versions count as confirmed: their files may be gone already.
   ALTER TABLE roots ADD COLUMN unconfirmed INTEGER NOT NULL DEFAULT 0;
-  -- How far the last check of each backend elsewhere came: one row a backend.
+  -- Progress of the last check of each external backend: one row a backend.
   CREATE TABLE cluster_checks (
     backend_id INTEGER PRIMARY KEY,
-    -- the place that was checked: another place is checked at once
+    -- the place that was checked; another place is checked at once
     place TEXT NOT NULL,
     began_at INTEGER NOT NULL,
     -- the last placement that was checked; null once the check ended

@@ -1,7 +1,7 @@
 /**
- * What records are found by. Each account's list has a number, and its records are numbered in the order in which they
- * came: `search_id` is the list's number times 2^32 and the record's. The index has no text, only the words that
- * `search_words` makes of a record; triggers note which of them have changed.
+ * Schema of the search index. Each account's list has a number, and its records are numbered in the order of their
+ * creation: `search_id` is the list's number times 2^32 plus the record's. The index stores no text, only the words
+ * that `search_words` derives from a record. Triggers note the records whose words change.
  */
 export const searchSchema = `
   -- A JSON object of texts, keys sorted; null for none.
@@ -14,18 +14,18 @@ export const searchSchema = `
   CREATE TABLE search_lists (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id TEXT NOT NULL UNIQUE,
-    -- of the record that came last
+    -- number of the newest record
     last INTEGER NOT NULL,
-    -- the latest time that any of its records was created
+    -- the latest creation time of any of its records
     newest INTEGER NOT NULL,
-    -- 1 once a record came that was created before another: a clock was set back
+    -- 1 once a record is older than one before it: a clock was set back
     disordered INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE VIRTUAL TABLE record_search USING fts5(
     words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
   );
 
-  -- Merges of its own accord would hold a commit for as long as they take: each step of SearchIndex does a little instead.
+  -- An automatic merge would block a commit until it ends: each step of SearchIndex merges a little instead.
   INSERT INTO record_search (record_search, rank) VALUES ('automerge', 0);
   INSERT INTO record_search (record_search, rank) VALUES ('crisismerge', 256);
 
@@ -42,7 +42,7 @@ export const searchSchema = `
   SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
   FROM records ORDER BY search_id;
 
-  -- Records of which the index may not have the words as they are, by number: those that are gone, too.
+  -- Numbers of the records whose words in the index may be out of date, including deleted records.
   CREATE TABLE search_pending (search_id INTEGER PRIMARY KEY) STRICT;
   CREATE TRIGGER records_found AFTER INSERT ON records BEGIN
     INSERT OR IGNORE INTO search_pending (search_id) VALUES (NEW.search_id);

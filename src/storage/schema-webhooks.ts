@@ -1,7 +1,7 @@
-/** Transitions that wait at most for one webhook; beyond that they are counted, and not told. */
+/** Limit of transitions that wait for one webhook; later ones are counted and dropped. */
 const MOST_WAITING = 1_000
 
-/** What is told of a record, as it is at that moment. */
+/** Returns SQL for the JSON of a record at the time of the transition. */
 function recordJson(row: 'NEW' | 'OLD'): string {
   return `json_object('uploadId', ${row}.id, 'cid', ${row}.cid, 'clusterId', ${row}.cluster_id, 'type', ${row}.type,
       'name', COALESCE(${row}.custom_name, ${row}.original_name, ${row}.name, ${row}.cid), 'size', ${row}.size,
@@ -9,8 +9,8 @@ function recordJson(row: 'NEW' | 'OLD'): string {
       'createdAt', ${row}.created_at, 'meta', json(COALESCE(${row}.meta, '{}')))`
 }
 
-/** Whether anybody is told of the account's records: most accounts have no webhook. */
-function told(row: 'NEW' | 'OLD'): string {
+/** Returns SQL that is true if the account has a webhook; most accounts have none. */
+function hasWebhook(row: 'NEW' | 'OLD'): string {
   return `EXISTS (SELECT 1 FROM webhooks WHERE account_id = ${row}.account_id)`
 }
 
@@ -23,18 +23,18 @@ function noted(event: string, { row, from, at }: { row: 'NEW' | 'OLD'; from: str
     UPDATE webhooks SET waiting = waiting + 1 WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};`
 }
 
-/** Whom accounts have told of their records. What is to be told is noted in the transaction that changes a record. */
+/** Schema of webhooks and their deliveries. Triggers queue a delivery in the transaction that changes a record. */
 export const webhooksSchema = `
   CREATE TABLE webhooks (
     id TEXT PRIMARY KEY,
     account_id TEXT NOT NULL,
-    -- the key that made it, with which it goes; null if a session did
+    -- the key that created it; deleting the key deletes the webhook; null if a session created it
     key_id TEXT,
     url TEXT NOT NULL,
-    -- what deliveries are signed with, sealed with the data key
+    -- signs deliveries; sealed with the data key
     secret BLOB NOT NULL,
     created_at INTEGER NOT NULL,
-    -- deliveries that have not ended, and transitions that were not noted because there were too many
+    -- waiting: unfinished deliveries; dropped: transitions over the limit
     waiting INTEGER NOT NULL DEFAULT 0,
     dropped INTEGER NOT NULL DEFAULT 0
   ) STRICT;
@@ -49,13 +49,13 @@ export const webhooksSchema = `
     -- JSON
     record TEXT NOT NULL,
     from_status TEXT,
-    -- null until the first attempt for what SQL knows no time of
+    -- null until the first attempt, if SQL does not know the time
     created_at INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     -- null once it has ended
     due_at INTEGER,
     delivered INTEGER NOT NULL DEFAULT 0,
-    -- of the last attempt: the HTTP status, or why there was none, and when
+    -- of the last attempt: its HTTP status, or the reason why there is none, and its time
     last_status INTEGER,
     last_error TEXT,
     last_at INTEGER
@@ -65,13 +65,13 @@ export const webhooksSchema = `
   CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
   CREATE INDEX deliveries_ended ON deliveries (webhook_id, id) WHERE due_at IS NULL;
 
-  CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${told('NEW')}
+  CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${hasWebhook('NEW')}
   BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at' })}
   END;
-  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status AND ${told('NEW')}
+  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status AND ${hasWebhook('NEW')}
   BEGIN${noted('pin:status', { row: 'NEW', from: 'OLD.status', at: 'NEW.status_at' })}
   END;
-  CREATE TRIGGER records_removed AFTER DELETE ON records WHEN ${told('OLD')}
+  CREATE TRIGGER records_removed AFTER DELETE ON records WHEN ${hasWebhook('OLD')}
   BEGIN${noted('pin:removed', { row: 'OLD', from: 'NULL', at: 'NULL' })}
   END;
   CREATE TRIGGER webhooks_removed AFTER DELETE ON webhooks

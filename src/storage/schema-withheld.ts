@@ -1,17 +1,17 @@
 /**
- * Content that is not to be given to strangers. A root vouches for a block below it only by a path that passes no
- * withheld block, so each pair of root and block says whether there is such a path.
+ * Schema of takedowns. A root vouches for a block only through a path without a withheld block, so each pair of root
+ * and block records if there is such a path.
  */
 export const withheldSchema = `
-  -- Blocks that are taken down, with how requests for them are answered: 410 or 451; 0 while that is being lifted.
-  -- applied: 1 once all roots that need the block have been told.
+  -- Blocks that are taken down. status: the answer to requests, 410 or 451; 0 while the takedown is being lifted.
+  -- applied: 1 once all roots that need the block have been updated.
   CREATE TABLE withheld (
     multihash BLOB PRIMARY KEY,
     status INTEGER NOT NULL CHECK (status IN (0, 410, 451)),
     applied INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
 
-  -- Blocks to which a taken down identity CID links. It has no row in blocks, so its roots are found by these.
+  -- Blocks that a taken down identity CID links to. An identity CID has no row in blocks, so these find its roots.
   -- carrier: the SHA-256 of its multihash.
   CREATE TABLE withheld_links (
     multihash BLOB NOT NULL,
@@ -19,30 +19,29 @@ export const withheldSchema = `
     PRIMARY KEY (multihash, carrier)
   ) STRICT, WITHOUT ROWID;
 
-  -- 0: the root is open, and vouches for each block below it with way = 0.
-  -- 1: it is open from the top, and vouches for nothing below it until its walk has ended.
-  -- 410 or 451: it is taken down.
+  -- 0: the root is open, and vouches for each block below it with way = 0. 1: only the root block is open, until its
+  -- walk has ended. 410 or 451: the root is taken down.
   ALTER TABLE roots ADD COLUMN barred INTEGER NOT NULL DEFAULT 0;
 
-  -- 0: a path leads from the root to the block and passes nothing withheld.
-  -- 410 or 451: every path passes something withheld. 404: no path leads there.
+  -- 0: a path without withheld blocks leads from the root to the block. 410 or 451: every path passes a withheld block.
+  -- 404: no path leads to the block.
   ALTER TABLE root_blocks ADD COLUMN way INTEGER NOT NULL DEFAULT 0;
   DROP INDEX root_blocks_by_block;
   CREATE INDEX root_blocks_by_block ON root_blocks (block_id, way);
 
-  -- Roots of which the ways are to be found anew, in stages: 0 forgets an earlier walk, 1 walks from the root,
-  -- 2 notes the ways, 3 forgets the walk.
+  -- Roots whose ways a walk computes again. Stages: 0 deletes an earlier walk, 1 walks from the root, 2 stores the
+  -- ways, 3 deletes the walk.
   CREATE TABLE reach_walks (
     root_id INTEGER PRIMARY KEY,
     stage INTEGER NOT NULL DEFAULT 0,
-    -- in stage 2 the block that was noted last
+    -- in stage 2, the block that was stored last
     place INTEGER NOT NULL DEFAULT 0,
     -- the largest safe integer while the root is being staged
     due_at INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX reach_walks_by_time ON reach_walks (due_at);
 
-  -- Blocks that a walk has come to, and by which way. done: 1 once its links are here, too.
+  -- Blocks that a walk has reached, and their way. done: 1 once their links are reached, too.
   CREATE TABLE reached (
     root_id INTEGER NOT NULL,
     block_id INTEGER NOT NULL,
@@ -68,7 +67,10 @@ export const withheldSchema = `
   ${barredOnce('roots_withheld_added', 'INSERT', '0')}
 `
 
-/** A trigger that bars a root as soon as it is complete, and has its walk begin; with `also`, a walk without that. */
+/**
+ * Returns SQL for a trigger that bars a root once it is complete, if the root is taken down, and makes its walk due.
+ * The condition `also` makes the walk due without a takedown of the root.
+ */
 function barredOnce(name: string, event: string, also: string): string {
   const own = 'SELECT status FROM withheld WHERE multihash = NEW.multihash AND status > 0'
   return `

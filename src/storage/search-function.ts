@@ -1,9 +1,9 @@
 import { wordsOf } from '../domain/search-words.ts'
 
-/** Numbers that records of one list may have: a record's is its list's number times this, and its own. */
+/** Limit of records in one list. The search id of a record is its list's number times this, plus its own number. */
 export const LIST_RECORDS = 2 ** 32
 
-/** The SQL function `search_words`: what the index of records is given for one, from its columns. */
+/** Implements the SQL function `search_words`: returns the words that the index stores for the columns of a record. */
 export function searchWords(...columns: unknown[]): string {
   const [searchId, name, type, status, multihash, expiresAt, meta] = columns
   const words = wordsOf(Math.floor(Number(searchId) / LIST_RECORDS), {

@@ -13,13 +13,13 @@ interface QueuedWrite {
 
 interface FailedBatch {
   error: unknown
-  /** Writes that were in it. */
+  /** Writes in the failed batch. */
   taken: number
-  /** The log may have it. */
+  /** True if the log may contain the batch. */
   isInDoubt: boolean
 }
 
-/** What became of a write in a transaction that has been committed. */
+/** Outcome of a write in a committed transaction. */
 interface Attempted {
   write: QueuedWrite
   value?: unknown
@@ -28,42 +28,42 @@ interface Attempted {
 }
 
 export interface WriteQueueOptions {
-  /** Called once, when the disk has failed a commit and no more is written. */
+  /** Called once, after the disk has failed a commit and writing has stopped. */
   onBroken?: (error: unknown) => void
   /**
-   * Ways to make room, tried in turn when a commit finds the disk full, until it succeeds. Each returns whether it has
-   * made any. What is in the batch is done again from the start.
+   * Ways to make room on a full disk, tried in turn until the commit succeeds. Each returns true if it has freed any.
+   * Then the whole batch runs again.
    */
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
-  /** Moves the log into the database, elsewhere. Without it commits do that themselves. */
+  /** Moves the log into the database in another thread. Without it, commits do so. */
   checkpoints?: { run(): Promise<void> }
-  /** Syncs the log, elsewhere. Without it durable commits do that themselves, while everything waits. */
+  /** Syncs the log in another thread. Without it, durable commits do so and block the event loop. */
   logSync?: { run(): Promise<void> }
-  /** What batches are timed by, in milliseconds. Default: the clock of the process that only goes forward. */
+  /** Returns milliseconds by which batches are timed. Default: the monotonic clock of the process. */
   now?: () => number
 }
 
-/** A batch ends when it has taken this long, so that no transaction holds up the event loop. */
+/** Limit of one batch, so that no transaction blocks the event loop. */
 const BATCH_MS = 3
-/** Pages of the log that are worth a checkpoint; and from where on writes wait for it, so that the log ends somewhere. */
+/** Log pages that start a checkpoint, and log pages at which writes wait for it, so that the log stays bounded. */
 const CHECKPOINT_PAGES = 1_000
 const LONGEST_LOG_PAGES = 8_000
 
 /**
- * The write side of the store, with group commit: what arrives together shares one transaction and, if any of it
- * asks to be durable, one sync, which the event loop does not wait for. One that throws undoes only itself: the others are
- * done again then, each in a savepoint of its own. Reads see what is committed before it is synced; whoever wrote it is
- * told after.
+ * Write side of the store, with group commit. Writes that arrive together share one transaction. If one of them is
+ * durable, they share one sync, which does not block the event loop. A write that throws undoes only itself: the batch
+ * then runs again with a savepoint for each write. Readers see a commit before its sync; the writer gets its answer
+ * after it.
  */
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** While the log is synced, room is made, or a log that has grown too long is moved. */
+  /** Pending while the log is synced, room is made, or an overlong log is moved. */
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
-  /** All that is waited for is the sync of writes that are patient. */
+  /** True if the only pending work is the sync of patient writes. */
   #mayOvertake = false
   #broken: HoldfastError | null = null
 
@@ -74,19 +74,19 @@ export class WriteQueue {
     if (options.logSync !== undefined) db.setDurable(false)
   }
 
-  /** Whether the disk has failed a commit. Nothing more is written then, until the database is opened anew. */
+  /** True once the disk has failed a commit. All writes are refused until the database is opened again. */
   get isBroken(): boolean {
     return this.#broken !== null
   }
 
   /**
-   * Resolves with what `work` returned, once that is committed (`durable`: and synced).
+   * Resolves with the result of `work` after its commit, and with `durable` after its sync.
    *
-   * @param work called again where what it did was undone with others, so it changes nothing but the database: what else
-   * is to follow it returns
-   * @param options `committed` is called with it before anybody can read what was written; `patient` lets others go first:
-   * what is not patient is committed at once while only what is patient is synced, and not with what has come before it
-   * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed before
+   * @param work may run again after a rollback, so it changes only the database, and returns the data for other effects
+   * @param options `committed` is called with the result before any reader can see the write. `patient` lets other
+   * writes go first: during the sync of patient writes, other writes are committed at once
+   * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed
+   * before
    */
   run<T>(work: () => T, options: { durable: boolean; patient?: boolean; committed?: (value: T) => void }): Promise<T> {
     if (this.#broken !== null) return Promise.reject(this.#broken)
@@ -99,7 +99,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when everything queued so far is committed. */
+  /** Resolves when all queued writes are committed. */
   async settled(): Promise<void> {
     while (this.#paused !== null || this.#waiting.length > 0) {
       await (this.#paused ?? this.run(() => undefined, { durable: false }))
@@ -120,7 +120,7 @@ export class WriteQueue {
     })
   }
 
-  /** Puts first what is not patient. False if nothing is that might be committed by now. */
+  /** Moves urgent writes to the front of the queue. Returns false if none may be committed now. */
   #letOvertake(): boolean {
     if (!this.#mayOvertake) return false
     const urgent = this.#waiting.filter(({ patient }) => !patient)
@@ -128,7 +128,7 @@ export class WriteQueue {
     return urgent.length > 0
   }
 
-  /** Returns what went wrong if the transaction itself failed: then nothing of the batch happened, and it still waits. */
+  /** Returns the failure of the transaction itself: the whole batch was rolled back and is still queued. */
   #commitBatch(): FailedBatch | null {
     const { logSync, now = () => performance.now() } = this.#options
     const overtakes = this.#mayOvertake
@@ -164,7 +164,7 @@ export class WriteQueue {
     return null
   }
 
-  /** Commits a batch without savepoints. False if one of its writes has thrown: then nothing of it happened. */
+  /** Commits a batch without savepoints. Returns false if a write threw: the whole batch was rolled back. */
   #isDoneAtOnce(transact: (attempt: (write: QueuedWrite) => Attempted) => void): boolean {
     let hasThrown = false
     const attempt = (write: QueuedWrite): Attempted => {
@@ -185,8 +185,7 @@ export class WriteQueue {
   }
 
   /**
-   * Nothing is committed meanwhile, but once what overtakes: it would have to wait for the next sync, and so it shares
-   * that one's commit.
+   * Syncs a committed batch. Until then only urgent writes are committed: others would wait for the next sync anyway.
    */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     let failure: unknown
@@ -198,11 +197,11 @@ export class WriteQueue {
     }
     const broken = this.#broken
     if (broken === null) return settle(attempted)
-    // Of two syncs at a time the other may have failed: what was before this in the log may be lost.
+    // If a concurrent sync failed, the earlier part of the log may be lost.
     for (const { write, isDone } of attempted) write.reject(isDone ? outcomeUnknown(failure) : broken)
   }
 
-  /** Has a log that has grown moved into the database while writes go on; they wait where it has grown too long. */
+  /** Starts a checkpoint of a grown log. Writes go on, and wait only at {@link LONGEST_LOG_PAGES}. */
   #moveLog(): void {
     const { checkpoints } = this.#options
     if (checkpoints === undefined) return
@@ -211,7 +210,7 @@ export class WriteQueue {
     this.#checkpoint ??= checkpoints
       .run()
       .catch((error: unknown) => {
-        // The others leave the log as it is.
+        // Other errors leave the log unchanged.
         if (isDiskFailure(error)) this.#break(error)
       })
       .finally(() => {
@@ -220,7 +219,7 @@ export class WriteQueue {
     if (pages >= LONGEST_LOG_PAGES) this.#pauseFor(this.#checkpoint)
   }
 
-  /** @param ended does not reject */
+  /** @param ended never rejects */
   #pauseFor(ended: Promise<void>): void {
     this.#mayOvertake = false
     const paused = Promise.all([this.#paused, ended]).then(() => {
@@ -262,12 +261,12 @@ export class WriteQueue {
   }
 
   /**
-   * After a sync that failed the kernel may have dropped what was to be written and report the next one as done, so
-   * nothing that this process commits can be trusted any more. Opening the database again reads what is there.
+   * Refuses all writes from now on. After a failed sync the kernel may discard the data and report the next sync as
+   * successful, so no later commit can be trusted. A restart reads what the disk has.
    */
   #break(cause: unknown): void {
-    // Without the cause: a sync that lacked room leaves a node that room alone does not mend.
-    this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; the node has to be restarted')
+    // Without the cause: after a failed sync, free space alone does not repair the node.
+    this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; restart the node')
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
     this.#options.onBroken?.(cause)
   }
