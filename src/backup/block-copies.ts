@@ -90,7 +90,7 @@ export class BlockCopies {
     if (await this.#has(block)) {
       this.#copied.blocks++
       this.#copied.bytes += size
-    } else if (!ledger.isKeptElsewhere(block.id)) {
+    } else if (!ledger.isKeptExternally(block.id)) {
       this.#miss(block)
     }
   }

@@ -156,7 +156,7 @@ class Check {
     this.#checked.blocks++
     this.#checked.bytes += size
     if (bytes !== null && (await isWhole(block, bytes))) return
-    if (bytes === null && ledger.isKeptElsewhere(block.id)) return
+    if (bytes === null && ledger.isKeptExternally(block.id)) return
     if (inline === 0 && (await this.#repair(block, store))) return
     const cid = cidOf({ codec: CODEC.raw, multihash }).toString()
     this.#tell(cid, bytes === null ? 'missing' : 'damaged')

@@ -249,7 +249,7 @@ class RestoredBlocks {
     const { multihash, size, inline } = block
     const store = inline === 1 ? null : await this.#storeOf(block.backendId)
     const bytes = store === null ? this.#ledger.bytes(block.id) : await readIfThere(store.from, multihash, size)
-    if (bytes === null && this.#ledger.isKeptElsewhere(block.id)) return
+    if (bytes === null && this.#ledger.isKeptExternally(block.id)) return
     if (bytes?.length !== size || !(await matches(multihash, bytes))) {
       this.#restored.damaged.push(cidOf({ codec: CODEC.raw, multihash }).toString())
       return

@@ -3,16 +3,16 @@ import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
-/** As whom a node announces, and to which network. */
+/** The peer id under which a node announces its roots, and the network. */
 export interface AnnouncedAs {
   peer: string
   network: string
 }
 
-/** The place of a root in the order in which roots are due; null to begin with the first. */
+/** Position of a root in the order in which roots are due; null for the start. */
 export type AnnouncedPlace = { announcedAt: number | null; id: number } | null
 
-/** A root that the network has to be told of. */
+/** A root that is due for an announcement. */
 export interface DueRoot {
   id: number
   cid: CID
@@ -21,7 +21,7 @@ export interface DueRoot {
 
 type Row = DagIdentity & Omit<DueRoot, 'cid'>
 
-/** Which complete roots the network was told of, when, and as whom. */
+/** Times of the announcements of complete roots, and the peer id and network they were made under. */
 export class Announcements {
   readonly #never: Statement<[number, number], Row>
   readonly #before: Statement<[number, number, number, number], Row>
@@ -44,18 +44,20 @@ export class Announcements {
     this.#queue = queue
   }
 
-  /** Returns since when the node has announced as somebody: what was announced before is known to nobody under that id. */
+  /**
+   * Returns the time since which the node has announced as `peer`. Announcements before it were made under another id.
+   */
   async since({ peer, network }: AnnouncedAs, now: number): Promise<number> {
     const known = this.#as.get()
-    // A clock that was ahead then must not make all roots due for ever.
+    // A time in the future, from a wrong clock, would keep all roots due for ever.
     if (known?.peer === peer && known.network === network && known.since <= now) return known.since
     await this.#queue.run(() => this.#setAs.run(peer, network, now), { durable: true })
     return now
   }
 
   /**
-   * The next complete roots after a place that the network was never told of, or not since `before`, or later than
-   * `now`: by a clock that was ahead, so nobody knows how long ago that was.
+   * Returns the next roots after a position that are due: never announced, last announced before `before`, or announced
+   * after `now` by a wrong clock.
    */
   due({ before, now }: { before: number; now: number }, after: AnnouncedPlace, limit: number): DueRoot[] {
     const isPastNever = after !== null && after.announcedAt !== null
@@ -69,7 +71,7 @@ export class Announcements {
     return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
   }
 
-  /** Notes that the network was told of a root. */
+  /** Stores the time of an announcement. */
   async set(rootId: number, at: number): Promise<void> {
     await this.#queue.run(() => this.#set.run(at, rootId), { durable: false })
   }

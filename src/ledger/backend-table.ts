@@ -1,12 +1,12 @@
 import type { Database } from '../storage/database.ts'
 
-/** A data directory that belongs to a cluster. */
+/** A data directory of a cluster. */
 export interface BackendRow {
   id: number
   dataDir: string
-  /** What the directory's own file says; null for one that a version without such files has made. */
+  /** Text of the identity file; null for a directory of a version without such files. */
   identity: string | null
-  /** The clusters that used it last, separated by spaces; empty if that was not noted. */
+  /** Ids of the clusters that used it last, separated by spaces; empty if unknown. */
   clusterIds: string
 }
 
@@ -20,12 +20,12 @@ export function backendOf(db: Database, identity: string): BackendRow | undefine
   return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE identity = ?`).get(identity)
 }
 
-/** Those of clusters with a data directory of their own. */
+/** Returns the backends that have a data directory of their own. */
 export function backends(db: Database): BackendRow[] {
   return db.prepare<[], BackendRow>(`SELECT ${COLUMNS} FROM backends`).all()
 }
 
-/** Gives a data directory a number in the ledger. Returns it. */
+/** Adds a data directory to the ledger. Returns the number of its backend. */
 export function insertBackend(db: Database, dataDir: string, identity: string): number {
   const insert = db.prepare<[string, string]>('INSERT INTO backends (data_dir, identity) VALUES (?, ?)')
   return Number(insert.run(dataDir, identity).lastInsertRowid)
@@ -37,17 +37,20 @@ export function updateBackend(db: Database, { id, dataDir, identity }: Omit<Back
   )
 }
 
-/** Notes which clusters use a directory, to name them when none does. */
+/** Stores the clusters that use a directory, for the error message when none does any more. */
 export function setClusters(db: Database, backendId: number, clusterIds: string): void {
   db.prepare<[string, number]>('UPDATE backends SET cluster_ids = ? WHERE id = ?').run(clusterIds, backendId)
 }
 
-/** Whether the ledger knows of anything in a data directory. */
+/** Returns true if the ledger has a block in the directory, in any state. */
 export function hasBlocks(db: Database, backendId: number): boolean {
   return db.prepare<[number]>('SELECT 1 FROM blocks WHERE backend_id = ? LIMIT 1').get(backendId) !== undefined
 }
 
-/** Whether a data directory has a whole DAG. Reads the index of all roots where it has none, so at starts alone. */
+/**
+ * Returns true if the directory has a complete root. If not, it scans the index of all roots, so call it only at a
+ * start.
+ */
 export function hasRoots(db: Database, backendId: number): boolean {
   const sql = `SELECT 1 FROM roots INDEXED BY roots_by_dag WHERE state = 'complete' AND backend_id = ? LIMIT 1`
   return db.prepare<[number]>(sql).get(backendId) !== undefined

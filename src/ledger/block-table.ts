@@ -5,10 +5,12 @@ const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
 
-/** The bytes of a block that is a row. */
+/** Selects the bytes of an inline block. */
 export const BYTES_OF = 'SELECT bytes FROM small_blocks WHERE block_id = ?'
 
-/** The next blocks by id that are durable, or lost and needed. Every schema has what it names. */
+/**
+ * Selects the next blocks by id that are durable, or lost and needed. Uses only columns that every schema version has.
+ */
 export const DURABLE_AFTER = `
     SELECT ${STORED_COLUMNS} FROM blocks b
     WHERE b.id > ? AND (b.state = 'durable' OR (b.state = 'writing' AND EXISTS (
@@ -16,13 +18,13 @@ export const DURABLE_AFTER = `
       WHERE rb.block_id = b.id AND r.state = 'complete')))
     ORDER BY b.id LIMIT ?`
 
-/** A block of a backend, by its multihash and the backend's id. */
+/** Selects a block of a backend by multihash and backend id. */
 export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
 
-/** How `way` of a root's need of a block may be: the open one, and those of `root_blocks` that no stranger may take. */
+/** Values of `root_blocks.way`: the open one, and those that refuse the block to strangers. */
 const WAYS = [0, 404, 410, 451]
 
-/** The rows of `blocks`, `small_blocks`, `root_blocks` and `garbage`. Every method is one or two statements. */
+/** Table access for `blocks`, `small_blocks`, `root_blocks` and `garbage`. Each method runs one or two statements. */
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
@@ -102,20 +104,23 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * The block as some record that is live at `now` needs it, on whichever backend.
+   * Returns the block with a root that is live at `now`, on any backend.
    *
-   * @param last backends that are looked at after all others
+   * @param last backends to search after all others
    */
   findLive(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findLive.get(multihash, backendId, now))
   }
 
-  /** As {@link findLive}, but only as some root vouches for it to strangers. */
+  /** Like {@link findLive}, restricted to roots that vouch for the block to strangers. */
   findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
   }
 
-  /** Why no root vouches for a block to strangers, by one that needs it; undefined if none is live. */
+  /**
+   * Returns the reason why no root vouches for a block to strangers, from one live root that needs it; undefined if
+   * there is none.
+   */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
     return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
   }
@@ -141,7 +146,7 @@ export class BlockTable implements Blocks {
     return this.#bytes.get(blockId)?.bytes
   }
 
-  /** The ids of a block, one for each backend that has it. */
+  /** Returns the ids of a block, one for each backend that has it. */
   idsOf(multihash: Uint8Array): number[] {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }
@@ -155,17 +160,17 @@ export class BlockTable implements Blocks {
     return this.#isNeeded.get(blockId) !== undefined
   }
 
-  /** Whether one root needs a block, in whatever state it is. */
+  /** Returns true if the root needs the block, in any state of either. */
   isNeededBy(rootId: number, blockId: number): boolean {
     return this.#isNeededBy.get(rootId, blockId) !== undefined
   }
 
-  /** Some of the blocks that a root needs, at most `limit`. */
+  /** Returns some of the blocks that a root needs, at most `limit`. */
   neededBy(rootId: number, limit: number): number[] {
     return this.#neededBy.all(rootId, limit).map(row => row.blockId)
   }
 
-  /** The next blocks by id that a root needs, to go through all of them. */
+  /** Returns the next blocks by id that a root needs. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#neededAfter.all(rootId, id, limit)
   }
@@ -183,15 +188,15 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * The longest freed blocks first, of those freed at or before `freedBy`; then those freed later than `now`, by a
-   * clock that was ahead: nobody knows how long ago that was.
+   * Returns the blocks freed at or before `freedBy`, oldest first, followed by blocks freed after `now` by a wrong
+   * clock.
    */
   garbage(freedBy: number, now: number, limit: number): StoredBlock[] {
     const due = this.#garbage.all(freedBy, limit)
     return due.length < limit ? [...due, ...this.#garbageAhead.all(now, limit - due.length)] : due
   }
 
-  /** Blocks whose deletion a crash may have interrupted. */
+  /** Returns blocks whose deletion a crash may have interrupted. */
   deleting(): StoredBlock[] {
     return this.#deleting.all()
   }
@@ -200,7 +205,7 @@ export class BlockTable implements Blocks {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** Whether a complete root lacks a block that was found lost. */
+  /** Returns true if a complete root lacks a lost block. */
   isLostFrom(rootId: number): boolean {
     return this.#isLostFrom.get(rootId) !== undefined
   }
@@ -213,7 +218,7 @@ export class BlockTable implements Blocks {
     return this.everyWay(way => this.#completeRootsOf.all(blockId, way, after, limit), limit)
   }
 
-  /** Merges what is found of each way, by ids: the index of a block's roots goes by their ways first. */
+  /** Merges the rows of all ways in the order of their ids: the index of a block's roots has the way before the id. */
   everyWay<T extends { id: number }>(find: (way: number) => T[], limit: number): T[] {
     const found = WAYS.map(find).filter(rows => rows.length > 0)
     if (found.length < 2) return found[0] ?? []

@@ -1,7 +1,7 @@
-/** The backend of the engine's own data directory. */
+/** Number of the backend that is the engine's own data directory. */
 export const DEFAULT_BACKEND_ID = 0
 
-/** A block that is small enough to live in the database. */
+/** A block that is small enough for the database. */
 export interface NewBlock {
   multihash: Uint8Array
   bytes: Uint8Array
@@ -11,39 +11,36 @@ export type BlockState = 'writing' | 'durable' | 'deleting'
 
 export interface BlockRow {
   id: number
-  /** Bytes. */
+  /** In bytes. */
   size: number
   state: BlockState
-  /** 1 if the bytes are a row of the database, 0 if they are a file. */
+  /** 1 if the bytes are in the database, 0 if they are in a file. */
   inline: 0 | 1
 }
 
-/** A block that is held for someone: where it is, and until when. */
+/** A block that a live root needs. */
 export interface HeldBlock extends BlockRow {
   backendId: number
   rootId: number
-  /** When the root's last record expires, in milliseconds since the epoch; null for never. */
+  /** The latest end of the root's holds, in milliseconds since the epoch; null for no end. */
   liveUntil: number | null
 }
 
-/** A block with what it is known by. */
+/** A block with its identity. */
 export interface StoredBlock extends BlockRow {
   backendId: number
   multihash: Uint8Array
 }
 
-/** What the node has of blocks, to be looked up: reads of one row or of a batch, answered at once. */
+/** Lookups of blocks on this node. Each is synchronous and reads one row or one batch. */
 export interface Blocks {
   find(backendId: number, multihash: Uint8Array): BlockRow | undefined
   get(blockId: number): BlockRow | undefined
-  /** The bytes of an inline block. */
+  /** Returns the bytes of an inline block. */
   bytes(blockId: number): Uint8Array | undefined
-  /**
-   * The next durable blocks by id, to go through all of them; those that were found lost, which complete roots need and
-   * are `writing`, among them.
-   */
+  /** Returns the next blocks by id that are durable. Includes lost blocks (`writing`) that complete roots need. */
   durableAfter(id: number, limit: number): StoredBlock[]
-  /** What is broken while this block is: the next complete roots by id, at most `limit`. */
+  /** Returns the next complete roots by id that need the block, at most `limit`. A damaged block breaks them. */
   completeRootsOf(
     blockId: number,
     after: number,

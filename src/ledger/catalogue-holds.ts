@@ -5,23 +5,23 @@ import type { Holds } from './holds.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
-/** A hold on a DAG that is whole. */
+/** A hold to place on a whole DAG. */
 export interface WantedHold {
   id: string
   backendId: number
-  /** The staged root that has it, or null if a complete one must be there already. */
+  /** The staged root of the DAG; null if a complete root must exist already. */
   stagedRootId: number | null
   dag: WholeDag
-  /** When it ends, in milliseconds since the epoch; null for as long as it is not released. */
+  /** Its end in milliseconds since the epoch; null until it is released. */
   ends: number | null
-  /** Whether its backend, if that is elsewhere, is known to have it; undefined where that is not asked. */
+  /** True once its external backend has the DAG; undefined if unknown. */
   isPlaced?: boolean
 }
 
 /**
- * The ledger for a catalogue that is kept elsewhere: it is told what to hold before the catalogue commits, and what to
- * let go of afterwards, so it may hold too much, and never too little. Each method that changes something is one
- * transaction, durable when its promise resolves, and may be repeated.
+ * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits and released after it, so
+ * the ledger may hold too much, but never too little. Each method that writes is one transaction, durable when its
+ * promise resolves, and may be repeated.
  */
 export class CatalogueHolds {
   readonly #roots: RootTable
@@ -36,12 +36,12 @@ export class CatalogueHolds {
     this.#queue = parts.queue
   }
 
-  /** Returns the complete root of each; null, and nothing is placed, where one of them is not here. */
+  /** Places holds and returns the complete root of each. If one root is missing, places none and returns null. */
   place(wanted: readonly WantedHold[]): Promise<number[] | null> {
     return this.#write(() => {
       const isMissing = ({ backendId, stagedRootId, dag }: WantedHold) =>
         stagedRootId === null && this.#roots.find(backendId, dag) === undefined
-      // What one of them has staged is there for the others.
+      // A root staged for one hold serves the others of the same DAG.
       const staged = new Set(wanted.flatMap(hold => (hold.stagedRootId === null ? [] : keyOf(hold))))
       if (wanted.some(hold => isMissing(hold) && !staged.has(keyOf(hold)))) return null
       const inOrder = wanted.toSorted((a, b) => Number(a.stagedRootId === null) - Number(b.stagedRootId === null))
@@ -50,7 +50,7 @@ export class CatalogueHolds {
     })
   }
 
-  /** Starts a staged root that a hold keeps. Returns its id. */
+  /** Creates a staged root with a hold. Returns the id of the root. */
   stage(id: string, backendId: number, now: number): Promise<number> {
     return this.#write(() => {
       const rootId = this.#roots.stage(backendId, now)
@@ -59,47 +59,47 @@ export class CatalogueHolds {
     })
   }
 
-  /** Keeps a root that is being staged. */
+  /** Holds a root that is being staged. */
   keep(id: string, stagedRootId: number): Promise<void> {
     return this.#write(() => this.#holds.hold(id, stagedRootId, null))
   }
 
-  /** Returns the DAGs that were whole and that nothing holds any more. */
+  /** Releases holds. Returns the whole DAGs without any hold left. */
   release(ids: readonly string[]): Promise<DagIdentity[]> {
     return this.#write(() =>
       ids.flatMap(id => {
         const rootId = this.#holds.rootOf(id)
         const root = rootId === null ? undefined : this.#roots.get(rootId)
         this.#holds.release(id)
-        // What was being staged has no identity yet.
+        // A root that is being staged has no identity yet.
         const isWhole = root?.multihash instanceof Uint8Array
         return root === undefined || !isWhole || this.#holds.isHeld(root.id) ? [] : [root]
       }),
     )
   }
 
-  /** Gives up what was staged; what is complete stays. */
+  /** Abandons staged roots; complete roots stay. */
   abandon(stagedRootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of stagedRootIds) this.#roots.abandon(id)
     })
   }
 
-  /** Gives up complete roots that nothing holds. */
+  /** Drops complete roots without holds. */
   drop(rootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of rootIds) if (!this.#holds.isHeld(id)) this.#roots.drop(id)
     })
   }
 
-  /** The complete root of a DAG on a backend. */
+  /** Returns the complete root of a DAG on a backend. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#roots.find(backendId, dag)
   }
 
   /**
-   * Notes since when the backend of a DAG, which is elsewhere, has been seen to have it; null if it is not. Where the one or
-   * the other is noted already, that stays.
+   * Stores the time since which the external backend has had a DAG, or null if it does not have it. A stored time
+   * stays.
    */
   async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
     const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
@@ -111,7 +111,7 @@ export class CatalogueHolds {
     })
   }
 
-  /** The root that a hold is on; null if there is no such hold. */
+  /** Returns the root of a hold; null if there is no such hold. */
   rootOf(id: string): number | null {
     return this.#holds.rootOf(id)
   }
@@ -120,29 +120,29 @@ export class CatalogueHolds {
     return this.#holds.isHeld(rootId)
   }
 
-  /** Whether a block that the root needs was found lost. */
+  /** Returns true if the root lacks a lost block. */
   isLostFrom(rootId: number): boolean {
     return this.#blocks.isLostFrom(rootId)
   }
 
-  /** The next holds by id, to go through all of them. */
+  /** Returns the next holds by id. */
   holdsAfter(id: string, limit: number): string[] {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }
 
-  /** The next complete roots by id, to go through all of them. */
+  /** Returns the next complete roots by id. */
   rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#roots.completeAfter(id, limit)
   }
 
-  /** A page of a root's files. */
+  /** Returns a page of a root's files. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#roots.files(rootId, offset, limit)
   }
 
   #hold({ id, backendId, stagedRootId, dag, ends, isPlaced }: WantedHold): number {
     const rootId = this.#holds.complete(backendId, stagedRootId, dag) ?? this.#roots.find(backendId, dag)?.id ?? 0
-    // What was let go of there, and not yet here, is needed here again.
+    // The cluster has unpinned the DAG but the local hold remains, so its blocks must stay on disk.
     if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
     this.#holds.hold(id, rootId, ends)
     return rootId

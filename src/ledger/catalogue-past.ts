@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../storage/database.ts'
 
-/** Looked at when the catalogue is connected to. */
+/** Number of newest holds that the node checks when it connects to the catalogue. */
 const NEWEST = 32
 
 interface Row {
@@ -10,7 +10,7 @@ interface Row {
   problem: string | null
 }
 
-/** Which past the catalogue that is kept elsewhere had when this node last looked, and the holds placed for it last. */
+/** The history of the external catalogue that this node last saw, and the newest holds that it placed for it. */
 export class CataloguePastTable {
   readonly #get: Statement<[], Row>
   readonly #delete: Statement<[], unknown>
@@ -44,7 +44,7 @@ export class CataloguePastTable {
     })
   }
 
-  /** The numbers of those that the catalogue has numbered. */
+  /** Returns the numbers of the newest holds that the catalogue has numbered. */
   newestHolds(): number[] {
     return this.#newest.all(NEWEST).flatMap(({ id }) => (/^hold \d+$/.test(id) ? Number(id.slice('hold '.length)) : []))
   }

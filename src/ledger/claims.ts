@@ -5,12 +5,12 @@ import { type BlockTable, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
 
 /**
- * The answer to a claim:
- * - `stored`: the bytes went in with the claim;
- * - `present`: they were there, durable;
- * - `healed`: they were there, damaged, and have been put right with the claim;
- * - `absent`: whoever claims must write them, or follow another who does;
- * - `deleting`: they are being deleted; claim again when that is over.
+ * The result of a claim:
+ * - `stored`: the claim wrote the bytes;
+ * - `present`: the block is durable;
+ * - `healed`: the block was damaged, and the claim replaced its bytes;
+ * - `absent`: the caller must write the bytes, or wait for another caller that does;
+ * - `deleting`: the block is being deleted; claim it again afterwards.
  */
 export type ClaimOutcome = 'stored' | 'present' | 'healed' | 'absent' | 'deleting'
 
@@ -18,11 +18,11 @@ export interface Claim {
   outcome: ClaimOutcome
   blockId: number
   inline: boolean
-  /** Whether the root needed this block for the first time. */
+  /** True if this claim is the first of the root for the block. */
   added: boolean
 }
 
-/** What is written of single blocks, each in a transaction: who needs them, and whether they are there. */
+/** Writes about single blocks, each in a transaction: the roots that need them, and their state. */
 export class Claims {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
@@ -45,10 +45,10 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root before its bytes are written. This is the only place where a write is skipped:
-   * in the transaction that notes the root's need and sees the block durable.
+   * Claims a block for a root before its bytes are written. A write is skipped only by a claim: its transaction records
+   * the root's need and sees the block durable.
    *
-   * @param inline the bytes, if they are small enough to live in the database; null for a file
+   * @param inline the bytes, if they are small enough for the database; null for a file
    */
   claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null) {
     return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline), { durable: false })
@@ -72,9 +72,9 @@ export class Claims {
   }
 
   /**
-   * Claims a block that lives in the database, bytes and all. Part of a transaction of the caller's.
+   * Claims and writes an inline block. Part of the caller's transaction.
    *
-   * @throws HoldfastError `UNAVAILABLE` for one that is, or was, in a file: whoever claims that has a file to look at
+   * @throws HoldfastError `UNAVAILABLE` if the block has a file, or had one: such a claim has to check the file
    */
   store(rootId: number, backendId: number, { multihash, bytes }: NewBlock): ClaimOutcome {
     const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes)
@@ -82,13 +82,13 @@ export class Claims {
     throw new HoldfastError('UNAVAILABLE', 'the block is being moved; try again')
   }
 
-  /** Puts right a block in the database, if it is there, and damaged; returns whether it was. Part of a transaction. */
+  /** Repairs an inline block. Returns true if it was damaged. Part of the caller's transaction. */
   mend(backendId: number, { multihash, bytes }: NewBlock): boolean {
     const found = this.#find.get(multihash, backendId)
     return found?.inline === 1 && this.#heal(found, bytes)
   }
 
-  /** Puts right the bytes of an inline block if they are not what they should be. */
+  /** Replaces the bytes of an inline block if they differ. Returns true if they did. */
   #heal({ id, state }: BlockRow, bytes: Uint8Array): boolean {
     const stored = this.#blocks.bytes(id)
     if (stored !== undefined && Buffer.compare(stored, bytes) === 0) return false
@@ -98,8 +98,8 @@ export class Claims {
   }
 
   /**
-   * Notes that durable blocks are lost: whoever claims one from now on writes it anew. What needs them keeps needing
-   * them. Returns those that were durable until now.
+   * Marks durable blocks as lost, so that the next claim writes them again. Roots keep needing them. Returns the ids of
+   * those that were durable.
    */
   lose(blockIds: readonly number[]): Promise<number[]> {
     return this.#queue.run(
@@ -115,9 +115,7 @@ export class Claims {
     )
   }
 
-  /**
-   * Claims, for a root, a block that some complete root already needs. Null if there is none such on the backend.
-   */
+  /** Claims a durable block for a root. Returns null if the backend has none. */
   adopt(rootId: number, backendId: number, multihash: Uint8Array): Promise<{ size: number; added: boolean } | null> {
     return this.#queue.run(
       () => {
@@ -130,10 +128,10 @@ export class Claims {
   }
 
   /**
-   * Claims, for a root, a block that its backend has elsewhere, of which no bytes come here. Null if it is being written
-   * or deleted here: then it has to come.
+   * Claims a block for a root without its bytes, which stay on the external backend. Returns null if this node is
+   * writing or deleting the block; the caller then has to fetch it.
    *
-   * @param size bytes, unless the block is known
+   * @param size bytes; ignored for a known block
    */
   note(
     rootId: number,
@@ -150,7 +148,7 @@ export class Claims {
     return this.#queue.run(work, { durable: false })
   }
 
-  /** Notes that the bytes of these blocks and their directory entries are on the disk. */
+  /** Marks blocks as durable, after their files and directory entries have been synced. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(
       () => {
@@ -160,7 +158,7 @@ export class Claims {
     )
   }
 
-  /** Takes up blocks whose files nobody has claimed, as `deleting`; those that somebody has claimed are left out. */
+  /** Adds the blocks of stray files as `deleting`. Leaves out blocks that have been claimed. */
   claimStrays(backendId: number, multihashes: readonly Uint8Array[]): Promise<StoredBlock[]> {
     return this.#queue.run(
       () =>
@@ -173,12 +171,12 @@ export class Claims {
     )
   }
 
-  /** Part of a transaction of the caller's. */
+  /** Sets the state of a block. Part of the caller's transaction. */
   setState(blockId: number, state: BlockState): void {
     this.#setState.run(state, blockId)
   }
 
-  /** Notes that a root needs a block. False if that was known. */
+  /** Records that a root needs a block. Returns false if that was recorded. */
   #noteNeed(rootId: number, blockId: number): boolean {
     return this.#need.run(rootId, blockId).changes === 1
   }

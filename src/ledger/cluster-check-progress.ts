@@ -1,4 +1,4 @@
-/** How far the last check of a backend elsewhere came. */
+/** Progress of the last check of an external backend. */
 export interface ClusterCheck {
   /** The place that was checked. */
   place: string
@@ -8,9 +8,9 @@ export interface ClusterCheck {
   lastPlacement: number | null
 }
 
-/** Keeps how far the checks of backends elsewhere came, across restarts; by the backend's number in the ledger. */
+/** Stores the progress of the checks of external backends, by backend number, across restarts. */
 export interface ClusterCheckProgress {
-  /** Undefined before the first check of a backend. */
+  /** Returns undefined before the first check of a backend. */
   get(backendId: number): ClusterCheck | undefined
   set(backendId: number, check: ClusterCheck): Promise<void>
 }

@@ -12,16 +12,16 @@ import type { Database } from '../storage/database.ts'
 import { backendAt, backendOf, hasBlocks, insertBackend, setClusters, updateBackend } from './backend-table.ts'
 import { absentBackends } from './unused-backends.ts'
 
-/** The file in the data directory of a cluster that says which one it is. */
+/** Name of the identity file in the data directory of a cluster. */
 const IDENTITY = 'identity'
 const TEXT = /^[0-9a-f-]{36}\n?$/
 const REMEDY = 'Name the right directory, or set absent: true on the cluster to start without it'
 
-/** The data directory of one cluster or, under whatever names, of several. */
+/** The data directory of one cluster, or of several under any paths. */
 export interface ClusterDirectory {
   path: string
   backendId: number
-  /** The clusters whose new content goes there; none for a directory that is only named by `alsoIn`. */
+  /** The clusters that write new content to it; empty for a directory that only `alsoIn` names. */
   clusterIds: string[]
 }
 
@@ -31,26 +31,26 @@ export interface ClusterDirectories {
   absent: ReadonlySet<number>
 }
 
-/** A directory that is configured. */
+/** A configured directory. */
 interface Found extends Omit<ClusterDirectory, 'backendId'> {
-  /** Null for one that is new. */
+  /** Null for a new one. */
   backendId: number | null
-  /** Whether it has its file. */
+  /** True if it has its identity file. */
   isMarked: boolean
-  /** All clusters that name it. */
+  /** Ids of all clusters that name it. */
   namedBy: string[]
   refuse: Refuse
 }
 
 /**
- * Recognises the data directories of clusters, by place and not by name, and makes those that are new. Each has a file
- * that says which it is, so an unmounted, moved or foreign directory is never taken for an empty one. Nothing is made
- * before the check that every directory with content is in use.
+ * Recognises the data directories of clusters by device and inode, and creates new ones. The identity file in each
+ * keeps the node from taking an unmounted, moved or foreign directory for an empty one. Nothing is created before the
+ * check that every directory with content is in use.
  *
- * @param clusters those of this node
- * @param all those of all nodes: each may be declared absent
+ * @param clusters the clusters of this node
+ * @param all the clusters of all nodes; each may be declared absent
  * @throws HoldfastError `CONFIG_INVALID` for the engine's own directory, and for content in a directory that no cluster
- * uses; `DATA_DIR_UNUSABLE` naming the cluster and the directory.
+ * uses; `DATA_DIR_UNUSABLE` with the cluster and the directory.
  */
 export async function clusterDirectories(
   database: Database,
@@ -77,14 +77,14 @@ function findDirectories(database: Database, dataDir: string, clusters: readonly
     const path = resolve(configured)
     const place = placeIfThere(path)
     if (path === dataDir || place === own) {
-      throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.${field} is the engine's own`)
+      throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.${field} is the data directory of the engine`)
     }
     const refuse: Refuse = reason => {
       throw new HoldfastError('DATA_DIR_UNUSABLE', `clusters: ${id}.${field} ${path} ${reason}`)
     }
     const directory = byPlace.get(place ?? path) ?? newlyFound(database, path, refuse)
     if ([...byPlace.values()].some(other => other !== directory && isSameBackend(other, directory))) {
-      refuse("is a copy of another one's")
+      refuse('is a copy of another configured directory')
     }
     if (field === 'alsoIn' && directory.backendId === null) refuse(`has no content of this node. ${REMEDY}`)
     byPlace.set(place ?? path, directory)
@@ -110,33 +110,37 @@ function isSameBackend(one: Found, other: Found): boolean {
 
 type Refuse = (reason: string) => never
 
-/** Returns the number of the backend whose directory this is. */
+/** Returns the number of the backend of a directory. */
 function recognise(database: Database, path: string, identity: string, refuse: Refuse): number {
   const backend = backendOf(database, identity)
   if (backend === undefined) return refuse(`belongs to another Holdfast, or to an older state of this one. ${REMEDY}`)
   if (backend.dataDir === path) return backend.id
-  // It has been moved, which is fine as long as nothing else is expected here.
-  if (backendAt(database, path) !== undefined) return refuse(`is the one that was at ${backend.dataDir}. ${REMEDY}`)
+  // A moved directory is accepted, unless the ledger expects another one at its new path.
+  if (backendAt(database, path) !== undefined)
+    return refuse(`is the directory that was at ${backend.dataDir}. ${REMEDY}`)
   updateBackend(database, { ...backend, dataDir: path })
   return backend.id
 }
 
-/** Returns the number of a directory without identity; null for a new one. Content may be expected in it. */
+/**
+ * Returns the number of a directory without identity file; null for a new one. Refuses a known one that lacks its
+ * content.
+ */
 function recogniseUnmarked(database: Database, path: string, refuse: Refuse): number | null {
   const known = backendAt(database, path)
   if (known === undefined || !hasBlocks(database, known.id)) return known?.id ?? null
   if (known.identity !== null) {
-    return refuse(`is not the one with its content: its file identity is missing. Is it mounted? ${REMEDY}`)
+    return refuse(`lacks its file identity, so the content of the cluster is not in it. Is it mounted? ${REMEDY}`)
   }
-  if (placeIfThere(join(path, 'blocks')) === null) return refuse(`has no blocks in it. Is it mounted? ${REMEDY}`)
+  if (placeIfThere(join(path, 'blocks')) === null) return refuse(`has no directory blocks. Is it mounted? ${REMEDY}`)
   return known.id
 }
 
-/** Gives a directory an identity. Returns the number of its backend. */
+/** Writes an identity file. Returns the number of the backend. */
 async function identify(database: Database, path: string, refuse: Refuse): Promise<number> {
   const known = backendAt(database, path)
   const identity = known?.identity ?? randomUUID()
-  // The ledger first: a file that no ledger knows would be taken for another's.
+  // The ledger first: an identity file that no ledger knows would be refused as foreign.
   const id = known?.id ?? insertBackend(database, path, identity)
   if (known !== undefined && known.identity === null) updateBackend(database, { ...known, identity })
   try {

@@ -8,21 +8,21 @@ import type { BlockRow, StoredBlock } from './blocks.ts'
 /** A complete root of a copy. */
 export interface CopiedRoot {
   id: number
-  /** When its last record expires; null for never. */
+  /** The latest end of its holds, in milliseconds since the epoch; null for no end. */
   liveUntil: number | null
 }
 
-/** The ledger in a copy of a database, which no engine has open. The caller closes it. */
+/** The ledger in a copy of a database that no engine has open. The caller closes it. */
 export class CopiedLedger {
   readonly #database: Database
   readonly #durableAfter: Statement<[number, number], StoredBlock>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
   readonly #find: Statement<[Uint8Array, number], BlockRow>
-  #keptElsewhere: Statement<[number], unknown> | null = null
+  #keptExternally: Statement<[number], unknown> | null = null
   #completeAfter: Statement<[number, number], CopiedRoot> | null = null
 
   /**
-   * @param readonly leaves the copy as it is; otherwise it is brought up to the newest schema
+   * @param readonly leaves the copy unchanged; otherwise it is migrated to the newest schema
    * @throws HoldfastError `DATA_DIR_NEWER`, `DATA_DIR_UNUSABLE`
    */
   constructor(file: string, { readonly }: { readonly: boolean }) {
@@ -32,70 +32,70 @@ export class CopiedLedger {
     this.#find = this.#database.prepare(FIND_BLOCK)
   }
 
-  /** The next durable blocks by id, to go through all of them. */
+  /** Returns the next durable blocks by id. */
   durableAfter(id: number, limit: number): StoredBlock[] {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** The bytes of a block that is a row. */
+  /** Returns the bytes of an inline block. */
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
   }
 
-  /** Whether a block is durable on a backend, as a file. */
+  /** Returns true if a block is durable on a backend, as a file. */
   hasFile(backendId: number, multihash: Uint8Array): boolean {
     const row = this.#find.get(multihash, backendId)
     return row?.state === 'durable' && row.inline === 0
   }
 
-  /** Whether everything that needs a block has it on a backend elsewhere as well. */
-  isKeptElsewhere(blockId: number): boolean {
+  /** Returns true if an external backend also keeps all DAGs that need the block. */
+  isKeptExternally(blockId: number): boolean {
     const placed = `SELECT 1 FROM placements p
       WHERE p.multihash = r.multihash AND p.codec = r.codec AND p.backend_id = r.backend_id AND p.placed = 1`
-    this.#keptElsewhere ??= this.#database.prepare(`
+    this.#keptExternally ??= this.#database.prepare(`
       SELECT 1 FROM blocks b
       WHERE b.id = ? AND EXISTS (SELECT 1 FROM placements WHERE backend_id = b.backend_id) AND NOT EXISTS (
         SELECT 1 FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
         WHERE rb.block_id = b.id AND r.state <> 'dropped' AND NOT (r.state = 'complete' AND EXISTS (${placed})))`)
-    return this.#keptElsewhere.get(blockId) !== undefined
+    return this.#keptExternally.get(blockId) !== undefined
   }
 
-  /** The next complete roots by id, to go through all of them. */
+  /** Returns the next complete roots by id. */
   completeAfter(id: number, limit: number): CopiedRoot[] {
     this.#completeAfter ??= this.#database.prepare(`
       SELECT id, live_until AS liveUntil FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
     return this.#completeAfter.all(id, limit)
   }
 
-  /** The identity of the data directory; null for a schema that has none. */
+  /** Returns the identity of the data directory; null for a schema without one. */
   node(): string | null {
     const hasOne = `SELECT 1 FROM sqlite_schema WHERE name = 'node_identity'`
     if (this.#database.prepare(hasOne).get() === undefined) return null
     return this.#database.prepare<[], { id: string }>('SELECT id FROM node_identity').get()?.id ?? null
   }
 
-  /** Gives the copy an identity of its own. */
+  /** Gives the copy a new identity. */
   renewNode(): void {
     this.#database.prepare('UPDATE node_identity SET id = lower(hex(randomblob(16)))').run()
   }
 
-  /** The name of the key that seals; null before the first start has made one. */
+  /** Returns the id of the data key; null before the first start has created one. */
   dataKeyId(): string | null {
     return this.#database.prepare<[], { id: string }>('SELECT id FROM data_key').get()?.id ?? null
   }
 
-  /** Whether the text of a key file is the key that seals. */
+  /** Returns true if the text of a key file is the data key. */
   isDataKey(text: string): boolean {
     const known = this.dataKeyId()
     return known === null || sealingKeyId(Buffer.from(text, 'base64url')) === known
   }
 
-  /** The name by which a catalogue that is kept elsewhere knows the data directory; null if there is none. */
+  /** Returns the name of the data directory in an external catalogue; null if there is none. */
   catalogueNode(): string | null {
     return this.#database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
   }
 
-  /** Those of clusters with a data directory of their own. */
+  /** Returns the backends that have a data directory of their own. */
   backends(): BackendRow[] {
     return backends(this.#database)
   }
@@ -104,7 +104,10 @@ export class CopiedLedger {
     updateBackend(this.#database, { ...backend, dataDir })
   }
 
-  /** Sealing with the key that a data directory has, which has to be that of the copy. @throws HoldfastError `DATA_DIR_UNUSABLE` */
+  /**
+   * Returns the sealing by the key in a data directory. @throws HoldfastError `DATA_DIR_UNUSABLE` if it is not the key
+   * of the copy
+   */
   openDataKey(dataDir: string): Sealing {
     return openDataKey(this.#database, dataDir)
   }

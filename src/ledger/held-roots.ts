@@ -4,37 +4,37 @@ import type { BlockTable } from './block-table.ts'
 import { HeldPlaces } from './held-places.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 
-/** What the node holds, to be looked up: complete roots, and which backend has a block for somebody. */
+/** Lookups of complete roots, and of the backends that have a block. */
 export class HeldRoots extends HeldPlaces {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
 
-  /** @param elsewhere as {@link HeldPlaces} has it */
-  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, elsewhere: ReadonlySet<number> = new Set()) {
-    super(roots, blocks, elsewhere)
+  /** @param external see {@link HeldPlaces} */
+  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, external: ReadonlySet<number> = new Set()) {
+    super(roots, blocks, external)
     this.#roots = roots
     this.#blocks = blocks
     this.#queue = queue
   }
 
-  /** The complete root of a DAG on a backend. */
+  /** Returns the complete root of a DAG on a backend. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#roots.find(backendId, dag)
   }
 
-  /** The complete root of a DAG on any backend. */
+  /** Returns the complete root of a DAG on any backend. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#roots.findAnywhere(dag)
   }
 
-  /** Whether a root, in whatever state it is, needs a block. */
+  /** Returns true if a root, in any state, needs a block. */
   isNeededBy(rootId: number, backendId: number, multihash: Uint8Array): boolean {
     const found = this.#blocks.find(backendId, multihash)
     return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)
   }
 
-  /** The complete roots that need a block, on any backend, each looked up as it is asked for. */
+  /** Yields the complete roots that need a block, on any backend. Reads each one only when it is requested. */
   *rootsWith(multihash: Uint8Array): Generator<DagIdentity, void, undefined> {
     for (const blockId of this.#blocks.idsOf(multihash)) {
       for (let after = 0; ; ) {
@@ -46,7 +46,7 @@ export class HeldRoots extends HeldPlaces {
     }
   }
 
-  /** Notes that a check, which began at an instant, has seen backends elsewhere to have DAGs. */
+  /** Records that external backends have DAGs, as seen by a check that began at `began`. */
   async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
     const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag) ?? [])
     if (ids.length === 0) return

@@ -2,18 +2,18 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
-/** How an end that never comes is stored, so that the latest end is one look into an index. */
+/** Stored end of a hold without an end, so that one index lookup finds the latest end. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Where a hold stands among those of its root. */
+/** Position of a hold among the holds of its root. */
 export interface HoldPlace {
   ends: number
   id: string
 }
 
 /**
- * What keeps roots: a root stays as long as a hold is on it, and is dropped with its last one. Who holds it and why
- * is not known here. Each method is part of a transaction that the caller runs.
+ * Holds on roots. A root is kept while it has a hold, and dropped with its last one. The owner of a hold is not
+ * recorded. Each method is part of the caller's transaction.
  */
 export class Holds {
   readonly #roots: RootTable
@@ -36,7 +36,7 @@ export class Holds {
     this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
   }
 
-  /** Holds a root until an instant, in milliseconds since the epoch; null for as long as it is not released. */
+  /** Holds a root until `ends`, in milliseconds since the epoch; null until it is released. */
   place(id: string, rootId: number, ends: number | null): void {
     this.#insert.run(id, rootId, ends ?? NEVER)
     this.#follow(rootId)
@@ -46,12 +46,12 @@ export class Holds {
     return this.rootOf(id) !== null
   }
 
-  /** The root that a hold is on; null if there is no such hold. */
+  /** Returns the root of a hold; null if there is no such hold. */
   rootOf(id: string): number | null {
     return this.#find.get(id)?.rootId ?? null
   }
 
-  /** Has a hold be on a root, whether it is already, is on another one, or is not there yet. */
+  /** Places a hold on a root, or moves it to that root. Does nothing if it is on the root already. */
   hold(id: string, rootId: number, ends: number | null): void {
     const heldRoot = this.rootOf(id)
     if (heldRoot === rootId) return
@@ -59,12 +59,12 @@ export class Holds {
     this.place(id, rootId, ends)
   }
 
-  /** The next holds by id, to go through all of them. */
+  /** Returns the next holds by id. */
   after(id: string, limit: number): Array<{ id: string; rootId: number }> {
     return this.#after.all(id, limit)
   }
 
-  /** The next holds of a root, by their ends, to go through all of them. */
+  /** Returns the next holds of a root by end. */
   ofRoot(rootId: number, after: HoldPlace, limit: number): HoldPlace[] {
     return this.#ofRoot.all(rootId, after.ends, after.id, limit)
   }
@@ -73,7 +73,7 @@ export class Holds {
     return this.#latest.get(rootId) !== undefined
   }
 
-  /** Lets go; the root is dropped if that was the last hold on it. Returns whether there was such a hold. */
+  /** Releases a hold, and drops the root with its last hold. Returns false if there is no such hold. */
   release(id: string): boolean {
     const held = this.#find.get(id)
     if (held === undefined) return false
@@ -83,9 +83,9 @@ export class Holds {
   }
 
   /**
-   * Has a staged root become the complete root of a DAG, unless there is one already: then the staged one is given
-   * up. The caller holds the result in the same transaction. Returns the id of the complete root, or null if nothing
-   * was staged and there is none.
+   * Turns a staged root into the complete root of a DAG. If the DAG has a complete root already, abandons the staged
+   * one. The caller places a hold on the result in the same transaction. Returns the id of the complete root, or null
+   * if nothing was staged and there is none.
    */
   complete(backendId: number, stagedRootId: number, dag: WholeDag): number
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null

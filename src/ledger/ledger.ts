@@ -17,15 +17,15 @@ export interface LedgerParts {
 
 /** Rows of dropped roots that one transaction releases. */
 const RELEASE_BATCH = 100
-/** Blocks that one transaction starts to delete, unless the turn of the loop is spent before. */
+/** Limit of blocks that one transaction starts to delete. It ends earlier if the turn of the event loop is spent. */
 const DELETE_BATCH = 128
 
 /**
- * What the node knows of roots and blocks. SQLite is the truth: a block is garbage exactly when no root needs it,
- * and no file is written before a row claims it. All writes are asynchronous and commit in groups.
+ * Roots and blocks of the node. SQLite is the truth: a block is garbage exactly when no root needs it, and a row claims
+ * each file before it is written. All writes are asynchronous and commit in groups.
  */
 export class Ledger {
-  /** What is written of single blocks: their claims, and what becomes of them. */
+  /** Claims of single blocks, and changes of their state. */
   readonly claims: Claims
   readonly #parts: LedgerParts
 
@@ -34,12 +34,15 @@ export class Ledger {
     this.#parts = parts
   }
 
-  /** Starts a staging root. Returns its id. */
+  /** Creates a staged root. Returns its id. */
   stage(backendId: number, now: number): Promise<number> {
     return this.#parts.queue.run(() => this.#parts.roots.stage(backendId, now), { durable: false })
   }
 
-  /** Turns a staged root complete under a hold. What is kept under the hold already stays as it is. */
+  /**
+   * Completes a staged root and places a hold on it. An existing hold with this id stays, and the staged root is
+   * abandoned.
+   */
   keep(
     hold: string,
     root: { backendId: number; stagedRootId: number; dag: WholeDag; ends: number | null },
@@ -52,7 +55,7 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: true })
   }
 
-  /** Releases a hold, if there is such a one. */
+  /** Releases a hold, if it exists. */
   letGo(hold: string): Promise<void> {
     const work = (): void => {
       this.#parts.holds.release(hold)
@@ -60,14 +63,14 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: true })
   }
 
-  /** Gives a root up unless it has been completed. */
+  /** Abandons a root unless it is complete. */
   abandon(rootId: number): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.abandon(rootId), { durable: false })
   }
 
   /**
-   * Since when the backend of a root that is being staged, which is elsewhere, has all of it, so that nothing of it need
-   * be here; null if it has not.
+   * Stores the time since which the external backend has had a whole staged root, so that no local copy is needed; null
+   * if it does not have it.
    */
   setPlaced(rootId: number, at: number | null): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })
@@ -82,17 +85,17 @@ export class Ledger {
     )
   }
 
-  /** A page of the files of a root, in the order in which they were added. */
+  /** Returns a page of the files of a root, in the order in which they were added. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#parts.roots.files(rootId, offset, limit)
   }
 
-  /** The next blocks by id that a root needs, to go through all of them. */
+  /** Returns the next blocks by id that a root needs. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#parts.blocks.neededAfter(rootId, id, limit)
   }
 
-  /** Makes the files of one staged root those of another. */
+  /** Moves the files of one staged root to another. */
   async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
     const moveBatch = () => this.#parts.roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)
     while ((await this.#parts.queue.run(moveBatch, { durable: false })) > 0) {}
@@ -103,7 +106,10 @@ export class Ledger {
     while ((await this.#parts.queue.run(clearBatch, { durable: false })) > 0) {}
   }
 
-  /** Gives up what an earlier process left unfinished. Cost does not grow with the store. */
+  /**
+   * Drops the unfinished roots of an earlier process. Returns the blocks in state `deleting`. Its cost does not grow
+   * with the store.
+   */
   recover(): Promise<StoredBlock[]> {
     return this.#parts.queue.run(
       () => {
@@ -114,14 +120,14 @@ export class Ledger {
     )
   }
 
-  /** Blocks whose files are being removed, or were to be and could not. */
+  /** Returns blocks whose files are being removed, or could not be removed. */
   deleting(): StoredBlock[] {
     return this.#parts.blocks.deleting()
   }
 
   /**
-   * Some of the dropped roots up to an id whose rows still have to be released, except those that are leased: the leases
-   * are read once the roots are known to be dropped, since readers in other threads look the other way round.
+   * Returns some of the dropped roots up to an id whose rows are not released yet, without leased ones. Reads the
+   * leases after the roots, since readers in other threads take a lease before they check the root.
    */
   droppedRoots(leased: () => ReadonlySet<number>, upTo: number): number[] {
     const dropped = this.#parts.roots.dropped(upTo, 64 + leased().size)
@@ -129,14 +135,14 @@ export class Ledger {
     return dropped.filter(id => !held.has(id))
   }
 
-  /** The id of the newest root. */
+  /** Returns the id of the newest root. */
   lastRoot(): number {
     return this.#parts.roots.lastId()
   }
 
   /**
-   * Releases one batch of what dropped roots need, in their order; blocks that no other root needs become garbage.
-   * Returns how many of the roots are gone.
+   * Releases one batch of rows of dropped roots, in their order. Blocks that no other root needs become garbage.
+   * Returns the number of roots that are completely released.
    */
   releaseBatch(rootIds: readonly number[], now: number): Promise<number> {
     const work = (): number => {
@@ -153,7 +159,7 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: false })
   }
 
-  /** Returns how many rows it has released: fewer than `most` if the root is gone. */
+  /** Returns the number of rows released; fewer than `most` means that the root is deleted. */
   #releaseRoot(rootId: number, most: number, now: number): number {
     const { blocks, roots } = this.#parts
     const blockIds = blocks.neededBy(rootId, most)
@@ -168,9 +174,9 @@ export class Ledger {
   }
 
   /**
-   * Takes a batch out of the garbage. Blocks in the database are gone with this; the rest are now `deleting` and
-   * the caller removes their files, then calls {@link deleted}. Only the latter are worth a sync: rows that a power
-   * cut brings back are still garbage.
+   * Takes a batch from the garbage. Deletes inline blocks at once. Sets the others to `deleting`: the caller removes
+   * their files, then calls {@link deleted}. Only the latter need a sync, since a power cut merely returns inline
+   * blocks to the garbage.
    */
   async takeGarbage(
     freedBy: number,
@@ -204,13 +210,13 @@ export class Ledger {
     return { files, blocks: taken.length, bytes: taken.reduce((sum, { size }) => sum + size, 0), more }
   }
 
-  /** Takes blocks out of the garbage. Returns those of them that no root needs. */
+  /** Takes blocks out of the garbage. Returns those that no root needs. */
   #unneeded(blocks: readonly StoredBlock[]): StoredBlock[] {
     for (const { id } of blocks) this.#parts.blocks.dropGarbage(id)
     return blocks.filter(({ id }) => !this.#parts.blocks.isNeeded(id))
   }
 
-  /** Forgets blocks whose files are gone. */
+  /** Deletes the rows of blocks whose files are gone. */
   deleted(blockIds: readonly number[]): Promise<void> {
     return this.#parts.queue.run(
       () => {

@@ -5,14 +5,14 @@ import { FIND_BLOCK } from './block-table.ts'
 import type { BlockRow } from './blocks.ts'
 import type { WithheldStatus } from './withheld.ts'
 
-/** What a walk does next. */
+/** Stages of a walk. */
 export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
 
-/** A walk that finds the ways of one root. */
+/** A walk that computes the ways of one root. */
 export interface ReachWalk {
   rootId: number
   stage: number
-  /** The block that was noted last. */
+  /** The last block whose way was stored. */
   place: number
   /** Null if the root is gone. */
   state: 'staging' | 'complete' | 'dropped' | null
@@ -22,7 +22,7 @@ export interface ReachWalk {
   multihash: Uint8Array
 }
 
-/** A block that a walk has come to, of which the links are still to be followed. */
+/** A reached block whose links the walk has not followed yet. */
 export interface ReachedBlock {
   blockId: number
   codec: number
@@ -30,19 +30,19 @@ export interface ReachedBlock {
   multihash: Uint8Array
 }
 
-/** What a walk has come to: `isLeaf` if the block has no links. */
+/** A block that a walk reaches; `isLeaf` if it has no links. */
 export interface Reached {
   cid: CID
   way: number
   isLeaf: boolean
 }
 
-/** Rows that one transaction changes. */
+/** Limit of rows changed in one transaction. */
 const ROWS_AT_ONCE = 100
-/** How `way` says that no path leads from a root to a block. */
+/** Value of `way` for a block without a path from the root. */
 const UNREACHED = 404
 
-/** The rows of `reach_walks` and `reached`: how far the walks have come, so that they go on after a restart. */
+/** Table access for `reach_walks` and `reached`, the progress of the walks across restarts. */
 export class ReachWalks {
   readonly #queue: WriteQueue
   readonly #next: Statement<[number], ReachWalk>
@@ -90,22 +90,22 @@ export class ReachWalks {
         (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
   }
 
-  /** The walk that has been due for longest; undefined if none is. */
+  /** Returns the walk that has been due for longest; undefined if none is due. */
   next(now: number): ReachWalk | undefined {
     return this.#next.get(now)
   }
 
-  /** Leaves a walk alone until an instant. */
+  /** Postpones a walk. */
   delay(rootId: number, until: number): Promise<void> {
     return this.#write(() => void this.#delay.run(until, rootId))
   }
 
-  /** How a block is withheld by itself; null if it is not. */
+  /** Returns the status of a block that is itself taken down; null if it is not. */
   statusOf(multihash: Uint8Array): WithheldStatus | null {
     return this.#withheld.get(multihash)?.status ?? null
   }
 
-  /** Forgets some of what a walk came to. Returns whether there was anything. */
+  /** Deletes some of the reached rows of a walk. Returns true if there were any. */
   forget({ rootId }: ReachWalk): Promise<boolean> {
     return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
   }
@@ -114,13 +114,13 @@ export class ReachWalks {
     return this.#write(() => void this.#enter.run(stage, rootId))
   }
 
-  /** Some blocks of which the links are to be followed, all by one way: those by an open one first. */
+  /** Returns some reached blocks whose links are to be followed, all with the same way; open ways first. */
   pending({ rootId }: ReachWalk, limit: number): ReachedBlock[] {
     const blocks = this.#pending.all(rootId, limit)
     return blocks.filter(({ way }) => way === blocks[0]?.way)
   }
 
-  /** Notes what a walk has come to, unless it has come there before. */
+  /** Stores reached blocks. A block that was reached before keeps its way. */
   async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
     for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
       await this.#write(() => {
@@ -132,12 +132,12 @@ export class ReachWalks {
     }
   }
 
-  /** Notes that the links of a block have been followed. */
+  /** Records that the links of a block have been followed. */
   followed({ rootId }: ReachWalk, { blockId, codec }: ReachedBlock): Promise<void> {
     return this.#write(() => void this.#done.run(rootId, blockId, codec))
   }
 
-  /** Notes the ways to the next blocks of a root. Returns whether there were any. */
+  /** Stores the ways of the next blocks of a root. Returns true if there were any. */
   note({ rootId, place, barred }: ReachWalk): Promise<boolean> {
     return this.#write(() => {
       const rows = this.#ways.all(rootId, place, ROWS_AT_ONCE)
@@ -151,7 +151,7 @@ export class ReachWalks {
     })
   }
 
-  /** Ends a walk: from here on the root vouches for the blocks below it, unless it is taken down itself. */
+  /** Ends a walk. From now on the root vouches for the blocks below it, unless it is taken down itself. */
   end({ rootId }: ReachWalk): Promise<void> {
     return this.#write(() => {
       this.#open.run(rootId)

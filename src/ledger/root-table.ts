@@ -4,28 +4,28 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
-/** A DAG that is held whole. */
+/** A whole DAG on this node. */
 export interface RootRow {
   id: number
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** Bytes of the files in it. */
+  /** Bytes of its files. */
   contentSize: number
   /** Bytes of its distinct blocks. */
   dagSize: number
   fileCount: number
-  /** Distinct blocks. */
+  /** Number of its distinct blocks. */
   blocks: number
-  /** What they count against a quota, in bytes. */
+  /** Charge against a quota, in bytes. */
   charge: number
-  /** When the last hold on it ends; null for never. */
+  /** The latest end of its holds, in milliseconds since the epoch; null for no end. */
   liveUntil: number | null
-  /** When the network was last told; null for never. */
+  /** Time of its last announcement; null for none. */
   announcedAt: number | null
 }
 
-/** A root that is held, and until when. */
+/** A held root and its end. */
 export interface LiveRoot {
   rootId: number
   backendId: number
@@ -40,7 +40,7 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS 
   file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
-/** The rows of `roots` and `root_files`. */
+/** Table access for `roots` and `root_files`. */
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
   readonly #insert: Statement<[number, number, Uint8Array, number, number, number, number, number, number], unknown>
@@ -123,19 +123,21 @@ export class RootTable {
         (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
   }
 
-  /** Starts a root that nothing shows yet. Returns its id. */
+  /** Creates a staged root, which no lookup finds. Returns its id. */
   stage(backendId: number, now: number): number {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
-  /** Makes a root that is complete from the start, with what it needs in the same transaction. Returns its id. */
+  /** Creates a complete root. The caller adds its blocks in the same transaction. Returns its id. */
   insert(backendId: number, dag: WholeDag, now: number): number {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
     const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
     return Number(this.#insert.run(backendId, codec, multihash, ...sizes, now).lastInsertRowid)
   }
 
-  /** @throws HoldfastError `INTERNAL_ERROR` if the root is not being staged: nothing that is not kept may seem so */
+  /**
+   * Completes a staged root. @throws HoldfastError `INTERNAL_ERROR` if it is not staged, since its blocks may be gone
+   */
   complete(rootId: number, dag: WholeDag): void {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
     const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
@@ -143,17 +145,17 @@ export class RootTable {
     throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
-  /** Gives the root up; the collector frees what only it needed. */
+  /** Drops a root; the collector frees the blocks that only this root needs. */
   drop(rootId: number): void {
     this.#drop.run(rootId)
   }
 
-  /** Gives up a root that was not completed; does nothing to one that was. */
+  /** Drops a staged root; leaves a complete one. */
   abandon(rootId: number): void {
     this.#abandon.run(rootId)
   }
 
-  /** Gives up what an earlier process had not completed and nothing holds. */
+  /** Drops the staged roots of an earlier process that have no hold. */
   dropStaging(): void {
     this.#dropStaging.run()
   }
@@ -166,42 +168,42 @@ export class RootTable {
     return this.#get.get(rootId)
   }
 
-  /** The complete root of a DAG on a backend. */
+  /** Returns the complete root of a DAG on a backend. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#find.get(dag.multihash, dag.codec, backendId)
   }
 
-  /** The complete root of a DAG on any backend. */
+  /** Returns the complete root of a DAG on any backend. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
   }
 
-  /** A complete root of this content, by whatever codec, that is held at `now`. */
+  /** Returns a complete root of this multihash, with any codec, that is held at `now`. */
   findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
     return this.#findLive.get(multihash, now)
   }
 
-  /** As {@link findLive}, those that are not taken down: few, one for each codec and backend. */
+  /** Returns the roots of {@link findLive} that are not taken down: at most one for each codec and backend. */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
     return this.#findOpen.all(multihash, now)
   }
 
-  /** Whether a root is complete and held at `now`. */
+  /** Returns true if a root is complete and held at `now`. */
   isLive(rootId: number, now: number): boolean {
     return this.#isLive.get(rootId, now) !== undefined
   }
 
-  /** The next complete roots by id, to go through all of them. */
+  /** Returns the next complete roots by id. */
   completeAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#completeAfter.all(id, limit)
   }
 
-  /** Roots to be freed, among those up to an id. */
+  /** Returns the dropped roots up to an id. */
   dropped(upTo: number, limit: number): number[] {
     return this.#dropped.all(upTo, limit).map(row => row.id)
   }
 
-  /** Of the newest root; ids only grow. */
+  /** Returns the id of the newest root. Ids only grow. */
   lastId(): number {
     return this.#lastId.get()?.id ?? 0
   }
@@ -210,25 +212,25 @@ export class RootTable {
     this.#setLiveUntil.run(liveUntil, rootId, liveUntil)
   }
 
-  /** Whether its backend, which is elsewhere, has been seen to have it. */
+  /** Returns true if the external backend has been seen to have the root. */
   isPlaced(rootId: number): boolean {
     return this.#isPlaced.get(rootId) !== undefined
   }
 
   /**
-   * Notes since when its backend, which is elsewhere, has been seen to have it, unless that is known; null if it is not.
-   * Until a check confirms it, all of it stays on this disk; 0 for a root of which nothing is to stay.
+   * Stores the time since which the external backend has had the root, unless one is stored; null if it does not have
+   * it. Its blocks stay on this disk until a check confirms it; a time of 0 needs no confirmation.
    */
   setPlaced(rootId: number, at: number | null): void {
     this.#setPlaced.run(at, at, at, rootId)
   }
 
-  /** Returns the id of a root that no check has confirmed yet; null otherwise. */
+  /** Returns the id of the root if no check has confirmed it yet; null otherwise. */
   unconfirmed(backendId: number, dag: DagIdentity): number | null {
     return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId)?.id ?? null
   }
 
-  /** Notes that a check, which began at an instant, has confirmed a root that was placed before it. */
+  /** Records that a check has confirmed a root that was placed before the check began. */
   confirm(rootId: number, began: number): void {
     this.#confirm.run(rootId, began)
   }
@@ -237,23 +239,23 @@ export class RootTable {
     this.#addFile.run(rootId, position, file.path, file.codec, file.multihash, file.size)
   }
 
-  /** A page of a root's files; positions have no gaps, so any page costs the same. */
+  /** Returns a page of a root's files. Positions have no gaps, so every page costs the same. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#files.all(rootId, offset, limit).map(asKept)
   }
 
-  /** Makes at most `limit` files of one root those of another. Returns how many there were. */
+  /** Moves at most `limit` files of one root to another. Returns the number moved. */
   moveFiles(fromRootId: number, toRootId: number, limit: number): number {
     return this.#moveFiles.run(toRootId, fromRootId, fromRootId, limit).changes
   }
 
-  /** Deletes at most `limit` file rows. Returns how many there were. */
+  /** Deletes at most `limit` file rows. Returns the number deleted. */
   deleteFiles(rootId: number, limit: number): number {
     return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
 }
 
-/** Names in a DAG are any bytes; a catalogue elsewhere has to keep them. */
+/** Names in a DAG may have any bytes; an external catalogue stores only text. */
 function asKept(file: RootFile): RootFile {
   return { ...file, path: keptText(file.path) }
 }

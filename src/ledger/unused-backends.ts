@@ -4,10 +4,10 @@ import type { Database } from '../storage/database.ts'
 import { type BackendRow, backends, hasRoots } from './backend-table.ts'
 
 /**
- * Returns the numbers of the backends whose directories no cluster uses, and whose cluster is declared absent.
+ * Returns the numbers of unused backends whose cluster is declared absent.
  *
  * @param used backends whose directories are configured
- * @throws HoldfastError `CONFIG_INVALID` if one holds content and its cluster is not declared absent
+ * @throws HoldfastError `CONFIG_INVALID` if an unused backend has content and its cluster is not declared absent
  */
 export function absentBackends(
   database: Database,
@@ -18,7 +18,7 @@ export function absentBackends(
   const unused = backends(database).filter(({ id }) => !used.has(id) && hasRoots(database, id))
   for (const backend of unused) {
     const owners = backend.clusterIds.split(' ').filter(id => id !== '')
-    // A directory of an earlier version does not tell its clusters: any absent one may be its own.
+    // A directory of an earlier version does not name its clusters, so any absent cluster may own it.
     const isAbsent = owners.length === 0 ? declared.size > 0 : owners.some(id => declared.has(id))
     if (!isAbsent) throw unusedDirectory(backend, owners, clusters)
   }

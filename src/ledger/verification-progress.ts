@@ -1,17 +1,17 @@
-/** How far a round of verification has come. */
+/** Progress of a round of verification. */
 export interface VerificationState {
-  /** Id of the last block that was checked; 0 between two rounds. */
+  /** Id of the last checked block; 0 between two rounds. */
   lastBlock: number
-  /** Checked in this round, or in all of the last one. */
+  /** Blocks checked in this round, or in the last whole one. */
   blocks: number
   damaged: number
-  /** When the last round ended, or the first start was, in milliseconds since the epoch. */
+  /** End of the last round, or time of the first start, in milliseconds since the epoch. */
   endedAt: number
 }
 
-/** Keeps how far verification has come, across restarts. */
+/** Stores the progress of verification across restarts. */
 export interface VerificationProgress {
-  /** Undefined before the first start. */
+  /** Returns undefined before the first start. */
   get(): VerificationState | undefined
   set(state: VerificationState): Promise<void>
 }

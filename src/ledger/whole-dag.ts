@@ -7,19 +7,19 @@ export interface RootFile {
   size: number
 }
 
-/** How much a DAG is. */
+/** Sizes of a DAG. */
 export interface DagSizes {
-  /** Bytes of the files in it. */
+  /** Bytes of its files. */
   contentSize: number
   /** Bytes of its distinct blocks. */
   dagSize: number
-  /** Distinct blocks. */
+  /** Number of its distinct blocks. */
   blocks: number
-  /** What they count against a quota, in bytes. */
+  /** Charge against a quota, in bytes. */
   charge: number
-  /** Files that are listed below it. */
+  /** Number of files listed below it. */
   fileCount: number
 }
 
-/** What is known of a DAG once all of it is stored. */
+/** Identity and sizes of a DAG that is stored completely. */
 export interface WholeDag extends DagIdentity, DagSizes {}

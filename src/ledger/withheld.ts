@@ -3,14 +3,14 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 
-/** How requests for a taken down block are answered. */
+/** HTTP status of requests for a taken down block. */
 export type WithheldStatus = 410 | 451
 
-/** A block that is to be withheld; `null` to let it be served again. */
+/** A takedown of a block; `null` lifts it. */
 export interface WithheldChange {
   multihash: Uint8Array
   status: WithheldStatus | null
-  /** Multihashes of the blocks to which the multihash itself links: it is an identity multihash then. */
+  /** Multihashes of the blocks that an identity multihash links to; empty for other multihashes. */
   carried: readonly Uint8Array[]
 }
 
@@ -19,14 +19,14 @@ export interface WithheldRow {
   multihash: Uint8Array
   /** 0 while a takedown is being lifted. */
   status: WithheldStatus | 0
-  /** 1 once all roots that need the block have been told. */
+  /** 1 once all roots that need the block have been updated. */
   applied: 0 | 1
 }
 
-/** Roots that one transaction tells of a change. */
+/** Limit of roots updated in one transaction. */
 const ROOTS_AT_ONCE = 100
 
-/** The rows of `withheld`, and what roots are told by them. */
+/** Table access for `withheld`, and updates of the roots that need such blocks. */
 export class WithheldLedger {
   readonly #queue: WriteQueue
   readonly #blocks: BlockTable
@@ -73,23 +73,23 @@ export class WithheldLedger {
     return this.#get.get(multihash)
   }
 
-  /** The next rows by multihash, to go through all of them. */
+  /** Returns the next rows by multihash. */
   after(multihash: Uint8Array, limit: number): WithheldRow[] {
     return this.#after.all(multihash, limit)
   }
 
   /**
-   * Notes changes and tells each root that needs such a block, in transactions of a few milliseconds. After a crash
-   * the rows that are not `applied` have to be given again. Nothing is synced: the list that they come from outlives
-   * a power cut, and is compared at each start.
+   * Stores takedowns and bars each root that needs such a block, in transactions of a few milliseconds. After a crash
+   * the caller applies rows that are not `applied` again. Nothing is synced: the denylist survives a power cut, and
+   * each start compares it with the rows.
    */
   async apply(changes: readonly WithheldChange[]): Promise<void> {
     const begin = () => changes.filter(change => !this.#begin(change))
     const unfinished = await this.#queue.run(begin, { durable: false, patient: true })
-    for (const change of unfinished) await this.#tellAll(change)
+    for (const change of unfinished) await this.#updateAllRoots(change)
   }
 
-  /** Returns whether all roots that need the block have been told by this. */
+  /** Returns true if all roots that need the block are updated. */
   #begin(change: WithheldChange): boolean {
     const { multihash, status, carried } = change
     this.#put.run(multihash, status ?? 0)
@@ -97,37 +97,37 @@ export class WithheldLedger {
       this.#setBarred.run(status ?? 1, id)
       this.#demandWalk.run(id)
     }
-    this.#note(change)
-    // An old identity CID can have hundreds of links: they are told one by one.
-    const isTold = carried.length === 0 && this.#idsOf(change).every(id => this.#tell(id, 0, status) === null)
-    if (isTold) this.#finish(multihash, status)
-    return isTold
+    this.#watchLinks(change)
+    // An old identity CID can have hundreds of links, so their roots are updated in later transactions.
+    const isUpdated = carried.length === 0 && this.#idsOf(change).every(id => this.#updateRoots(id, 0, status) === null)
+    if (isUpdated) this.#finish(multihash, status)
+    return isUpdated
   }
 
-  /** Has roots walked that come to need a block to which a taken down identity CID links. */
-  #note({ multihash, status, carried }: WithheldChange): void {
+  /** Makes walks due for roots that later need a block to which a taken down identity CID links. */
+  #watchLinks({ multihash, status, carried }: WithheldChange): void {
     const carrier = createHash('sha256').update(multihash).digest()
     for (const link of carried) (status === null ? this.#unwatch : this.#watch).run(link, carrier)
   }
 
-  /** The blocks of which the roots have to be told. */
+  /** Returns the ids of the blocks whose roots need an update. */
   #idsOf({ multihash, carried }: WithheldChange): number[] {
     return [multihash, ...carried].flatMap(one => this.#blocks.idsOf(one))
   }
 
-  async #tellAll(change: WithheldChange): Promise<void> {
+  async #updateAllRoots(change: WithheldChange): Promise<void> {
     const { multihash, status } = change
     for (const id of this.#idsOf(change)) {
       for (let after: number | null = 0; after !== null; ) {
         const next: number = after
-        after = await this.#queue.run(() => this.#tell(id, next, status), { durable: false, patient: true })
+        after = await this.#queue.run(() => this.#updateRoots(id, next, status), { durable: false, patient: true })
       }
     }
     await this.#queue.run(() => this.#finish(multihash, status), { durable: false, patient: true })
   }
 
-  /** Tells the next roots by id that need a block. Returns the last of them; null if there are no more. */
-  #tell(blockId: number, after: number, status: WithheldStatus | null): number | null {
+  /** Updates the next roots by id that need a block. Returns the last of them; null if there are no more. */
+  #updateRoots(blockId: number, after: number, status: WithheldStatus | null): number | null {
     const roots = this.#blocks.everyWay(way => this.#needing.all(blockId, way, after, ROOTS_AT_ONCE), ROOTS_AT_ONCE)
     for (const { id } of roots) {
       if (status !== null) this.#raiseBarred.run(id)
