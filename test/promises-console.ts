@@ -87,7 +87,7 @@ export const consolePromises: readonly KeptPromise[] = [
   {
     promise: 'what the owner is told of failures has nothing that a client has sent of itself',
     file: 'src/upkeep/recent-failures.ts',
-    find: "else if (TOLD.has(name) && typeof value === 'string')",
+    find: "else if (SAFE_FIELDS.has(name) && typeof value === 'string')",
     replace: "else if (typeof value === 'string')",
     test: { file: failures, name: 'no secret, address or path of a request comes along' },
   },

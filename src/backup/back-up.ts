@@ -18,12 +18,12 @@ import { claimKeys, type KeyFiles, storeKeys } from './key-directory.ts'
 import { type AnyManifest, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 import { checkSameNode, countRoots } from './same-node.ts'
 
-/** What is backed up. */
+/** The stores of one engine, as a backup reads them. */
 export interface BackupSource {
   dataDir: string
-  /** Copies the database while it is in use into a new file, synced. */
+  /** Copies the database into a new file, also while it is in use, and syncs the file. */
   copyDatabase(file: string, signal?: AbortSignal): Promise<void>
-  /** By backend id. */
+  /** Block files by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   collector: Pick<Collector, 'hold'>
   clock: Clock
@@ -31,53 +31,53 @@ export interface BackupSource {
   keys(): Promise<KeyFiles>
 }
 
-/** How a backup is made. */
+/** Options of a backup. */
 export interface BackupOptions {
-  /** Where the keys of the data directory go, absolute; default `keys` in the backup. */
+  /** Absolute path for the keys of the data directory; default `keys` in the backup. */
   keys?: string | undefined
-  /** Replace the backup of another node, or of one that had more than twice as many roots. Default false. */
+  /** Replaces the backup of another node, or one with more than twice as many roots. Default false. */
   force?: boolean | undefined
-  /** How fast blocks are read at most. Default: the option `backupBytesPerSecond` of an engine. */
+  /** Limit of the read rate. Default: the option `backupBytesPerSecond` of the engine. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called with the blocks gone through so far, and their bytes. */
+  /** Called with the blocks processed so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** What has been backed up. */
+/** Result of a backup. */
 export interface BackupOutcome {
-  /** Where it is, absolute. */
+  /** Absolute path of the backup. */
   directory: string
-  /** Where its keys are, absolute. */
+  /** Absolute path of its keys. */
   keys: string
-  /** RFC 3339, UTC: all that was acknowledged before is in it. */
+  /** RFC 3339, UTC. The backup contains every write acknowledged before this time. */
   createdAt: string
   /** Incremented by each backup into the directory. */
   sequence: number
-  /** Of the copied database, small blocks included. */
+  /** Bytes of the copied database, which includes small blocks. */
   databaseBytes: number
   /** Blocks in the backup, how many of them this run added, and how many damaged ones it replaced. */
   blocks: number
   newBlocks: number
   mendedBlocks: number
-  /** Of all blocks in the backup. */
+  /** Bytes of all blocks in the backup. */
   bytes: number
-  /** CIDs of blocks that the store itself has lost or has damaged, at most a thousand. */
+  /** CIDs of blocks that are lost or damaged in the store itself, at most a thousand. */
   missing: string[]
-  /** When all of the backup was last read (RFC 3339, UTC), and how much was damaged then; null for never. */
+  /** Time of the last read of the whole backup (RFC 3339, UTC), and the damaged blocks it found; null for none. */
   lastFullRead: { at: string; damaged: number } | null
 }
 
-/** The files of a backup besides its manifest. */
+/** Names of the files of a backup besides its manifest. */
 const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 
 /**
- * Backs a data directory up while it is in use: the database first, then every block that it knows, by link where the
- * file system can, while nothing is deleted. In a directory that has a backup already only what is new is added, and the
- * one before stays usable until this one is whole.
+ * Backs up a data directory, also while it is in use: first the database, then every block in it. Blocks are linked
+ * where the file system allows it. Nothing is deleted during a backup. A repeated backup into a directory adds only new
+ * blocks; the former backup stays usable until the new one is complete.
  *
- * @throws HoldfastError `VALIDATION` for a directory inside the data directory, or one that holds anything else;
- * `CONFLICT` while another process uses it, and for the backup of another node or of more than twice as many roots;
+ * @throws HoldfastError `VALIDATION` for a directory inside the data directory, or with other files in it; `CONFLICT`
+ * while another process uses it, and for the backup of another node or of more than twice as many roots;
  * `BACKUP_UNUSABLE` if its manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
@@ -93,7 +93,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
   }
 }
 
-/** Makes the directory, or sees that what is in it is a backup. */
+/** Creates the directory, or checks that it contains a backup. */
 async function prepare(
   { dataDir, blockFiles }: BackupSource,
   { directory, keys, force }: { directory: string; keys: string; force: boolean },
@@ -103,22 +103,22 @@ async function prepare(
   )
   const real = await realPathOf(directory)
   if (stores.some(store => isInside(store, real) || isInside(real, store))) {
-    throw new HoldfastError('VALIDATION', `directory: ${directory} and a data directory lie in each other`)
+    throw new HoldfastError('VALIDATION', `directory: ${directory} overlaps a data directory`)
   }
   const realKeys = await realPathOf(keys)
   if (stores.some(store => isInside(store, realKeys))) {
-    throw new HoldfastError('VALIDATION', `keys: ${keys} lies in a data directory`)
+    throw new HoldfastError('VALIDATION', `keys: ${keys} is inside a data directory`)
   }
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
   const manifest = await lastManifest(directory, force)
   const isOurs = (name: string): boolean => OURS.test(name) || name === LOCK || name.startsWith('manifest.json')
   const others = (await readdir(directory)).filter(name => !isOurs(name))
   if (manifest === null && others.length > 0) {
-    throw new HoldfastError('VALIDATION', `directory: ${directory} is not empty, and has no backup in it`)
+    throw new HoldfastError('VALIDATION', `directory: ${directory} is neither empty nor a backup`)
   }
 }
 
-/** One backup, in a directory that is locked. */
+/** One backup into a locked directory. */
 class Run {
   readonly #source: BackupSource
   readonly #to: { directory: string; keys: string }
@@ -134,7 +134,8 @@ class Run {
 
   async run(): Promise<BackupOutcome> {
     const { blockFiles, collector } = this.#source
-    // The copied database says that only this node has the content that a cluster elsewhere takes meanwhile: keep it.
+    // In the copied database, content that an external cluster takes during the backup is still on this node only, so
+    // keep it.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
     const release = await collector.hold()
     try {
@@ -151,7 +152,7 @@ class Run {
     const { clock, copyDatabase } = this.#source
     const createdAt = clock.now()
     const sequence = sequenceOf(previous) + 1
-    // Never the name of the last one's, whatever the clock says.
+    // Never the name of the former database, whatever the clock says.
     const file = `database-${sequence.toString(36)}.db`
     await rm(join(directory, file), { force: true })
     await copyDatabase(join(directory, file), this.#options.signal)
@@ -174,7 +175,7 @@ class Run {
         roots,
         blocks: { count: copied.blocks, bytes: copied.bytes },
         missing: copied.missing,
-        keys: { directory: this.#keysElsewhere(), files: await storeKeys(this.#to.keys, keys) },
+        keys: { directory: this.#externalKeys(), files: await storeKeys(this.#to.keys, keys) },
         lastFullRead: fullReadBy(previous, createdAt),
       }
       await this.#complete(previous, manifest)
@@ -185,15 +186,15 @@ class Run {
     }
   }
 
-  /** Checks before anything of the backup is changed that it may be. Returns the keys that go with it. */
+  /** Checks, before any change to the backup, that this node may replace it. Returns the keys to store with it. */
   async #admit(previous: AnyManifest | null, copy: CopiedLedger, roots: number): Promise<KeyFiles> {
     const { directory } = this.#to
     const now = this.#source.clock.now()
     if (previous !== null && this.#options.force !== true)
       await checkSameNode(directory, previous, { copy, roots, now })
     const keys = await this.#source.keys()
-    // With force, keys of another node in the backup itself are replaced, and set aside.
-    const isReplaced = this.#options.force === true && this.#keysElsewhere() === null
+    // With force, a key directory of another node within the backup is replaced; its files get other names.
+    const isReplaced = this.#options.force === true && this.#externalKeys() === null
     await claimKeys(this.#to.keys, { node: copy.node() ?? '', keys, isReplaced })
     return keys
   }
@@ -210,17 +211,17 @@ class Run {
     }).run(copy)
   }
 
-  /** Null for keys that are in the backup. */
-  #keysElsewhere(): string | null {
+  /** Returns the key directory, or null if it is within the backup. */
+  #externalKeys(): string | null {
     return this.#to.keys === join(this.#to.directory, 'keys') ? null : this.#to.keys
   }
 
-  /** Makes the new state count. Where a file system has no locks, another run may have ended meanwhile. */
+  /** Writes the manifest. On a file system without locks, another run may have ended in the meantime. */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
     const now = await lastManifest(directory, this.#options.force === true)
     if (now?.database.sha256 !== previous?.database.sha256 || sequenceOf(now) !== sequenceOf(previous)) {
-      throw new HoldfastError('CONFLICT', `the backup in ${directory} was replaced meanwhile: repeat this one`)
+      throw new HoldfastError('CONFLICT', `another run has replaced the backup in ${directory}: repeat this one`)
     }
     await replaceFile(manifestPath(directory), `${JSON.stringify(manifest, null, 2)}\n`)
   }
@@ -230,7 +231,7 @@ class Run {
   }
 }
 
-/** Null where there is none, and with force for one that cannot be read. */
+/** Returns null if there is no manifest; with force, also for an unreadable one. */
 function lastManifest(directory: string, force: boolean): Promise<AnyManifest | null> {
   return readManifest(directory).catch((error: unknown) => {
     if (force && isHoldfastError(error, 'BACKUP_UNUSABLE')) return null
@@ -242,19 +243,19 @@ function sequenceOf(manifest: AnyManifest | null): number {
   return manifest?.format === 'holdfast-backup-2' ? manifest.sequence : 0
 }
 
-/** Whether all that the last backup has was hashed as it entered, and no check has found damage since. */
+/** Returns true if every block of the last backup was hashed on entry, and no check has found damage since. */
 function trustsUnchanged(previous: AnyManifest | null): boolean {
   return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
-/** A run that trusts nothing of the last backup reads all of it. */
+/** Returns the time of the last full read. A run that trusts nothing of the last backup reads all of it. */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }
   return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
 }
 
-/** Takes out of a backup what only those before it needed, and what attempts that failed have left. */
+/** Removes files that only earlier backups or failed attempts needed. */
 async function prune(directory: string, ledger: CopiedLedger, database: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith('database-') && name !== database) await rm(join(directory, name), { force: true })

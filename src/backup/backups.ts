@@ -5,11 +5,11 @@ import { realPathOf } from '../disk/real-path.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
 
-/** Makes backups of one engine, one at a time. */
+/** Runs the backups of one engine, one at a time. */
 export class Backups {
   readonly #source: BackupSource
   readonly #activity: Activity
-  /** Where backups may go that are asked for from elsewhere; absolute. */
+  /** Absolute paths below which requests over HTTP may place backups. */
   readonly #roots: readonly string[]
   readonly #bytesPerSecond: number
   #running = false
@@ -25,9 +25,9 @@ export class Backups {
     this.#bytesPerSecond = backupBytesPerSecond
   }
 
-  /** @throws HoldfastError `CONFLICT` while another is being made; what {@link backUp} throws */
+  /** Runs a backup. @throws HoldfastError `CONFLICT` while another one is running; the errors of {@link backUp} */
   run(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
-    if (this.#running) throw new HoldfastError('CONFLICT', 'a backup is being made already')
+    if (this.#running) throw new HoldfastError('CONFLICT', 'another backup is running')
     this.#running = true
     const { bytesPerSecond = this.#bytesPerSecond } = options
     return this.#activity
@@ -38,15 +38,18 @@ export class Backups {
   }
 
   /**
-   * As {@link run}, for a directory that somebody outside this machine names.
+   * Like {@link run}, for a directory named in an HTTP request.
    *
-   * @throws HoldfastError `NOT_OFFERED` unless it lies below one of the configured roots
+   * @throws HoldfastError `NOT_OFFERED` unless it is below a directory of `backupRoots`
    */
   async runBelowRoots(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
     const path = await realPathOf(resolve(directory))
     const roots = await Promise.all(this.#roots.map(realPathOf))
     if (!roots.some(root => path !== root && isInside(root, path))) {
-      throw new HoldfastError('NOT_OFFERED', `backups over HTTP go below the directories of the option backupRoots`)
+      throw new HoldfastError(
+        'NOT_OFFERED',
+        `directory: a backup over HTTP must be below a directory of the option backupRoots`,
+      )
     }
     return this.run(path, options)
   }

@@ -11,11 +11,11 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 
-/** What a run has taken into a backup. */
+/** Blocks that a run has put into a backup. */
 export interface CopiedBlocks {
   blocks: number
   newBlocks: number
-  /** Blocks whose bytes in the backup were damaged and are whole again. */
+  /** Blocks whose bytes in the backup were damaged, and which the run has repaired. */
   mendedBlocks: number
   bytes: number
   missing: string[]
@@ -25,7 +25,7 @@ export interface BlockCopiesParts {
   /** Block files of the data directory, by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   directory: string
-  /** Whether a block that is unchanged since it was hashed is whole; otherwise each one is read and hashed. */
+  /** True if a block that is unchanged since its entry needs no check; otherwise each one is read and hashed. */
   trustsUnchanged: boolean
   pace: Pace
   signal?: AbortSignal | undefined
@@ -33,21 +33,21 @@ export interface BlockCopiesParts {
 }
 
 const BATCH = 256
-/** Blocks under way at a time. */
+/** Number of blocks copied concurrently. */
 const AT_ONCE = 8
 const MOST_MISSING = 1_000
 const LINK_ATTEMPTS = 3
-/** A link that the file system cannot make, for whatever reason, is a copy instead. */
+/** Error codes for which a block is copied instead of linked. */
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
-/** Where a backup keeps the block files of a backend, in the layout of a data directory. */
+/** Returns the path of a backend's block files in a backup, in the layout of a data directory. */
 export function storeIn(directory: string, backendId: number): string {
   return join(directory, 'stores', String(backendId))
 }
 
 /**
- * The blocks of one backup on their way to it. Each is hashed as it enters, and has the inode of the store's file, or its
- * modification time if it is a copy: what still has that, and its size, is unchanged.
+ * Copies blocks into one backup, and hashes each on entry. An entry is a link to the store's file, or a copy with its
+ * modification time. A block is unchanged while its size and its inode or modification time match the store's file.
  */
 export class BlockCopies {
   readonly #parts: BlockCopiesParts
@@ -59,7 +59,7 @@ export class BlockCopies {
     this.#parts = parts
   }
 
-  /** Takes all blocks that a copy of the ledger knows; those that are files are on the disk when this resolves. */
+  /** Copies all blocks that a copy of the ledger lists, and syncs the files. */
   async run(ledger: CopiedLedger): Promise<CopiedBlocks> {
     const { signal, onProgress } = this.#parts
     for (let last = 0; ; ) {
@@ -100,7 +100,7 @@ export class BlockCopies {
     this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash }).toString())
   }
 
-  /** Whether the backup has a block whole, after this has done for it what it can. */
+  /** Returns true if the backup has the block whole; adds or repairs it if possible. */
   async #has(block: StoredBlock): Promise<boolean> {
     const { multihash, size, backendId } = block
     const target = await this.#targetOf(backendId)
@@ -119,32 +119,32 @@ export class BlockCopies {
     const hasEntered = from !== null && (await this.#enter(block, from, target))
     if (hasEntered && there === null) this.#copied.newBlocks++
     else if (hasEntered) this.#copied.mendedBlocks++
-    // A damaged file would be taken for an unchanged one by the next run.
+    // The next run would take the damaged file for an unchanged one.
     else if (there !== null) await rm(to, { force: true })
     return hasEntered
   }
 
-  /** Links or copies a block of the store into the backup, if it is whole. */
+  /** Links or copies a block from the store into the backup, if it is whole. */
   async #enter(block: StoredBlock, from: string, target: BlockFiles): Promise<boolean> {
     const to = target.pathOf(block.multihash)
     for (let attempt = 1; ; attempt++) {
       const found = await this.#read(from, block)
       if (found === null) return false
       this.#touched.add(dirname(to))
-      // What follows a block in its file stays behind.
+      // A copy leaves out trailing bytes of the file.
       const mayLink = attempt <= LINK_ATTEMPTS && found.stats.size === block.size
       if (!mayLink || !(await linked(from, to))) {
         await target.write(block.multihash, found.bytes)
         await utimes(to, found.stats.atime, found.stats.mtime)
         return true
       }
-      // The store may have replaced the file after it was read.
+      // The store may have replaced the file after the read.
       const there = await statOf(to)
       if (there !== null && isSameFile(there, found.stats)) return true
     }
   }
 
-  /** Returns a file with the bytes of a block; null if they are not whole, or cannot be read. */
+  /** Reads a block from a file. Returns null if it is damaged or cannot be read. */
   async #read(path: string, { multihash, size }: StoredBlock): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
     await this.#parts.pace.spend(size, this.#parts.signal)
     const found = await readWhole(path, size).catch((error: unknown) => {
@@ -173,7 +173,7 @@ async function openStore(directory: string, backendId: number): Promise<BlockFil
   return files
 }
 
-/** Returns the first bytes of a file; null for a shorter one. */
+/** Returns the first `size` bytes of a file; null for a shorter one. */
 async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
   const file = await open(path, 'r')
   try {
@@ -190,12 +190,12 @@ async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Arra
   }
 }
 
-/** Makes a link in place of what has its name. Returns whether the file system can. */
+/** Creates a link, and replaces the file with its name. Returns false if the file system cannot link. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await rm(to, { force: true })
     await link(from, to).catch(async (error: unknown) => {
-      // A multihash of another length than the usual one ends in a shard of its own.
+      // A multihash of unusual length is in a shard of its own.
       if (fileErrorCode(error) !== 'ENOENT') throw error
       await mkdir(dirname(to), { recursive: true, mode: OWNERS_DIRECTORY })
       await link(from, to)
@@ -221,7 +221,7 @@ function isSameFile(one: Stats, other: Stats): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** A copy is given the time in whole milliseconds. */
+/** Returns true if the times match. A copy stores its time in whole milliseconds. */
 function hasTimeOf(copy: Stats, origin: Stats): boolean {
   return Math.abs(copy.mtimeMs - origin.mtime.getTime()) < 0.5
 }

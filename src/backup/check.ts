@@ -15,46 +15,46 @@ import { storeIn } from './block-copies.ts'
 import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
 import { type AnyManifest, manifestPath, measure, readManifest, unusable } from './manifest.ts'
 
-/** How a backup is checked. */
+/** Options of a check. */
 export interface CheckBackupOptions {
-  /** What `Engine.backup` has written. */
+  /** Directory written by `Engine.backup`. */
   backup: string
-  /** Where the keys of the backup are. Default: where the backup put them. */
+  /** Directory of the backup's keys. Default: the one that the backup used. */
   keys?: string | undefined
-  /** A data directory that damaged and missing files are replaced from, where it has them whole. It is only read. */
+  /** Data directory to replace damaged and missing files from. It is only read. */
   repairFrom?: string | undefined
-  /** How fast it reads at most. Default: no bound. */
+  /** Limit of the read rate. Default: none. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
   /** Called with the blocks read so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** What a check of a backup has found. */
+/** Result of a check. */
 export interface CheckedBackup {
   /** Absolute. */
   directory: string
-  /** When the backup was made: RFC 3339, UTC. */
+  /** Time of the backup: RFC 3339, UTC. */
   createdAt: string
   /** Blocks that were read, and their bytes. */
   blocks: number
   bytes: number
-  /** Each file or block (a raw CID) that is not whole, at most a thousand. */
+  /** Damaged or missing files and blocks (raw CIDs), at most a thousand. */
   problems: Array<{ what: string; problem: string }>
-  /** How many there are. A backup without any can be restored. */
+  /** Number of problems. A backup without any can be restored. */
   problemCount: number
-  /** How many were found and repaired. */
+  /** Number of problems that were repaired. */
   repaired: number
 }
 
 const BATCH = 256
-const MOST_TOLD = 1_000
+const MOST_PROBLEMS = 1_000
 
 /**
- * Reads all of a backup: its database, its keys and every block, each checked by its hash. Notes in the manifest when
- * that was, and how much is damaged: the next backup then reads all of it, too.
+ * Reads a whole backup: its database, its keys and every block, and checks every hash. Writes the time and the number
+ * of problems into the manifest: after damage, the next backup reads all blocks, too.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` where there is no backup; `CONFLICT` while another process uses it
+ * @throws HoldfastError `BACKUP_UNUSABLE` if there is no backup; `CONFLICT` while another process uses it
  */
 export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
   const directory = resolve(options.backup)
@@ -76,7 +76,7 @@ export async function checkBackup(options: CheckBackupOptions): Promise<CheckedB
   }
 }
 
-/** One check of a backup that is locked. */
+/** One check of a locked backup. */
 class Check {
   readonly #directory: string
   readonly #manifest: AnyManifest
@@ -101,7 +101,7 @@ class Check {
     const found = await measure(path, this.#pace).catch(() => null)
     if (found?.bytes !== bytes || found.sha256 !== sha256) {
       const problem = found === null ? 'missing or unreadable' : 'damaged'
-      this.#tell(path, `${problem}: back up again, which writes it anew; blocks were not read`)
+      this.#report(path, `${problem}: back up again to replace it; blocks were not read`)
       return this.#checked
     }
     const { repairFrom } = this.#options
@@ -123,7 +123,7 @@ class Check {
     if (before.length > 0 && repairFrom !== undefined) await repairKeys(directory, this.#manifest, resolve(repairFrom))
     const left = await keyProblems(directory, this.#manifest, ledger)
     this.#checked.repaired += before.length - left.length
-    for (const { what, problem } of left) this.#tell(what, problem)
+    for (const { what, problem } of left) this.#report(what, problem)
   }
 
   async #checkBlocks(ledger: CopiedLedger): Promise<void> {
@@ -159,10 +159,10 @@ class Check {
     if (bytes === null && ledger.isKeptExternally(block.id)) return
     if (inline === 0 && (await this.#repair(block, store))) return
     const cid = cidOf({ codec: CODEC.raw, multihash }).toString()
-    this.#tell(cid, bytes === null ? 'missing' : 'damaged')
+    this.#report(cid, bytes === null ? 'missing' : 'damaged')
   }
 
-  /** Replaces a block of the backup by that of the store, by a file of its own: the damaged one may be a link. */
+  /** Replaces a block of the backup with a new copy from the store: the damaged file may be a link to the store's. */
   async #repair(block: StoredBlock, store: BlockFiles): Promise<boolean> {
     for (const source of this.#sources) {
       const bytes = await readIfThere(source, block.multihash, block.size)
@@ -174,12 +174,12 @@ class Check {
     return false
   }
 
-  #tell(what: string, problem: string): void {
-    if (++this.#checked.problemCount <= MOST_TOLD) this.#checked.problems.push({ what, problem })
+  #report(what: string, problem: string): void {
+    if (++this.#checked.problemCount <= MOST_PROBLEMS) this.#checked.problems.push({ what, problem })
   }
 }
 
-/** The block files of a data directory, which a server may be using. */
+/** Returns the block files of a data directory, which a server may be using. */
 function storesOf(dataDir: string): BlockFiles[] {
   const ledger = new CopiedLedger(join(dataDir, DATABASE), { readonly: true })
   try {
@@ -193,7 +193,7 @@ async function isWhole({ multihash, size }: StoredBlock, bytes: Uint8Array): Pro
   return bytes.length === size && (await matches(multihash, bytes))
 }
 
-/** Returns the bytes of a block; null for what cannot be read. */
+/** Returns the bytes of a block; null if they cannot be read. */
 export async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
   try {
     return await files.read(multihash, size)

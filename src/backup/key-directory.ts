@@ -14,17 +14,17 @@ import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { PRIVATE_KEYS, sealedDatastore } from '../network/sealed-datastore.ts'
 import type { AnyManifest } from './manifest.ts'
 
-/** The private keys of the node, by their name in the datastore. */
+/** File of the node's private keys, by their name in the datastore. */
 const IDENTITY = 'identity.json'
-/** The identity of the node that a key directory belongs to. */
+/** File with the identity of the node that owns a key directory. */
 const OWNER = 'node'
 
 const identitySchema = Type.Record(Type.String({ pattern: '^/pkcs8/' }), Type.String())
 
-/** Key files by their name. */
+/** Texts of key files by file name. */
 export type KeyFiles = ReadonlyMap<string, string>
 
-/** Returns the keys of a data directory: of what is sealed, of sessions, of the node. */
+/** Returns the keys of a data directory: the data key, the keys of sessions, and the private keys of the node. */
 export async function keysOf(dataDir: string, datastore: Datastore): Promise<KeyFiles> {
   const files = new Map([[DATA_KEY, await readFile(join(dataDir, DATA_KEY), 'utf8')]])
   const secrets = await textOf(join(dataDir, SECRETS))
@@ -37,10 +37,10 @@ export async function keysOf(dataDir: string, datastore: Datastore): Promise<Key
 }
 
 /**
- * Checks that a key directory belongs to a node, and makes a free one its own. One that 0.2.0 has written names no node: its
- * keys have to be those of this one.
+ * Checks that a key directory belongs to a node, and claims a free one. A directory written by 0.2.0 names no node: it
+ * must have the keys of this one.
  *
- * @param isReplaced takes the directory over, whoever has it
+ * @param isReplaced claims the directory of any other node
  * @throws HoldfastError `CONFLICT` for the keys of another node
  */
 export async function claimKeys(
@@ -66,8 +66,8 @@ async function hasNoOther(directory: string, keys: KeyFiles): Promise<boolean> {
 }
 
 /**
- * Writes keys into a directory. A file that differs keeps its text under a name with its hash, since an earlier state of
- * the backup may need it. Returns the SHA-256 of each.
+ * Writes keys into a directory. If a file differs, its old text moves to a name with its hash, since an earlier backup
+ * may need it. Returns the SHA-256 of each.
  */
 export async function storeKeys(directory: string, keys: KeyFiles): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {}
@@ -81,7 +81,7 @@ export async function storeKeys(directory: string, keys: KeyFiles): Promise<Reco
   return hashes
 }
 
-/** Returns what is wrong with the keys of a backup: the name and the problem of each file. */
+/** Returns the problems of a backup's keys by file name. */
 export async function keyProblems(
   directory: string,
   manifest: AnyManifest,
@@ -99,7 +99,7 @@ export async function keyProblems(
   return problems
 }
 
-/** Replaces the key files of a backup by those of a data directory, as far as they are the same. */
+/** Replaces key files of a backup with those of a data directory, if their hashes match the manifest. */
 export async function repairKeys(directory: string, manifest: AnyManifest, dataDir: string): Promise<void> {
   const hashes = manifest.format === 'holdfast-backup-2' ? manifest.keys.files : {}
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
@@ -109,10 +109,10 @@ export async function repairKeys(directory: string, manifest: AnyManifest, dataD
   }
 }
 
-/** Where a backup has its keys, unless the caller names another directory. */
+/** Returns the directory of a backup's keys, unless the caller names another one. */
 export function keyDirectory(directory: string, manifest: AnyManifest): string {
-  const elsewhere = manifest.format === 'holdfast-backup-2' ? manifest.keys.directory : null
-  return elsewhere ?? join(directory, 'keys')
+  const external = manifest.format === 'holdfast-backup-2' ? manifest.keys.directory : null
+  return external ?? join(directory, 'keys')
 }
 
 export interface BroughtKeys {
@@ -124,10 +124,10 @@ export interface BroughtKeys {
 }
 
 /**
- * Gives a data directory that is being restored the keys of its backup. Unless it is to be the same node, it meets
- * others as a new one and all sign in again: two nodes with one identity, or one signature, are in each other's way.
+ * Gives a data directory under restore the keys of its backup. Without `sameNode` it becomes a new node, and users sign
+ * in again: two nodes must not share an identity or keys of sessions.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` if the key that seals is missing or another's
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the data key is missing or of another backup
  */
 export async function bringKeys(dataDir: string, brought: BroughtKeys): Promise<void> {
   const { keys, manifest, ledger, datastore, sameNode } = brought
@@ -135,7 +135,7 @@ export async function bringKeys(dataDir: string, brought: BroughtKeys): Promise<
   if (!ledger.isDataKey(dataKey)) throw cannotUse(join(keys, DATA_KEY))
   await replaceFile(join(dataDir, DATA_KEY), dataKey)
   if (!sameNode) {
-    // An attempt before this one may have brought them.
+    // An earlier attempt may have written them.
     await rm(join(dataDir, SECRETS), { force: true })
     for await (const key of datastore.queryKeys({ prefix: PRIVATE_KEYS })) await datastore.delete(key)
     return ledger.renewNode()
@@ -159,11 +159,11 @@ async function needKey(directory: string, name: string, manifest: AnyManifest): 
 }
 
 function cannotUse(path: string, cause?: unknown): HoldfastError {
-  const message = `${path} is needed, and is missing, damaged or of another backup: name the directory of the keys`
+  const message = `${path} is missing, damaged or of another backup: set keys to the directory of the keys`
   return new HoldfastError('BACKUP_UNUSABLE', message, { cause })
 }
 
-/** Returns the text of a key file as the manifest has it; null if it is not there. */
+/** Returns the text of a key file whose hash is in the manifest; null if there is none. */
 async function findKey(directory: string, name: string, manifest: AnyManifest): Promise<string | null> {
   if (manifest.format === 'holdfast-backup-1') return textOf(join(directory, name))
   const hash = manifest.keys.files[name]
@@ -183,7 +183,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Null where there is no file. */
+/** Returns null if there is no file. */
 async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

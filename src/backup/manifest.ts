@@ -8,26 +8,28 @@ import type { Pace } from '../concurrency/pace.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
-/** The file that is written last: without it there is no backup, or the one before is still the newest. */
+/**
+ * Name of the file that is written last. Without it there is no backup, or the former backup is still the current one.
+ */
 const MANIFEST = 'manifest.json'
 
 const count = Type.Integer({ minimum: 0 })
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 const common = {
-  /** Version of the program that made it. */
+  /** Version of the program that wrote the backup. */
   version: Type.String(),
   createdAt: Type.String(),
-  /** Absolute: directories of clusters that lie in it keep their places. */
+  /** Absolute. Directories of clusters inside it keep their relative paths. */
   dataDir: Type.Optional(Type.String()),
   database: Type.Object({ file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }), bytes: count, sha256 }),
-  /** Blocks that are files; smaller ones are in the database. */
+  /** Blocks with files; smaller ones are in the database. */
   blocks: Type.Object({ count, bytes: count }),
-  /** CIDs of blocks that the store had lost when the backup was made, the first thousand. */
+  /** CIDs of blocks that the store had lost at the time of the backup, the first thousand. */
   missing: Type.Array(Type.String()),
 }
 
-/** The manifest of 0.2.0, which took blocks in by their size alone. */
+/** Manifest of 0.2.0, which checked only the size of blocks on entry. */
 const first = Type.Object({ ...common, format: Type.Literal('holdfast-backup-1') })
 
 const second = Type.Object({
@@ -39,9 +41,9 @@ const second = Type.Object({
   sequence: count,
   /** Complete roots in the database that had not expired. */
   roots: count,
-  /** The SHA-256 of each key file by its name, and where they are; null for `keys` in the backup. */
+  /** SHA-256 of each key file by name, and their directory; null for `keys` in the backup. */
   keys: Type.Object({ directory: Type.Union([Type.String(), Type.Null()]), files: Type.Record(Type.String(), sha256) }),
-  /** When all of it was last read, and how much of it was damaged or missing then; null for never. */
+  /** Time of the last full read, and the number of damaged or missing blocks it found; null for none. */
   lastFullRead: Type.Union([Type.Object({ at: Type.String(), damaged: count }), Type.Null()]),
 })
 
@@ -54,7 +56,7 @@ export function manifestPath(directory: string): string {
   return join(directory, MANIFEST)
 }
 
-/** Null where there is none. @throws HoldfastError `BACKUP_UNUSABLE` for one that cannot be read or is none of ours */
+/** Returns null if there is no manifest. @throws HoldfastError `BACKUP_UNUSABLE` if it cannot be read or parsed */
 export async function readManifest(directory: string): Promise<AnyManifest | null> {
   let text: string
   try {
@@ -74,7 +76,7 @@ export function unusable(directory: string, problem: string, cause?: unknown): H
   return new HoldfastError('BACKUP_UNUSABLE', `the backup in ${directory} cannot be used: ${problem}`, { cause })
 }
 
-/** Returns bytes and SHA-256 of a file, which is read in pieces. */
+/** Returns bytes and SHA-256 of a file, which it reads in pieces. */
 export async function measure(path: string, pace: Pace | null = null): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0

@@ -22,57 +22,58 @@ import { readIfThere } from './check.ts'
 import { bringKeys } from './key-directory.ts'
 import { type AnyManifest, measure, readManifest, unusable } from './manifest.ts'
 
-/** How a backup is restored. */
+/** Options of a restore. */
 export interface RestoreOptions {
-  /** Where the keys of the backup are; default `keys` in it. */
+  /** Directory of the backup's keys; default `keys` in it. */
   keys?: string | undefined
   /**
-   * Go on where blocks are damaged or missing: what needs them is then damaged, until the same content is uploaded
-   * again. Default false: nothing is restored then.
+   * Continues if blocks are damaged or missing. Their content stays damaged until it is uploaded again. Default false:
+   * then nothing is restored.
    */
   partial?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with the blocks gone through so far, and their bytes. */
+  /** Called with the blocks processed so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** What is restored, where, and how. */
+/** Source, target and options of a restore. */
 export interface RestoreBackupOptions extends RestoreOptions {
-  /** What `Engine.backup` has written. */
+  /** Directory written by `Engine.backup`. */
   backup: string
   /** Missing or empty; becomes a data directory. */
   dataDir: string
   /**
-   * Keep the identity by which other nodes know this one, and the keys that sign sessions: for when the node of the
-   * backup is gone for good. Default false: the copy is a node of its own.
+   * Keeps the identity of the node and the keys of sessions. Only for a node that is gone for good. Default false: the
+   * copy is a new node.
    */
   sameNode?: boolean
 }
 
-/** What has been restored. */
+/** Result of a restore. */
 export interface RestoreOutcome {
   /** Absolute. */
   dataDir: string
-  /** When the backup was made: RFC 3339, UTC. */
+  /** Time of the backup: RFC 3339, UTC. */
   createdAt: string
   /** Blocks that were restored, and their bytes. */
   blocks: number
   bytes: number
-  /** CIDs of blocks that the backup does not have whole. */
+  /** CIDs of blocks that are damaged or missing in the backup. */
   damaged: string[]
-  /** Directories that clusters have of their own, which the configuration has to name as their `dataDir`. */
+  /** Former and new paths of the clusters' own directories. Set the new ones as `dataDir` in the configuration. */
   clusterDirs: Array<{ was: string; is: string }>
 }
 
 const BATCH = 256
 
 /**
- * Makes a data directory of a backup, every block checked by its hash. The restore owns the directory throughout, and it
- * is a data directory only once all of it is on the disk: the database goes in last. One that was killed can be repeated.
+ * Restores a backup into a new data directory, and checks every block's hash. The restore owns the directory
+ * throughout. The database is added last, so the directory is usable only once everything is on the disk. A killed
+ * restore can be repeated.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` for a backup that is not whole, `DATA_DIR_UNUSABLE` for a directory that is
- * not empty, `DATA_DIR_IN_USE` for one that another process has, `VALIDATION` for one that lies in the backup,
- * `CONFLICT` while the backup is written, `DATA_DIR_NEWER`, `BLOCK_DAMAGED` for damage, unless it is to be accepted
+ * @throws HoldfastError `BACKUP_UNUSABLE` for an incomplete backup; `DATA_DIR_UNUSABLE` if the directory is not empty;
+ * `DATA_DIR_IN_USE` if another process owns it; `VALIDATION` if it overlaps the backup; `CONFLICT` while the backup is
+ * written; `DATA_DIR_NEWER`; `BLOCK_DAMAGED` for damage without `partial`
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   const directory = resolve(options.backup)
@@ -86,7 +87,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
     await checkEmpty(dataDir)
     const owned = await ownDataDirectory(dataDir, silentLogger, { isRestoring: true })
     try {
-      // Another restore may have ended since.
+      // Another restore may have ended during the wait.
       await checkEmpty(dataDir)
       return await restoreInto(dataDir, { directory, options, datastore: owned.datastore })
     } finally {
@@ -97,14 +98,14 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   }
 }
 
-/** @throws HoldfastError `VALIDATION` for directories of which one lies in the other */
+/** Refuses overlapping directories. @throws HoldfastError `VALIDATION` */
 async function keepApart(backup: string, dataDir: string): Promise<void> {
   const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
   if (!isInside(from, to) && !isInside(to, from)) return
-  throw new HoldfastError('VALIDATION', `dataDir: ${dataDir} and the backup in ${backup} lie in each other`)
+  throw new HoldfastError('VALIDATION', `dataDir: ${dataDir} overlaps the backup in ${backup}`)
 }
 
-/** Checks that a directory is missing or empty, or has what a restore that did not end has left. */
+/** Checks that a directory is missing or empty, or has only the files of an unfinished restore. */
 async function checkEmpty(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch((error: unknown) => {
     if (fileErrorCode(error) === 'ENOENT') return [] as string[]
@@ -116,10 +117,10 @@ async function checkEmpty(dataDir: string): Promise<void> {
 }
 
 function occupied(dataDir: string, problem: string): HoldfastError {
-  return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: a backup is restored into an empty directory`)
+  return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: restore into an empty directory`)
 }
 
-/** Restores into a directory that is owned. From the first step on, nobody else starts on it. */
+/** Restores into an owned directory. Its first step keeps engines from starting on the directory. */
 async function restoreInto(
   dataDir: string,
   { directory, options, datastore }: { directory: string; options: RestoreBackupOptions; datastore: LevelDatastore },
@@ -138,8 +139,8 @@ async function restoreInto(
     const clusterDirs = moved.map(({ was, is }) => ({ was, is }))
     const restored = await new RestoredBlocks(directory, places, ledger, options).run()
     if (restored.damaged.length > 0 && options.partial !== true) {
-      const what = `${restored.damaged.length} blocks, the first is ${restored.damaged[0]}`
-      throw new HoldfastError('BLOCK_DAMAGED', `the backup in ${directory} lacks or has damaged ${what}`)
+      const what = `${restored.damaged.length} blocks are missing or damaged, the first is ${restored.damaged[0]}`
+      throw new HoldfastError('BLOCK_DAMAGED', `in the backup in ${directory}, ${what}`)
     }
     outcome = { dataDir, createdAt: manifest.createdAt, ...restored, clusterDirs }
   } finally {
@@ -159,7 +160,7 @@ async function copyDatabase(
   const manifest = await readManifest(directory)
   if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
   const { file, bytes, sha256 } = manifest.database
-  // What an attempt before this one has left belongs to another file.
+  // Files left by an earlier attempt belong to another copy of the database.
   await removeBeside(unfinished)
   await copyFile(join(directory, file), unfinished).catch((cause: unknown) => {
     throw unusable(directory, `its database ${file} cannot be read`, cause)
@@ -169,7 +170,7 @@ async function copyDatabase(
   return { manifest, ledger: new CopiedLedger(unfinished, { readonly: false }) }
 }
 
-/** Removes the log and the kept copies of a database that is being restored. */
+/** Removes the log and the kept copies of a database under restore. */
 async function removeBeside(unfinished: string): Promise<void> {
   for (const name of await readdir(dirname(unfinished))) {
     if (/^holdfast\.db\.restored[-.]/.test(name)) await rm(join(dirname(unfinished), name), { force: true })
@@ -183,8 +184,8 @@ interface MovedCluster {
 }
 
 /**
- * Stores that clusters had outside the data directory come below the new one; those inside keep their places. Each is
- * known by its file `identity`.
+ * Moves directories of clusters that were outside the data directory into the new one. Those inside keep their relative
+ * paths. Writes the file `identity` into each.
  */
 async function moveClusters(
   ledger: CopiedLedger,
@@ -209,10 +210,10 @@ function freePlace(path: string, taken: ReadonlySet<string>): string {
   return taken.has(path) ? freePlace(`${path}-moved`, taken) : path
 }
 
-/** The blocks of a backup on their way to a new data directory. */
+/** Copies the blocks of a backup into a new data directory. */
 class RestoredBlocks {
   readonly #directory: string
-  /** The data directory of each backend. */
+  /** Data directories by backend id. */
   readonly #places: ReadonlyMap<number, string>
   readonly #ledger: CopiedLedger
   readonly #options: RestoreOptions

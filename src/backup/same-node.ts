@@ -7,12 +7,12 @@ import type { AnyManifest } from './manifest.ts'
 const BATCH = 1_000
 
 /**
- * Checks that a new copy of the database may replace that of the last backup: it is of the same node, and has at least half
- * as many roots as that one without those that have expired since. An empty data directory, whose disk is not mounted,
- * is neither.
+ * Checks that a new copy of the database may replace that of the last backup. Both must be of the same node. The copy
+ * needs at least half as many roots as the last one has, without roots that have expired since. The check refuses an
+ * empty data directory, such as a mount point without its disk.
  *
- * @param roots in the new copy
- * @throws HoldfastError `CONFLICT` naming the reason
+ * @param roots number of roots in the new copy
+ * @throws HoldfastError `CONFLICT` with the reason
  */
 export async function checkSameNode(
   directory: string,
@@ -26,12 +26,12 @@ export async function checkSameNode(
   try {
     last = new CopiedLedger(join(directory, previous.database.file), { readonly: true })
     const isOther = last.dataKeyId() !== copy.dataKeyId() || last.catalogueNode() !== copy.catalogueNode()
-    // Backups of 0.2.0 have no identity, but the name of the key.
+    // Backups of 0.2.0 have no node identity, so the ids of the data keys are compared.
     if (isFirst && isOther) throw refusal(directory, 'is of another node')
     had = await countRoots(last, now)
   } catch (error) {
     if (isHoldfastError(error, 'CONFLICT')) throw error
-    if (isFirst) throw refusal(directory, 'has a damaged database, so its node is not known')
+    if (isFirst) throw refusal(directory, 'has a damaged database, so its node is unknown')
   } finally {
     last?.close()
   }
@@ -44,7 +44,7 @@ function refusal(directory: string, reason: string): HoldfastError {
   return new HoldfastError('CONFLICT', `the backup in ${directory} ${reason}: ${remedy}`)
 }
 
-/** Counts the complete roots that have not expired at an instant. */
+/** Counts the complete roots that are held at `at`. */
 export async function countRoots(ledger: CopiedLedger, at: number): Promise<number> {
   let count = 0
   for (let after = 0; ; ) {

@@ -3,12 +3,12 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 
-/** How long a backend may take for one answer, and for the next page of a list. */
+/** Time limit for one answer, and for the next page of a list. */
 const ANSWER_MS = 60_000
 /** Consecutive failures after which a backend counts as unreachable. */
 const MOST_FAILURES = 3
 
-/** Questions to a backend elsewhere, which ends them once it counts as unreachable. */
+/** Requests to an external backend. They stop once it counts as unreachable. */
 export class AskedBackend {
   readonly #clock: Clock
   readonly #signal: AbortSignal
@@ -16,7 +16,7 @@ export class AskedBackend {
   #failures = 0
   #isAway = false
 
-  /** @param onAway is called once, when the backend begins to count as unreachable */
+  /** @param onAway called once, when the backend becomes unreachable */
   constructor(clock: Clock, signal: AbortSignal, onAway: (reason: string) => void) {
     this.#clock = clock
     this.#signal = signal
@@ -27,7 +27,7 @@ export class AskedBackend {
     return this.#isAway
   }
 
-  /** Returns the backend's answer; null if it gives none in time. */
+  /** Returns the backend's answer; null for an error or a timeout. */
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     try {
       const times = { clock: this.#clock, ms: ANSWER_MS, late, signal: this.#signal }
@@ -37,13 +37,13 @@ export class AskedBackend {
     } catch (error) {
       this.#signal.throwIfAborted()
       this.#failures++
-      const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
+      const reason = isHoldfastError(error) ? error.message : 'the request failed'
       if (this.#failures >= MOST_FAILURES) this.giveUp(reason)
       return null
     }
   }
 
-  /** Counts the backend as unreachable from now on. */
+  /** Marks the backend as unreachable. */
   giveUp(reason: string): void {
     if (this.#isAway) return
     this.#isAway = true

@@ -3,38 +3,38 @@ import type { Logger } from '../domain/logger.ts'
 import type { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import type { ClusterSurvey, SurveyOptions } from './cluster-survey.ts'
 
-/** A start brings nothing else to wait for a check that is due. */
+/** Delay of a due check after a start, so that it does not slow the start down. */
 const AFTER_START_MS = 60_000
-/** A check that could not be made, or not to its end, is tried again after this long at the latest. */
+/** Longest wait before a failed or incomplete check is repeated. */
 const AGAIN_MS = 600_000
 /** CIDs of lost content that one log line names. */
 const MOST_NAMED = 20
 
-/** A backend elsewhere that is checked again and again. */
+/** An external backend with scheduled checks. */
 export interface CheckedBackend {
-  /** Its number in the ledger. */
+  /** Number of the backend in the ledger. */
   id: number
-  /** The place that keeps its clusters: another place has to be checked at once. */
+  /** The place that keeps its clusters. A change of place makes a check due at once. */
   place: string
-  /** One of the clusters that it keeps. */
+  /** Id of one of its clusters. */
   cluster: string
-  /** From the beginning of a check to that of the next. */
+  /** Time from the start of one check to the start of the next. */
   everyMs: number
-  /** Has no local copy go, from when it resolves until the function is called. */
+  /** Keeps all local copies, from when it resolves until the caller calls the returned function. */
   keepAll: () => Promise<() => void>
 }
 
 export interface ClusterCheckParts {
   progress: ClusterCheckProgress
-  /** @throws HoldfastError `CONFLICT` while the catalogue's database is not known to be the right one */
+  /** @throws HoldfastError `CONFLICT` until the catalogue's database is known to be the right one */
   survey: (backendId: number, options: SurveyOptions) => ClusterSurvey
   clock: Clock
   logger: Logger
 }
 
 /**
- * Checks by itself, each at its own pace, what backends elsewhere really keep, and has it mended; where that would let
- * go of much, it only says so. How long ago the last check began survives a restart.
+ * Checks on schedule that external backends keep their content, and repairs differences. If a repair would release too
+ * many pins, it only logs them. The time of the last check survives a restart.
  */
 export class ClusterChecks {
   readonly #checks: RepeatedCheck[]
@@ -47,7 +47,7 @@ export class ClusterChecks {
     await Promise.all(this.#checks.map(check => check.start()))
   }
 
-  /** Ends after the questions under way. */
+  /** Stops after the present requests. */
   async stop(): Promise<void> {
     await Promise.all(this.#checks.map(check => check.stop()))
   }
@@ -71,7 +71,7 @@ class RepeatedCheck {
     const last = this.#parts.progress.get(id)
     const now = this.#parts.clock.now()
     const soon = now + Math.min(AFTER_START_MS, everyMs)
-    // What was confirmed of one place says nothing of another.
+    // A check of the former place confirms nothing about the new one.
     if (last !== undefined && last.place !== place) this.#release = await keepAll()
     const isOver = last?.place === place && last.lastPlacement === null && last.beganAt <= now
     this.#sleepUntil(isOver ? Math.max(soon, last.beganAt + everyMs) : soon)
@@ -93,7 +93,7 @@ class RepeatedCheck {
     })
   }
 
-  /** Returns when the next check is due. */
+  /** Runs a check. Returns the time at which the next one is due. */
   async #check(): Promise<number> {
     const { clock, logger } = this.#parts
     const { cluster, everyMs } = this.#backend
@@ -104,15 +104,18 @@ class RepeatedCheck {
       this.#release()
       const late = clock.now() - began - everyMs
       if (late > 0)
-        logger.warn({ cluster, lateMs: late }, 'the check of a cluster took longer than it may: it begins again')
+        logger.warn(
+          { cluster, lateMs: late },
+          'a check of a cluster took longer than its interval: the next one starts now',
+        )
       return Math.max(began + everyMs, clock.now())
     } catch (error) {
-      if (!this.#ending.signal.aborted) logger.error({ err: error, cluster }, 'a cluster could not be checked')
+      if (!this.#ending.signal.aborted) logger.error({ err: error, cluster }, 'cannot check a cluster')
       return again()
     }
   }
 
-  /** Returns when the check began; null if the backend could not be asked for all of it. */
+  /** Returns the time at which the check began; null if the backend became unreachable. */
   async #look(): Promise<number | null> {
     const { progress, clock, logger } = this.#parts
     const { id, place, cluster } = this.#backend
@@ -141,10 +144,10 @@ class RepeatedCheck {
     })
     if (!goesOn) await note(0)
     await survey.look()
-    const tell = Object.keys(found).length === 0 ? 'info' : 'warn'
-    logger[tell]({ cluster, found, seen }, 'a cluster was checked')
+    const level = Object.keys(found).length === 0 ? 'info' : 'warn'
+    logger[level]({ cluster, found, seen }, 'checked a cluster')
     if (lost.length > 0)
-      logger.error({ cluster, cids: lost }, 'a cluster lost content of which this node has no whole copy')
+      logger.error({ cluster, cids: lost }, 'a cluster lost content, and this node has no whole copy')
     if (!survey.isComplete) return null
     await note(null)
     survey.checkReleases()

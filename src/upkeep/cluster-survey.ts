@@ -10,74 +10,75 @@ import { HOLD } from '../pins/placement/placement-attempt.ts'
 import { AskedBackend } from './asked-backend.ts'
 import { problemOfSample } from './read-sample.ts'
 
-/** What may be wrong between what is needed of backends elsewhere and what they keep. */
+/** Kinds of difference between the wanted placements on external backends and the pins that they keep. */
 export type ClusterProblem =
-  /** A DAG that a backend was seen to keep, and does not. */
+  /** A DAG that a backend kept earlier, and no longer has. */
   | 'pin-missing'
-  /** A DAG that a backend does not keep any more, and of which this node has no whole copy either. */
+  /** A DAG that a backend no longer has, and of which this node has no whole copy. */
   | 'pin-lost'
-  /** A DAG of which a backend says that it keeps it, and cannot give all of it. */
+  /** A DAG that a backend claims to keep, but cannot return completely. */
   | 'pin-unreadable'
-  /** A DAG that a backend keeps for this node, which knows of nobody who needs it there. */
+  /** A DAG that a backend keeps for this node although no placement wants it. */
   | 'pin-unwanted'
-  /** A backend that could not be asked, so that nothing is known of the rest of what it keeps. */
+  /** A backend that became unreachable; the rest of its pins was not checked. */
   | 'cluster-unreachable'
 
-/** A backend elsewhere, by what it is looked into. */
+/** An external backend, with its reader. */
 export interface SurveyedBackend {
   backend: ClusterBackend
-  /** Past the cache; null if it cannot be read. */
+  /** Reader without a cache; null if the backend cannot be read. */
   reader: BlockSource | null
-  /** One of the clusters that it keeps. */
+  /** Id of one of its clusters. */
   cluster: string
-  /** Whether it fetches by itself, from the network, what it has lost and this node has not. */
+  /** True if the backend itself fetches lost content from the network. */
   fetchesItself: boolean
 }
 
 type Dag = DagIdentity & { backendId: number }
 
 export interface ClusterSurveyParts {
-  /** By their number in the ledger. */
+  /** By backend number in the ledger. */
   backends: ReadonlyMap<number, SurveyedBackend>
   placements: Placements
-  /** Whether this node has all of a DAG. */
+  /** Returns true if this node has a whole copy of a DAG. */
   isWholeHere: (dag: Dag, signal: AbortSignal) => Promise<boolean>
-  /** Notes that a check which began at an instant has seen backends to have DAGs. */
+  /** Records that backends have DAGs, as seen by a check that began at `began`. */
   confirm: (dags: readonly Dag[], began: number) => Promise<void>
   clock: Clock
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   random: () => number
-  /** DAGs of each backend that are read back whole. */
+  /** Number of DAGs of each backend to read back completely. */
   sample: number
   onChanges: (changes: StatusChange[]) => Promise<void>
-  /** To be told that a backend has to be told something. */
+  /** Starts the jobs that send changes to backends. */
   wake: () => void
 }
 
 export interface SurveyOptions {
   signal: AbortSignal
-  /** Whether what is missing becomes due at once, and what is there is confirmed. */
+  /** True to make missing DAGs due at once, and to confirm the others. */
   mend: boolean
-  /** When it began; default: now. An earlier process may have begun it, and come to the placement `after`. */
+  /** Start of the check; default: now. An earlier process may have started it and reached the placement `after`. */
   began?: number
   after?: number
   found: (kind: ClusterProblem, what: string, detail: string | null) => void
   looked: (what: 'placements' | 'pins' | 'samples', count: number) => Promise<void>
-  /** Called with the last placement that was looked at. */
+  /** Called with the last placement that was checked. */
   onStep?: (lastPlacement: number) => Promise<void>
 }
 
-/** Rows of one step, and of these those that backends are asked about at a time. */
+/** Rows of one step, and number of concurrent requests to backends. */
 const BATCH = 64
 const ASKED_AT_ONCE = 8
-/** DAGs that are let go of by one survey at most; the next one goes on. */
+/** Limit of pins that one survey releases; the next survey continues. */
 const MOST_MENDED = 100_000
-/** Of what a backend keeps for this node, the part that is let go of without asking. */
+/** Share of a backend's pins that a survey may release without `force`. */
 const MOST_RELEASED = 0.01
 
 /**
- * Compares what backends elsewhere are to keep with what they say that they keep, both ways, and reads some of it back.
- * What is missing is due at once, since to send it again harms nothing; nothing is let go of until {@link release}.
+ * Compares placements on external backends with the pins that the backends report, both ways, and reads a sample back.
+ * Missing DAGs are due at once, since sending them again is harmless. Unwanted pins are released only by {@link
+ * release}.
  */
 export class ClusterSurvey {
   readonly #parts: ClusterSurveyParts
@@ -98,12 +99,12 @@ export class ClusterSurvey {
     this.#asked = new Map(asked)
   }
 
-  /** Whether each backend could be asked. */
+  /** True while every backend is reachable. */
   get isComplete(): boolean {
     return [...this.#asked.values()].every(({ isAway }) => !isAway)
   }
 
-  /** Looks at everything. */
+  /** Runs all comparisons. */
   async look(): Promise<void> {
     if (this.#parts.backends.size === 0) return
     await this.#lookForMissing()
@@ -113,17 +114,17 @@ export class ClusterSurvey {
     }
   }
 
-  /** @throws HoldfastError `CONFLICT` if so much would be let go of that the database may be the wrong one */
+  /** @throws HoldfastError `CONFLICT` if it would release so many pins that the database may be the wrong one */
   checkReleases(): void {
     for (const [id, { listed, dags }] of this.#unwanted) {
       if (dags.length <= listed * MOST_RELEASED) continue
       const what = `${dags.length} of ${listed} pins of the cluster ${this.#parts.backends.get(id)?.cluster}`
-      const question = 'is this the database that belongs to it? Look with dryRun, and repeat with force if it is'
+      const question = 'check with dryRun that this is the right database, then repeat with force'
       throw new HoldfastError('CONFLICT', `${what} would be released: ${question}`)
     }
   }
 
-  /** Has backends let go of what nobody needs, as of everything else: by jobs. */
+  /** Makes the release of unwanted pins due; jobs send it to the backends. */
   async release(): Promise<void> {
     const { placements, clock, wake } = this.#parts
     for (const [id, { dags }] of this.#unwanted) {
@@ -146,7 +147,7 @@ export class ClusterSurvey {
       }
       if (this.#options.mend) await this.#parts.confirm(kept, this.#began)
       await this.#options.looked('placements', there.length)
-      // Rows of a backend that went away during this step are looked at again.
+      // Rows of a backend that became unreachable in this step are checked again.
       if (!this.#isAnyThere()) return
       after = last.id
       if (there.length > 0) await this.#options.onStep?.(after)
@@ -157,15 +158,15 @@ export class ClusterSurvey {
     return [...this.#asked.values()].some(({ isAway }) => !isAway)
   }
 
-  /** Whether the backend says that it has a DAG; what it has not is told, and mended. */
+  /** Returns true if the backend reports a DAG as pinned. Reports and repairs a missing one. */
   async #isKept(row: PlacementRow): Promise<boolean> {
     const known = this.#parts.backends.get(row.backendId)
     const asked = this.#asked.get(row.backendId)
     if (known === undefined || asked === undefined || asked.isAway) return false
     const status = await asked.ask(async signal => {
       const told = await known.backend.status(row, signal)
-      // What peers have that cannot be asked is not to be sent again.
-      if (told.isUncertain === true) throw new HoldfastError('UNAVAILABLE', 'peers that may have it could not be asked')
+      // Unreachable peers may have it, so it is not sent again.
+      if (told.isUncertain === true) throw new HoldfastError('UNAVAILABLE', 'cannot reach peers that may have it')
       return told
     })
     if (status === null) return false
@@ -177,7 +178,7 @@ export class ClusterSurvey {
     return false
   }
 
-  /** What can be sent again is; of what nobody has any more nothing else is said. */
+  /** Reports a missing or unreadable DAG, and makes it due if `mend` is set. */
   async #lose(
     row: PlacementRow,
     { cluster, fetchesItself }: SurveyedBackend,
@@ -189,14 +190,14 @@ export class ClusterSurvey {
     this.#options.found(kind, cidOf(row).toString(), `${cluster} ${problem}`)
     if (!isHere) this.#options.found('pin-lost', cidOf(row).toString(), `this node has no whole copy for ${cluster}`)
     if (!this.#options.mend) return
-    const lost = kind === 'pin-missing' ? 'the cluster does not have it any more' : 'the cluster cannot give all of it'
-    const remedy = fetchesItself ? 'the cluster is asked to fetch it from the network' : 'upload it again'
-    const next = isHere ? 'it is sent again' : `this node has no whole copy either: ${remedy}`
+    const lost = kind === 'pin-missing' ? 'the cluster no longer has it' : 'the cluster cannot give all of it'
+    const remedy = fetchesItself ? 'the cluster is to fetch it from the network' : 'upload it again'
+    const next = isHere ? 'the node sends it again' : `this node has no whole copy either: ${remedy}`
     await onChanges(await placements.lost(row, { now: clock.now(), reason: `${lost}; ${next}` }))
     wake()
   }
 
-  /** What has been removed meanwhile need not be there. */
+  /** Returns false if the placement was removed or changed in the meantime. */
   async #isStillPlaced({ backendId, generation, ...dag }: PlacementRow): Promise<boolean> {
     const now = await this.#parts.placements.find(backendId, dag)
     return now?.generation === generation && now.isPlaced
@@ -215,7 +216,7 @@ export class ClusterSurvey {
     try {
       for (;;) {
         const page = await asked.ask(() => iterator.next())
-        // What was listed until then nobody needs, whatever else there is.
+        // Pins that were listed before are unwanted, whatever the rest of the list has.
         if (page === null) asked.giveUp('its list of pins broke off')
         if (page === null || page.done === true) break
         for (const { hold, state: _, ...dag } of page.value) {
@@ -230,12 +231,12 @@ export class ClusterSurvey {
       }
     } finally {
       ended.abort()
-      // One that is cut off in the middle of a page may not answer.
+      // The iterator may never answer if the request was aborted within a page.
       iterator.return?.()?.catch(() => undefined)
     }
   }
 
-  /** Some of all, each as likely as any other. */
+  /** Adds a row to the sample, so that each row has the same chance. */
   #sample(row: PlacementRow): void {
     const sample = this.#samples.get(row.backendId) ?? { seen: 0, rows: [] }
     this.#samples.set(row.backendId, sample)
@@ -253,7 +254,7 @@ export class ClusterSurvey {
       const problem = await problemOfSample(row, { reader, clock, signal: this.#options.signal })
       await this.#options.looked('samples', 1)
       if (problem === null || !(await this.#isStillPlaced(row))) continue
-      // What could not be asked for says nothing of what is there.
+      // A failed request says nothing about the content.
       if (problem.code === 'UNAVAILABLE') {
         this.#options.found('pin-unreadable', cidOf(row).toString(), `in ${known.cluster}: ${problem.message}`)
       } else await this.#lose(row, known, `cannot give it: ${problem.message}`, 'pin-unreadable')

@@ -1,55 +1,55 @@
 import type { RecordProblem } from '../catalogue/reconciliation.ts'
 import type { ClusterProblem } from './cluster-survey.ts'
 
-/** What may be wrong, besides {@link RecordProblem} and {@link ClusterProblem}. */
+/** Kinds of finding, with {@link RecordProblem} and {@link ClusterProblem}. */
 export type FindingKind =
   | RecordProblem
   /** A hold whose record or fetch is gone. */
   | 'hold-unwanted'
-  /** A DAG that is kept for nobody; in a dry run also one that a record found `record-unheld` will hold. */
+  /** A root that nothing needs. In a dry run, also one that the repair of a `record-unheld` would hold. */
   | 'root-unwanted'
   /** A fetch that no record waits for. */
   | 'fetch-unwanted'
-  /** An account whose pins and bytes are not counted as they are. */
+  /** An account whose stored counts of pins and bytes are wrong. */
   | 'usage-wrong'
-  /** A block whose bytes are not there, or not all of them, or more. */
+  /** A block whose bytes are missing, or have the wrong length. */
   | 'block-lost'
-  /** A file of a block that the ledger does not know. */
+  /** A block file that the ledger does not know. */
   | 'file-unknown'
   | ClusterProblem
 
-/** Something that was not as it should be. */
+/** An inconsistency. */
 export interface Finding {
   kind: FindingKind
-  /** A record's, hold's, account's or cluster's id, or the CID of a root or block. */
+  /** Id of a record, hold, account or cluster, or the CID of a root or block. */
   what: string
-  /** More of it, for people. */
+  /** Explanation for people. */
   detail: string | null
 }
 
-/** How it is looked, and what is mended. */
+/** Options of a reconciliation. */
 export interface ReconcileOptions {
-  /** Only tell what is wrong. Default false. */
+  /** Reports without repairing. Default false. */
   dryRun?: boolean | undefined
-  /** Go on where more than one in a hundred holds, roots or pins of a cluster is to be released. Default false. */
+  /** Continues if more than one in a hundred holds, roots or pins of a cluster would be released. Default false. */
   force?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Only look at clusters that are kept elsewhere. Default false. */
+  /** Checks only external clusters. Default false. */
   onlyClusters?: boolean | undefined
-  /** Called with how many of all have been looked at so far. */
+  /** Called with the number of items checked so far, and of findings. */
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
 }
 
-/** What was looked at, found and mended. */
+/** Result of a reconciliation. */
 export interface Reconciled {
-  /** Whether it only told. */
+  /** True if nothing was repaired. */
   dryRun: boolean
-  /** How many of each were looked at. */
+  /** Number of items checked, by type. */
   seen: Record<
     ('holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files') | ('placements' | 'pins' | 'samples'),
     number
   >
-  /** How many there are of each kind; kinds of which there is none are left out. */
+  /** Number of findings by kind, without zeros. */
   found: Partial<Record<FindingKind, number>>
   /** The first thousand. */
   findings: Finding[]

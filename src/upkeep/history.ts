@@ -2,42 +2,42 @@ import type { Clock } from '../domain/clock.ts'
 import type { Metrics, RequestObservation } from '../domain/metrics.ts'
 import type { EngineStats } from '../pins/lists/statistics.ts'
 
-/** What happened in a span of time, and how much there was at its end. */
+/** Requests in one span of time, and gauges at its end. */
 export interface HistorySample {
-  /** When it began, in milliseconds since the epoch. */
+  /** Start of the span, in milliseconds since the epoch. */
   at: number
-  /** Answered, of API and gateway. */
+  /** Answered requests of API and gateway. */
   requests: number
-  /** Of these refused, 4xx. */
+  /** Requests refused with 4xx. */
   refused: number
-  /** Of these failed, 5xx. */
+  /** Requests failed with 5xx. */
   failed: number
   /** Body bytes. */
   receivedBytes: number
   sentBytes: number
-  /** Of durable blocks; null until it has been looked at. */
+  /** Bytes of durable blocks; null until the first reading. */
   storedBytes: number | null
   /** Live records. */
   pins: number | null
-  /** Room on the disk of the data directory. */
+  /** Free bytes on the disk of the data directory. */
   freeBytes: number | null
-  /** Connected ones. */
+  /** Connected peers. */
   peers: number | null
 }
 
 type Gauges = Pick<HistorySample, 'storedBytes' | 'pins' | 'freeBytes' | 'peers'>
 
-/** How long a sample is, in seconds. */
+/** Lengths of a sample, in seconds. */
 export const HISTORY_STEPS = [60, 900] as const
 export type HistoryStep = (typeof HISTORY_STEPS)[number]
 
-/** Three hours by the minute, three days by the quarter. */
+/** Three hours by the minute, three days by the quarter of an hour. */
 const MOST_SAMPLES: Readonly<Record<HistoryStep, number>> = { 60: 180, 900: 288 }
-const LOOK_MS = 60_000
+const READ_MS = 60_000
 
 /**
- * What a node has done lately and held, in memory alone and bounded. It begins anew with each start. It takes the place of
- * the host's metrics, and passes on to them.
+ * Recent requests and gauges of a node, bounded, and in memory only. Wraps the metrics of the host and forwards to
+ * them.
  */
 export class History implements Metrics {
   readonly #clock: Clock
@@ -71,20 +71,20 @@ export class History implements Metrics {
     this.#metrics?.collected(freed)
   }
 
-  /** The oldest first; the last one is still going on. */
+  /** Returns the samples, oldest first; the last one is still open. */
   samples(step: HistoryStep): readonly HistorySample[] {
     this.#now()
     return this.#series[step].all
   }
 
-  /** Looks from now on every minute at how much there is. */
+  /** Reads the gauges every minute from now on. */
   start(read: () => Promise<EngineStats>): void {
     const look = async (): Promise<void> => {
-      // A node that is stopping, or whose disk fails, has no more to tell.
+      // A stopping node, or one with a failed disk, has no stats.
       const stats = await read().catch(() => null)
       if (this.#stopped) return
       for (const series of Object.values(this.#series)) if (stats !== null) series.see(gaugesOf(stats))
-      this.#cancel = this.#clock.after(LOOK_MS, look)
+      this.#cancel = this.#clock.after(READ_MS, look)
       this.#now()
     }
     this.#cancel = this.#clock.after(0, look)
@@ -114,12 +114,12 @@ class Series {
     return this.#samples
   }
 
-  /** The sample of that instant, which is the last one. */
+  /** Returns the sample of the present span, which is the last one. */
   at(now: number): HistorySample {
     const ms = this.#step * 1_000
     const at = Math.floor(now / ms) * ms
     const last = this.#samples.at(-1)
-    // A clock that was set back goes on in the sample that is open.
+    // After a clock was set back, the open sample continues.
     if (last !== undefined && at <= last.at) return last
     const sample = { at, requests: 0, refused: 0, failed: 0, receivedBytes: 0, sentBytes: 0, ...this.#gauges }
     this.#samples.push(sample)

@@ -15,7 +15,7 @@ export interface LocalCopiesParts {
   heldRoots: Pick<HeldRoots, 'find'>
 }
 
-/** What this node still has of a DAG that a backend elsewhere was to keep. */
+/** Local copies of DAGs that an external backend keeps. */
 export class LocalCopies {
   readonly #parts: LocalCopiesParts
 
@@ -23,7 +23,7 @@ export class LocalCopies {
     this.#parts = parts
   }
 
-  /** Returns whether each block of a DAG is on a disk of this node, by the files' sizes. */
+  /** Returns true if each block of a DAG is on a disk of this node, by the sizes of the files. */
   async isWhole({ backendId, ...dag }: DagIdentity & { backendId: number }, signal: AbortSignal): Promise<boolean> {
     const root = this.#parts.heldRoots.find(backendId, dag)
     if (root === undefined) return false
@@ -37,7 +37,10 @@ export class LocalCopies {
     }
   }
 
-  /** Another backend of this node may keep, for a root of its own, what this one's directory lacks. */
+  /**
+   * Returns true if a block is on this node. Another backend of the node may have it, too, if a complete root of its
+   * own needs it.
+   */
   async #isHere({ backendId, multihash, size, inline }: StoredBlock): Promise<boolean> {
     if (inline === 1) return true
     for (const [id, files] of this.#parts.files) {

@@ -14,26 +14,26 @@ export interface LostBlocksParts {
   ledger: Ledger
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** What other backends are read through, every block checked. */
+  /** Returns the readers of all other backends, each block checked. */
   readersBeside: (backendId: number) => BlockSource[]
-  /** The backends of clusters, by cluster id; content of others is not kept here. */
+  /** Returns the backends of clusters by cluster id; this node has no content of other clusters. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   onChanges: (changes: StatusChange[]) => void
-  /** To be told of fetches that records have joined or left. */
+  /** Called with the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
 }
 
-/** Roots of a block that are looked at together. */
+/** Roots of a block in one step. */
 const BATCH = 64
 
 export interface SeeOptions {
-  /** Whether pins that need it are to be fetched again. */
+  /** True to fetch the pins that need the block again. */
   requeue: boolean
   signal?: AbortSignal | undefined
 }
 
-/** Sees to blocks whose bytes are gone or wrong. */
+/** Handling of blocks whose bytes are missing or damaged. */
 export class LostBlocks {
   readonly #parts: LostBlocksParts
 
@@ -42,13 +42,13 @@ export class LostBlocks {
   }
 
   /**
-   * Puts what is left of a block aside and has the ledger call it lost, unless somebody has put it right meanwhile;
-   * then another backend that has it heals it. If none does, the pins that need it wait for the network, if that is
-   * wanted.
+   * Moves the remains of a block to quarantine and marks the block as lost, unless it has been repaired in the
+   * meantime. Another backend that has the block heals it. If none has, and `requeue` is set, the pins that need it are
+   * fetched again.
    */
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
     const { audit, blocks, stores } = this.#parts
-    // Of an absent cluster nothing is lost.
+    // Blocks of an absent cluster are not lost.
     const store = stores.get(block.backendId)
     if (store === undefined) return
     await store.checkThere()
@@ -90,7 +90,7 @@ export class LostBlocks {
     const { blocks, clock, homes, reconciliation } = this.#parts
     const { id, backendId, multihash } = block
     const cid = cidOf({ codec: CODEC.raw, multihash })
-    const reason = `block ${cid} ${problem}; it is fetched again`
+    const reason = `block ${cid} ${problem}; the node fetches it again`
     for (let after = 0; ; ) {
       const roots = blocks.completeRootsOf(id, after, BATCH)
       for (const { id: rootId, ...dag } of roots) {

@@ -6,7 +6,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 
-/** Blocks of a sample that are read at a time; how much of it is read, and for how long at most. */
+/** Blocks of a sample read concurrently, and the limits of one sample in bytes, blocks and time. */
 const READ_AT_ONCE = 4
 const SAMPLE_BYTES = 1024 ** 3
 const SAMPLE_BLOCKS = 1_000_000
@@ -16,11 +16,11 @@ interface SampleParts {
   reader: BlockSource
   clock: Clock
   signal: AbortSignal
-  /** Distinct blocks that the sample may know of; the rest is not read. */
+  /** Limit of distinct blocks in memory; the rest of the sample is not read. */
   maxBlocks?: number
 }
 
-/** Reads a DAG back. Returns why not all of it can be read; null if it can, as far as it was read within the bounds. */
+/** Reads a DAG back within the limits. Returns the error that prevents reading it; null if there is none. */
 export async function problemOfSample(
   dag: DagIdentity,
   { reader, clock, signal, maxBlocks = SAMPLE_BLOCKS }: SampleParts,
@@ -42,7 +42,7 @@ export async function problemOfSample(
     return null
   } catch (error) {
     signal.throwIfAborted()
-    // The walk alone throws VALIDATION: at the block that is one too many.
+    // Only the walk throws VALIDATION, at the block over its limit.
     if (deadline.isOver || isHoldfastError(error, 'VALIDATION')) return null
     return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
   } finally {

@@ -2,20 +2,20 @@ import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 
-/** A line of the log that told of something wrong. */
+/** A log line of level warn or error. */
 export interface Failure {
   /** In milliseconds since the epoch. */
   at: number
   level: 'warn' | 'error'
   message: string
-  /** What it was about, as far as that is no secret. */
+  /** Log fields that contain no secrets. */
   about: Readonly<Record<string, string | number>>
 }
 
 const MOST = 200
 const LONGEST_TEXT = 300
-/** Fields that never hold what a client has sent of itself, or where the node keeps what. */
-const TOLD = new Set([
+/** Fields without text of a client and without paths. */
+const SAFE_FIELDS = new Set([
   'requestId',
   'method',
   'route',
@@ -33,7 +33,7 @@ const TOLD = new Set([
   'event',
 ])
 
-/** The last lines of the log that told of something wrong, in memory alone and bounded. */
+/** The newest warnings and errors of the log, bounded, and in memory only. */
 export class RecentFailures {
   readonly #clock: Clock
   readonly #failures: Failure[] = []
@@ -42,12 +42,12 @@ export class RecentFailures {
     this.#clock = clock
   }
 
-  /** The newest first. */
+  /** Returns the newest first. */
   get all(): readonly Failure[] {
     return this.#failures.toReversed()
   }
 
-  /** A logger that writes to the given one, and has what is wrong noted here. */
+  /** Returns a logger that writes to the given one, and records warnings and errors. */
   noting(logger: Logger): Logger {
     return {
       debug: (fields, message) => logger.debug(fields, message),
@@ -64,22 +64,25 @@ export class RecentFailures {
   }
 
   #note(level: Failure['level'], fields: object, message: string): void {
-    this.#failures.push({ at: this.#clock.now(), level, message, about: whatIsTold(fields) })
+    this.#failures.push({ at: this.#clock.now(), level, message, about: safeFieldsOf(fields) })
     if (this.#failures.length > MOST) this.#failures.shift()
   }
 }
 
-function whatIsTold(fields: object): Record<string, string | number> {
-  const told: Record<string, string | number> = {}
+function safeFieldsOf(fields: object): Record<string, string | number> {
+  const safe: Record<string, string | number> = {}
   for (const [name, value] of Object.entries(fields)) {
-    if (name === 'err') told.error = errorText(value)
-    else if (TOLD.has(name) && typeof value === 'number') told[name] = value
-    else if (TOLD.has(name) && typeof value === 'string') told[name] = value.slice(0, LONGEST_TEXT)
+    if (name === 'err') safe.error = errorText(value)
+    else if (SAFE_FIELDS.has(name) && typeof value === 'number') safe[name] = value
+    else if (SAFE_FIELDS.has(name) && typeof value === 'string') safe[name] = value.slice(0, LONGEST_TEXT)
   }
-  return told
+  return safe
 }
 
-/** Messages of errors that are not our own may hold anything: of those the kind is told, which is in the log as well. */
+/**
+ * Returns the text of an error. Messages of foreign errors may contain anything, so only their name and code are used;
+ * the log has the rest.
+ */
 function errorText(error: unknown): string {
   if (isHoldfastError(error)) return `${error.code}: ${error.message}`.slice(0, LONGEST_TEXT)
   if (!(error instanceof Error)) return 'unknown'

@@ -17,16 +17,16 @@ export interface ReconcilerParts {
   blocks: Blocks
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** The backends of clusters, by cluster id; content of others is not kept here. */
+  /** Returns the backends of clusters by cluster id; this node has no content of other clusters. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   activity: Activity
   lost: LostBlocks
-  /** What the catalogue's database was before; null where it is this node's own. */
+  /** History of the catalogue's database; null if it is this node's own. */
   past: { readonly problem: string | null; accept(problem: string): void } | null
-  /** To be told of fetches that records have joined or left. */
+  /** Called with the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
-  /** What it needs of clusters that are kept elsewhere. */
+  /** The parts for checks of external clusters. */
   clusters: Omit<ClusterSurveyParts, 'onChanges'>
 }
 
@@ -34,12 +34,12 @@ const BATCH = 64
 /** Records, or contents, of an account that one step counts. */
 const COUNTED_AT_ONCE = 500
 const MOST_FINDINGS = 1_000
-/** Of all holds, roots and records, the part that is released or called lost without asking. */
+/** Share of all holds, roots and records that may be released or called lost without `force`. */
 const MOST_RELEASED = 0.01
 
 /**
- * Compares records, holds, roots, blocks and files both ways, in short steps while everything else goes on, and puts
- * right what does not fit together.
+ * Compares records, holds, roots, blocks and files both ways, in short steps beside all other work, and repairs
+ * inconsistencies.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts
@@ -50,8 +50,8 @@ export class Reconciler {
   }
 
   /**
-   * @throws HoldfastError `CONFLICT` while another one runs, and, with nothing let go of, if so much would be that the
-   * database may be the wrong one
+   * Runs a reconciliation. @throws HoldfastError `CONFLICT` while another one runs, and before any release if it would
+   * release so much that the database may be the wrong one
    */
   async run(options: ReconcileOptions = {}): Promise<Reconciled> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'a reconciliation is running already')
@@ -62,7 +62,7 @@ export class Reconciler {
         const asks = options.dryRun !== true && options.force !== true
         const problem = past?.problem ?? null
         if (asks && problem !== null) {
-          throw new HoldfastError('CONFLICT', `${problem}: look with dryRun, and repeat with force if it is right`)
+          throw new HoldfastError('CONFLICT', `${problem}: check with dryRun that it is right, then repeat with force`)
         }
         const pass = new Pass(this.#parts, { ...options, signal })
         const survey = await pass.clusters()
@@ -72,7 +72,7 @@ export class Reconciler {
           return pass.outcome
         }
         if (asks) await this.#checkLost({ ...options, signal })
-        // First what is to be kept: then nothing is let go of that a record only seems not to hold.
+        // Records come first: their repair places missing holds, which the next steps must not take for unwanted.
         await pass.records()
         if (asks) {
           const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })
@@ -82,7 +82,7 @@ export class Reconciler {
         }
         await pass.rest()
         if (options.dryRun !== true) await survey.release()
-        // What was noticed meanwhile nobody has looked at.
+        // Accepts only the problem seen before; nobody has confirmed one noticed during the run.
         if (options.dryRun !== true && problem !== null) past?.accept(problem)
         return pass.outcome
       })
@@ -91,14 +91,14 @@ export class Reconciler {
     }
   }
 
-  /** A record that is called lost lets go of its hold, so many of them may mean the wrong directory. */
+  /** Refuses to call many records lost, since each loses its hold: a cluster may have the wrong directory. */
   async #checkLost(options: ReconcileOptions): Promise<void> {
     const looked = new Pass(this.#parts, { ...options, dryRun: true })
     await looked.records()
     const { seen, found } = looked.outcome
     const lost = found['record-lost'] ?? 0
     if (lost <= seen.records * MOST_RELEASED) return
-    const question = 'is every cluster in its own directory? Look with dryRun, and repeat with force if it is'
+    const question = 'check with dryRun that every cluster has its own directory, then repeat with force'
     throw new HoldfastError('CONFLICT', `${lost} of ${seen.records} records would be called lost: ${question}`)
   }
 }
@@ -107,7 +107,7 @@ function differencesOf(noted: AccountUsage, counted: AccountUsage): string[] {
   const names = ['pins', 'expiringPins', 'storedBytes'] as const
   return names
     .filter(name => noted[name] !== counted[name])
-    .map(name => `${name}: ${noted[name]} noted, ${counted[name]} counted`)
+    .map(name => `${name}: ${noted[name]} stored, ${counted[name]} counted`)
 }
 
 function checkReleases({ seen, found }: Reconciled): void {
@@ -116,12 +116,12 @@ function checkReleases({ seen, found }: Reconciled): void {
     ['roots', found['root-unwanted'] ?? 0, seen.roots],
   ] as const) {
     if (count <= all * MOST_RELEASED) continue
-    const question = 'is this the database that belongs here? Look with dryRun, and repeat with force if it is'
+    const question = 'check with dryRun that this is the right database, then repeat with force'
     throw new HoldfastError('CONFLICT', `${count} of ${all} ${what} would be released: ${question}`)
   }
 }
 
-/** One way through everything. */
+/** One pass over all items. */
 class Pass {
   readonly outcome: Reconciled
   readonly #parts: ReconcilerParts
@@ -132,12 +132,12 @@ class Pass {
     this.#parts = parts
     this.#options = options
     this.#mend = options.dryRun !== true
-    const elsewhere = { placements: 0, pins: 0, samples: 0 }
-    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, accounts: 0, blocks: 0, files: 0, ...elsewhere }
+    const external = { placements: 0, pins: 0, samples: 0 }
+    const seen = { holds: 0, roots: 0, records: 0, fetches: 0, accounts: 0, blocks: 0, files: 0, ...external }
     this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
   }
 
-  /** Nothing is let go of there until {@link ClusterSurvey.release}. */
+  /** Checks external clusters. Their pins are released only by {@link ClusterSurvey.release}. */
   async clusters(): Promise<ClusterSurvey> {
     const { clusters, lost } = this.#parts
     const survey = new ClusterSurvey(
@@ -202,7 +202,7 @@ class Pass {
     }
   }
 
-  /** After the records, since to mend them changes what they count. */
+  /** Runs after the records, whose repair changes the counts. */
   async #accounts(): Promise<void> {
     const { reconciliation } = this.#parts
     for (let after: string | undefined = ''; after !== undefined; ) {

@@ -11,7 +11,7 @@ export interface VerificationParts {
   blocks: Blocks
   verifier: Pick<Verifier, 'problemOf'>
   lost: LostBlocks
-  /** Whether there is anybody from whom lost content may come again. */
+  /** Returns true if lost content can be fetched from the network. */
   hasNetwork: () => boolean
   clock: Clock
   logger: Logger
@@ -24,15 +24,15 @@ export interface VerificationOptions {
 
 /** Blocks that one step reads. */
 const BATCH = 8
-/** What a small block counts against the rate, since finding it costs as much. */
+/** Least bytes that a block counts against the rate, since finding it costs as much. */
 const LEAST_BYTES = 4_096
 const DAY_MS = 86_400_000
-/** After a step that failed. */
+/** Pause after a failed step. */
 const RETRY_MS = 60_000
 
 /**
- * Reads every block and checks its hash, slowly, round after round; what is damaged is seen to at once. Where a round
- * was when the process ended it goes on.
+ * Reads every block slowly and checks its hash, round after round. Quarantines and heals damaged blocks at once. A
+ * restart continues the round.
  */
 export class ScheduledVerification {
   readonly #parts: VerificationParts
@@ -46,14 +46,14 @@ export class ScheduledVerification {
     this.#options = options
   }
 
-  /** The first round begins when the time between two has passed since the first start. */
+  /** Starts the schedule. The first round begins one interval after the first start. */
   async start(): Promise<void> {
     const { table, clock } = this.#parts
     if (table.get() === undefined) await table.set({ lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() })
     this.#sleep(0)
   }
 
-  /** Ends after the block under way. */
+  /** Stops after the present block. */
   async stop(): Promise<void> {
     this.#ending.abort()
     this.#cancelTimer()
@@ -65,14 +65,15 @@ export class ScheduledVerification {
     this.#cancelTimer = this.#parts.clock.after(ms, () => {
       this.#running = this.#step()
         .catch((error: unknown) => {
-          if (!this.#ending.signal.aborted) this.#parts.logger.error({ err: error }, 'verification failed; it goes on')
+          if (!this.#ending.signal.aborted)
+            this.#parts.logger.error({ err: error }, 'a step of verification failed; it is repeated')
           return RETRY_MS
         })
         .then(pause => this.#sleep(pause))
     })
   }
 
-  /** Checks the next blocks if a round is due or under way. Returns how long to wait, in milliseconds. */
+  /** Checks the next blocks if a round is due or in progress. Returns the pause after it, in milliseconds. */
   async #step(): Promise<number> {
     const { table, blocks, clock, logger } = this.#parts
     const state = table.get() ?? { lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() }
@@ -81,7 +82,7 @@ export class ScheduledVerification {
     const batch = blocks.durableAfter(state.lastBlock, BATCH)
     if (batch.length === 0) {
       await table.set({ ...state, lastBlock: 0, endedAt: clock.now() })
-      logger.info({ blocks: state.blocks, damaged: state.damaged }, 'all blocks have been verified')
+      logger.info({ blocks: state.blocks, damaged: state.damaged }, 'verified all blocks')
       return waitFor(clock.now() + this.#options.everyMs, clock.now())
     }
     const counted = state.lastBlock === 0 ? { blocks: 0, damaged: 0 } : state
@@ -110,7 +111,7 @@ export class ScheduledVerification {
   }
 }
 
-/** Null if no verification is wanted. */
+/** Returns null if verification is turned off. */
 export function verificationOptions(given: { everyDays: number; bytesPerSecond: number }): VerificationOptions | null {
   const { everyDays, bytesPerSecond } = given
   return everyDays === 0 ? null : { everyMs: everyDays * DAY_MS, bytesPerSecond }

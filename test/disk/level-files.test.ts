@@ -39,7 +39,7 @@ async function named(datastore: string, prefix: string): Promise<string> {
   return join(datastore, (await readdir(datastore)).find(name => name.startsWith(prefix)) ?? prefix)
 }
 
-const MADE_ANEW = ['the list of files of the datastore was damaged and has been made anew']
+const MADE_ANEW = ['repaired the damaged list of files of the datastore']
 
 test.each<[what: string, damage: (datastore: string) => Promise<unknown>]>([
   ['the name of the list is gone', async dir => rm(join(dir, 'CURRENT'))],
@@ -61,7 +61,7 @@ test('a datastore that cannot be made whole is set aside, and begins empty', asy
     await mkdir(join(datastore, 'CURRENT'))
     const { has, told } = await opened(dataDir)
     expect(has).toBe(false)
-    expect(told.at(-1)).toContain('has been set aside')
+    expect(told.at(-1)).toContain('moved the unreadable datastore to quarantine')
     const [aside = ''] = await readdir(join(dataDir, 'quarantine'))
     expect(await readdir(join(dataDir, 'quarantine', aside))).toEqual(expect.arrayContaining(['CURRENT', 'LOG']))
     expect(await opened(dataDir)).toEqual({ has: true, told: [] })

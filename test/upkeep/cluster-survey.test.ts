@@ -105,7 +105,7 @@ test('what a cluster has lost is told, and sent again', async () => {
       if (isAway) throw new Error('away')
     }
     expect((await world.engine.reconcile()).found).toEqual({ 'pin-missing': 1 })
-    expect(await world.statusOf(cid)).toBe('pinning the cluster does not have it any more; it is sent again')
+    expect(await world.statusOf(cid)).toBe('pinning the cluster no longer has it; the node sends it again')
     expect(await world.statusOf(other)).toBe('pinned null')
     isAway = false
     await until('it is there again', () => {
@@ -125,7 +125,7 @@ test('says that nobody has what a cluster and this node lost', async () => {
     const { found, findings } = await world.engine.reconcile({ onlyClusters: true })
     expect(found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
     expect(findings.map(({ what }) => what)).toEqual([cid, cid])
-    const lost = 'the cluster does not have it any more; this node has no whole copy either: upload it again'
+    const lost = 'the cluster no longer has it; this node has no whole copy either: upload it again'
     expect(await world.statusOf(cid)).toBe(`pinning ${lost}`)
     expect(await world.statusOf(other)).toBe('pinned null')
   })

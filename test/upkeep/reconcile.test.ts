@@ -223,7 +223,7 @@ describe('a reconciliation', () => {
       const usage = await engine.pins.usage(account)
       change(dataDir, `UPDATE accounts SET pins = 7, expiring_pins = 0, stored_bytes = 1 WHERE id = '${account}'`)
       const { findings, seen } = await engine.reconcile({ dryRun: true })
-      const detail = `pins: 7 noted, 3 counted, expiringPins: 0 noted, 1 counted, storedBytes: 1 noted, ${usage.storedBytes} counted`
+      const detail = `pins: 7 stored, 3 counted, expiringPins: 0 stored, 1 counted, storedBytes: 1 stored, ${usage.storedBytes} counted`
       expect(findings).toEqual([{ kind: 'usage-wrong', what: account, detail }])
       expect(seen.accounts).toBe(2)
       expect(await mended(test)).toEqual([{ 'usage-wrong': 1 }, { 'usage-wrong': 1 }, {}])
