@@ -283,8 +283,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'content that cannot be read is damage',
     file: 'src/content/stored-blocks.ts',
-    find: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {',
-    replace: 'await this.#read(multihash, found, options.here === true).catch((error: unknown) => {\n      throw error',
+    find: 'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {',
+    replace: 'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {\n      throw error',
     test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is told of' },
   },
   {

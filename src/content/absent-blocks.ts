@@ -2,7 +2,10 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../domain/errors.ts'
 import type { BlockSource } from './block-source.ts'
 
-/** The blocks of a cluster that is declared absent: known to the ledger, and not to be read until it is back. */
+/**
+ * Source for the blocks of an absent cluster. The ledger knows them, but nothing can read them until the cluster is
+ * back.
+ */
 export class AbsentBlocks implements BlockSource {
   /** @throws HoldfastError `UNAVAILABLE` */
   async read(cid: CID): Promise<Uint8Array> {

@@ -6,7 +6,7 @@ import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 
-/** Looks whether what the ledger calls durable is there, and has it call lost what is not. */
+/** Checks that durable blocks are on the disk, and marks missing ones as lost. */
 export class BlockAudit {
   readonly #files: ReadonlyMap<number, BlockFiles>
   readonly #blocks: Blocks
@@ -20,13 +20,14 @@ export class BlockAudit {
   }
 
   /**
-   * What is wrong with a block, by the length of its bytes alone; null if nothing is, or the block has gone meanwhile.
+   * Returns the problem of a block, by the length of its bytes only; null if it has none or was deleted in the
+   * meantime.
    *
    * @throws HoldfastError `UNAVAILABLE` while the process is short of file handles
    */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const { id, size, inline } = block
-    // Of an absent cluster nothing can be said.
+    // Blocks of an absent cluster cannot be checked.
     if (!this.#files.has(block.backendId)) return null
     const found = inline === 1 ? (this.#blocks.bytes(id)?.length ?? null) : await this.#fileSize(block)
     const state = this.#blocks.get(id)?.state
@@ -34,17 +35,17 @@ export class BlockAudit {
     if (typeof found === 'string') return found
     if (found === null) return this.isCached(block) ? null : 'is missing'
     if (found !== size) return `has ${found} of ${size} bytes`
-    return state === 'writing' ? 'was found lost' : null
+    return state === 'writing' ? 'is lost' : null
   }
 
-  /** Whether a block that is not here is got from the node that keeps it. */
+  /** Returns true if another node has the block and this node only caches it. */
   isCached({ backendId }: StoredBlock): boolean {
     return this.#files.get(backendId)?.isCache === true
   }
 
   /**
-   * Has the ledger call blocks lost; not those that somebody has put right meanwhile, and not those whose files only have
-   * something after them, which is cut off.
+   * Marks blocks as lost, except those that have been repaired in the meantime. A file with trailing bytes is cut to
+   * its block, which stays durable.
    */
   async lose(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#ledger.claims.lose(blocks.map(({ id }) => id))
@@ -53,7 +54,9 @@ export class BlockAudit {
     if (whole.length > 0) await this.#ledger.claims.markDurable(whole)
   }
 
-  /** Moves what is left of a block beside the store, unless it is whole, or enough has been put there already. */
+  /**
+   * Moves the remains of a damaged block to quarantine, unless quarantine is full. Leaves a whole block in its place.
+   */
   async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
     const isSound = async (bytes: Uint8Array): Promise<boolean> =>
       bytes.length === size && (await matches(multihash, bytes))
@@ -72,7 +75,7 @@ export class BlockAudit {
     return unsynced.size === 0
   }
 
-  /** A file that cannot be looked at is as good as lost: the text says why. */
+  /** Returns the size of a block's file. An unreadable file counts as lost; its problem is returned as text. */
   async #fileSize({ backendId, multihash }: StoredBlock): Promise<number | string | null> {
     const files = this.#files.get(backendId)
     if (files === undefined) return null

@@ -10,20 +10,20 @@ import { type BlockThreads, isShared } from './block-threads.ts'
 import { Quarantine } from './quarantine.ts'
 import { StoreWatch } from './store-watch.ts'
 
-/** The last two base32 characters of a usual multihash, of 34 bytes, carry 5 bits and 2 bits. */
+/** The last two base32 characters of the usual multihash, of 34 bytes, have 5 bits and 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
 const SHARD = /^[A-Z2-7]{2}$/
 const SHARD_LENGTH = 2
 const EXTENSION = '.data'
-/** What {@link BlockFiles} itself calls a file that is being written. */
+/** Names that {@link BlockFiles} gives to files during a write. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** A rename over something that is no file. */
+/** Error codes of a rename onto something other than a file. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
 /**
- * One file per block in the directory layout of blockstore-fs, which can open and read it. Writing is our own: a
- * name of its own for each attempt, data synced, then renamed, so that a file under its final name is whole.
- * The caller sees to the directory's sync, many blocks at a time.
+ * One file per block, in the directory layout of blockstore-fs, which can open and read it. Each write uses a unique
+ * temporary name, syncs the data, and then renames the file: a file under its final name is whole. The caller syncs the
+ * directory, for many blocks at a time.
  */
 export class BlockFiles {
   readonly #dir: string
@@ -35,8 +35,8 @@ export class BlockFiles {
   readonly watch: StoreWatch
 
   /**
-   * @param dataDir holds `blocks/` and `tmp/`, which must be on one file system
-   * @param threads write what is in shared memory, with `node:fs`; without them everything goes through `fileSystem`
+   * @param dataDir has `blocks/` and `tmp/`, which must be on one file system
+   * @param threads write blocks in shared memory, with `node:fs`; without them everything goes through `fileSystem`
    */
   constructor(dataDir: string, threads: BlockThreads | null = null, fileSystem: FileSystem = nodeFileSystem) {
     this.#threads = threads
@@ -48,7 +48,7 @@ export class BlockFiles {
     this.#tempDir = join(dataDir, 'tmp')
   }
 
-  /** Creates the directories, and removes what writes that a crash cut short have left, as far as it can. */
+  /** Creates the directories, and removes files of writes that a crash interrupted. */
   async open(): Promise<void> {
     const files = this.fileSystem
     const made = [await madeDirectory(files, this.#tempDir), await madeDirectory(files, this.#dir)]
@@ -65,13 +65,13 @@ export class BlockFiles {
     for (const path of left) if (TEMPORARY.test(basename(path))) await files.unlink(path).catch(() => undefined)
   }
 
-  /** The file of a block, whether it is there or not. */
+  /** Returns the path of a block's file, also of a missing one. */
   pathOf(multihash: Uint8Array): string {
     const name = base32upper.encode(multihash)
     return join(this.#dir, name.slice(-SHARD_LENGTH), name + EXTENSION)
   }
 
-  /** Writes a block whole. Returns the directory whose sync makes its name durable. */
+  /** Writes a block whole. Returns the directory to sync so that the name is durable. */
   async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)
     const temp = join(this.#tempDir, randomUUID())
@@ -85,28 +85,28 @@ export class BlockFiles {
     return dirname(path)
   }
 
-  /** Whether the bytes of a block may lie elsewhere, from where {@link read} then gets them. */
+  /** True if {@link read} also gets blocks that are not on this disk. */
   get isCache(): boolean {
     return false
   }
 
-  /** The block's first `size` bytes; fewer if the file is shorter, null if there is none. */
+  /** Returns the block's first `size` bytes; fewer if the file is shorter, null if there is no file. */
   read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     return this.stored(multihash, size)
   }
 
-  /** Has the bytes of a block on this disk, to stay, before a root that needs it is complete. */
+  /** Makes sure that a block is on this disk, to stay, before a root that needs it is complete. */
   async bring(_multihash: Uint8Array, _size: number): Promise<void> {}
 
-  /** Removes what need not be on this disk. */
+  /** Evicts files that need not be on this disk. */
   async trim(): Promise<void> {}
 
-  /** Has nothing go that need not be on this disk, from when it resolves until the function is called. */
+  /** Keeps all files, from when it resolves until the caller calls the returned function. */
   async keepAll(): Promise<() => void> {
     return () => undefined
   }
 
-  /** What {@link read} tells, of this disk alone. */
+  /** Like {@link read}, for this disk only. */
   async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {
       return await this.fileSystem.read(this.pathOf(multihash), size)
@@ -116,12 +116,12 @@ export class BlockFiles {
     }
   }
 
-  /** Of the block's file, in bytes; null if there is none. */
+  /** Returns the bytes of the block's file; null if there is none. */
   size(multihash: Uint8Array): Promise<number | null> {
     return this.storedSize(multihash)
   }
 
-  /** What {@link size} tells, of this disk alone. */
+  /** Like {@link size}, for this disk only. */
   async storedSize(multihash: Uint8Array): Promise<number | null> {
     try {
       return await this.fileSystem.size(this.pathOf(multihash))
@@ -131,7 +131,7 @@ export class BlockFiles {
     }
   }
 
-  /** Removes the block's file if it is there. Returns the directory whose sync makes that durable. */
+  /** Removes the block's file if it exists. Returns the directory to sync so that the removal is durable. */
   async remove(multihash: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)
     try {
@@ -142,7 +142,7 @@ export class BlockFiles {
     return dirname(path)
   }
 
-  /** Makes durable what {@link remove} has done in these directories. Returns those that could not be synced. */
+  /** Syncs directories, which makes {@link remove} durable. Returns the errors by directory. */
   async sync(dirs: ReadonlySet<string>): Promise<ReadonlyMap<string, unknown>> {
     const failed = new Map<string, unknown>()
     const syncDirectory = (dir: string): Promise<void> =>
@@ -153,13 +153,13 @@ export class BlockFiles {
     return failed
   }
 
-  /** The names of the directories that blocks are in. */
+  /** Returns the names of the directories with block files. */
   async directories(): Promise<string[]> {
     const names = await this.fileSystem.list(this.#dir)
     return names.filter(name => SHARD.test(name)).sort()
   }
 
-  /** The multihashes of the blocks in one of the {@link directories}. What is no block's file is passed over. */
+  /** Returns the multihashes of the blocks in one of the {@link directories}. Skips other files. */
   async blocksIn(directory: string): Promise<Uint8Array[]> {
     const names = await this.fileSystem.list(join(this.#dir, directory))
     return names.flatMap(name => {
@@ -177,7 +177,7 @@ export class BlockFiles {
     try {
       await threads.write(temp, path, bytes)
     } catch (error) {
-      // What is missing or in the way is seen to here; the thread only writes.
+      // The thread only writes; this thread handles a missing directory, or one in place of the file.
       if (!isInTheWay(error) && fileErrorCode(error) !== 'ENOENT') throw error
       await this.#moveInto(temp, path)
     }
@@ -202,7 +202,7 @@ export class BlockFiles {
       if (isInTheWay(error)) {
         await this.quarantine.setAside(path)
       } else if (fileErrorCode(error) === 'ENOENT') {
-        // A multihash of another length than the usual one ends in a shard that is made when first needed.
+        // A multihash of unusual length is in a shard that is created when first needed.
         await madeDirectory(fileSystem, dirname(path))
         await fileSystem.syncDirectory(this.#dir)
       } else {
@@ -220,14 +220,14 @@ interface Renamed {
   reject: (error: unknown) => void
 }
 
-/** Without anyone asking, blocks become durable in groups of this many. */
+/** Number of waiting blocks that starts a flush. */
 const GROUP = 256
-/** Directory syncs at a time: enough for the file system to merge them, few enough to leave threads for writes. */
+/** Concurrent directory syncs: enough for the file system to merge them, few enough to leave threads for writes. */
 const SYNCS_AT_ONCE = 4
 
 /**
- * The last step of a block written to a file: its directory is synced, then the ledger says `durable`. Both are
- * shared by all blocks that are waiting, and done when somebody needs it done or many are waiting.
+ * Last step of a block written to a file: syncs its directory, then marks the block as durable. All waiting blocks
+ * share both. A flush runs on request or when many blocks wait.
  */
 export class Durability {
   readonly #claims: Claims
@@ -248,9 +248,9 @@ export class Durability {
     })
   }
 
-  /** Makes durable all that has been added so far. Never throws: each block's own promise tells. */
+  /** Makes all blocks added so far durable. Never throws: the promise of each block reports its error. */
   async flush(): Promise<void> {
-    // A flush under way may have started before the newest block was added; it is followed by another.
+    // A running flush may have started before the newest block was added; another one follows it.
     while (this.#flushing !== null) await this.#flushing
     if (this.#waiting.length === 0) return
     this.#flushing = this.#flushGroup(this.#waiting.splice(0)).finally(() => {
@@ -278,7 +278,7 @@ async function syncDirectories(files: Pick<FileSystem, 'syncDirectory'>, dirs: R
   await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }
 
-/** Null if the name is not that of a block's file. */
+/** Returns null if the name is not that of a block's file. */
 function multihashOf(name: string): Uint8Array | null {
   if (!name.endsWith(EXTENSION)) return null
   try {

@@ -1,11 +1,11 @@
 import { CHUNK_BYTES, type ChunkPool, chunkPool } from './block-threads.ts'
 
-/** Below this a block is not worth a chunk of the pool, which it would keep whole. */
+/** Smallest block for which a whole chunk of the pool is worth its memory. */
 const POOLED_BYTES = 128 * 1024
 
 /**
- * Memory for the blocks of one import. That of larger ones comes from the pool, so that threads can take them without
- * a copy; only blocks that are larger than any chunk have memory of their own.
+ * Memory for the blocks of one import. Larger blocks use the pool, so that threads can take them without a copy. Blocks
+ * larger than a chunk have memory of their own.
  */
 export class BlockMemory {
   readonly #pool: ChunkPool
@@ -17,18 +17,18 @@ export class BlockMemory {
     this.#pool = pool
   }
 
-  /** Memory with nothing in particular in it, to be filled and then {@link settle}d, or given back by {@link release}. */
+  /** Returns uninitialised memory. The caller fills it, then calls {@link settle} or {@link release}. */
   take(length: number): Buffer {
     return (isPooled(length) ? this.#pool.spare(length) : null) ?? Buffer.allocUnsafe(length)
   }
 
-  /** What was filled, where it is to stay until it is given back; may have to wait for the pool. */
+  /** Returns filled memory in its final place, valid until {@link release}. May wait for the pool. */
   async settle(filled: Uint8Array): Promise<Uint8Array> {
     if (!isPooled(filled.length) || filled.buffer instanceof SharedArrayBuffer) return filled
     return this.#pool.move(filled, this.#signal)
   }
 
-  /** Nothing may read the bytes afterwards. */
+  /** Releases memory; nothing may read the bytes afterwards. */
   release(bytes: Uint8Array): void {
     this.#pool.release(bytes)
   }

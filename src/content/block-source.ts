@@ -3,27 +3,27 @@ import { HoldfastError } from '../domain/errors.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
 
-/** Somewhere to read blocks from. */
+/** A source of blocks. */
 export interface BlockSource {
   /**
-   * Bytes that hash to the CID. What reads over a network has a deadline of its own beside the signal.
+   * Returns bytes that hash to the CID. Sources on a network have a deadline besides the signal.
    *
    * @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array>
 }
 
-/** A source that tells how large a block is without reading it. */
+/** A source that knows the size of a block without reading it. */
 export interface SizedSource extends BlockSource {
   /**
-   * Bytes of a block, in the words of who has it.
+   * Returns the bytes of a block, as claimed by its keeper.
    *
    * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
    */
   sizeOf(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<number>
 }
 
-/** A source that nobody has to trust: every block is checked by its hash. */
+/** Wraps an untrusted source, and checks the hash of every block. */
 export class CheckedSource implements BlockSource {
   readonly #source: BlockSource
 
@@ -31,16 +31,16 @@ export class CheckedSource implements BlockSource {
     this.#source = source
   }
 
-  /** @throws HoldfastError `BLOCK_DAMAGED` for other bytes; what the source throws. */
+  /** @throws HoldfastError `BLOCK_DAMAGED` for other bytes; the errors of the source. */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const bytes = await this.#source.read(cid, options)
     if (await matches(cid.multihash.bytes, bytes)) return bytes
-    throw new HoldfastError('BLOCK_DAMAGED', `what was read as block ${cid} has another hash`)
+    throw new HoldfastError('BLOCK_DAMAGED', `the bytes read for block ${cid} have another hash`)
   }
 }
 
-/** Several sources as one: each block comes from the first that gives it. */
+/** Several sources as one: each block comes from the first source that has it. */
 export class FirstSource implements BlockSource {
   readonly #sources: readonly BlockSource[]
 
@@ -48,7 +48,7 @@ export class FirstSource implements BlockSource {
     this.#sources = sources
   }
 
-  /** @throws what the first source throws, if none gives the block */
+  /** @throws the error of the first source, if none has the block */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     const failures: unknown[] = []
     for (const source of this.#sources) {
@@ -63,10 +63,10 @@ export class FirstSource implements BlockSource {
   }
 }
 
-/** The blocks that CIDs have in themselves. */
+/** Blocks within identity CIDs. */
 export const inlineBlocks: BlockSource = {
   async read(cid) {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
-    throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
   },
 }

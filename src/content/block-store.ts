@@ -19,23 +19,23 @@ import { StoredBlocks } from './stored-blocks.ts'
 export interface BlockStoreOptions {
   backendId: number
   files: BlockFiles
-  /** Blocks of at most this many bytes live in the database; 0 for none. */
+  /** Largest block that is stored in the database; 0 for none. */
   smallBlockBytes: number
-  /** Hash chunks in shared memory; without them libuv's pool does. */
+  /** Threads that hash chunks in shared memory; without them libuv's pool does. */
   threads?: BlockThreads
-  /** Bounds the files being written at once, over all stores that share a thread pool. */
+  /** Limit of concurrent file writes, over all stores that share a thread pool. */
   writes: Semaphore
-  /** Refuses content that the disk has no room for. */
+  /** Refuses content if the disk has no room for it. */
   reserve: Pick<DiskReserve, 'admit'>
   onHealed: (cid: CID) => void
   onDamaged: (cid: CID, reason: string) => void
 }
 
-/** What a put tells before the block is durable. */
+/** Result of a put before the block is durable. */
 export interface PutProgress {
-  /** Whether the root needed this block for the first time. */
+  /** True if this put is the first of the root for the block. */
   added: boolean
-  /** Whether the store did not have the block. */
+  /** True if the store did not have the block. */
   isNew: boolean
   /** Resolves when the block is durable, up to the next durable commit of the ledger. */
   durable: Promise<void>
@@ -47,17 +47,17 @@ interface FileWrite {
 }
 
 /**
- * The blocks of one backend: bytes go in under a claim of the ledger and come out checked against it. Concurrent
- * puts of one block write it once.
+ * The blocks of one backend. The ledger claims each block before its bytes are written. Concurrent puts of one block
+ * write it once.
  */
 export class BlockStore extends StoredBlocks {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
   readonly #durability: Durability
-  /** Files being written, by multihash: there is one writer of a block at a time, and followers. */
+  /** Files being written, by multihash: each block has one writer, and others wait for it. */
   readonly #writing = new Map<string, FileWrite>()
-  /** Files being deleted: by multihash, resolved when the ledger has forgotten them. */
+  /** Files being deleted, by multihash; resolves when their rows are deleted. */
   readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
   constructor(ledger: Ledger, blocks: Blocks, options: BlockStoreOptions) {
@@ -73,8 +73,8 @@ export class BlockStore extends StoredBlocks {
   }
 
   /**
-   * Stores a block for a root. Resolves when `bytes` are no longer needed; the caller then waits for `durable`,
-   * after a {@link flush}. Where the block is already there its bytes are compared, and put right if damaged.
+   * Stores a block for a root. Resolves when `bytes` are no longer needed; the caller then waits for `durable`, after a
+   * {@link flush}. If the store has the block already, compares the bytes and repairs damage.
    *
    * @throws HoldfastError `STORAGE_FULL` if the disk has no room for them
    */
@@ -90,7 +90,7 @@ export class BlockStore extends StoredBlocks {
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
-        // A deletion that has failed is nobody's any more until somebody needs it done.
+        // A failed deletion has no owner until a put needs it finished.
         const failed = await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
         const ours = failed.find(({ id }) => id === claim.blockId)
         if (ours !== undefined) throw ours.error
@@ -103,7 +103,7 @@ export class BlockStore extends StoredBlocks {
           await write.renamed
           return { added, isNew: leader === undefined, durable: write.durable }
         } catch (error) {
-          // Whoever followed a write that failed writes the block itself.
+          // If the first writer fails, each waiting caller writes the block itself.
           if (leader === undefined) throw error
           continue
         }
@@ -114,13 +114,13 @@ export class BlockStore extends StoredBlocks {
         if (!this.#options.files.isCache) this.#options.onHealed(cid)
         return { added, isNew: false, durable: write.durable }
       }
-      // It may be there by a write that is not durable yet.
+      // The block may come from a write that is not durable yet.
       const durable = this.#writing.get(key)?.durable ?? Promise.resolve()
       return { added, isNew: claim.outcome === 'stored', durable }
     }
   }
 
-  /** Whether a block may be stored by the commit of its record: one that lives in the database, or would. */
+  /** Returns true if the commit of the record may store the block: its bytes are, or would be, in the database. */
   async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
     if (size > this.#options.smallBlockBytes) return false
     const admitted = this.#options.reserve.admit(size)
@@ -129,24 +129,24 @@ export class BlockStore extends StoredBlocks {
     return found === undefined || found.inline === 1
   }
 
-  /** Tells of a damaged block that a commit has put right. */
+  /** Reports a damaged block that a commit has repaired. */
   healed(cid: CID): void {
     this.#options.onHealed(cid)
   }
 
-  /** The multihash of a block that is to be put. */
+  /** Returns the multihash of a block before it is put. */
   async hash(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
     const { threads } = this.#options
     if (threads === undefined || !isShared(bytes)) return sha256(bytes)
     return Digest.create(HASH.sha2_256, await threads.hash(bytes))
   }
 
-  /** Makes durable what has been put so far. */
+  /** Makes all blocks put so far durable. */
   flush(): Promise<void> {
     return this.#durability.flush()
   }
 
-  /** Notes that a root needs a block which is here already. Null if it is not. */
+  /** Claims a block that the store has for a root. Returns null if it does not have it. */
   async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
     const { bytes: multihash } = cid.multihash
     const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash)
@@ -154,7 +154,7 @@ export class BlockStore extends StoredBlocks {
     return adopted
   }
 
-  /** As {@link adopt}, of a block that the backend has elsewhere and that does not come here. Null if it has to. */
+  /** Like {@link adopt}, for a block that stays on the external backend. Returns null if the caller has to fetch it. */
   note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
     return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
   }
@@ -163,15 +163,15 @@ export class BlockStore extends StoredBlocks {
     return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
   }
 
-  /** Bytes, if the ledger has the block; null otherwise. */
+  /** Returns the bytes of a durable block; null otherwise. */
   sizeOf(cid: CID): number | null {
     const found = this.#blocks.find(this.backendId, cid.multihash.bytes)
     return found?.state === 'durable' ? found.size : null
   }
 
   /**
-   * Removes the files of blocks that the ledger calls `deleting`, then has it forget them; those that are being
-   * removed already are left to it. Returns those whose files could not be removed: they stay `deleting`.
+   * Removes the files of `deleting` blocks, then their rows. Skips blocks whose deletion is running. Returns the blocks
+   * whose files could not be removed; they stay `deleting`.
    */
   async delete(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
@@ -184,29 +184,29 @@ export class BlockStore extends StoredBlocks {
     }
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` while the directory of blocks is gone, replaced or not to be written */
+  /** @throws HoldfastError `UNAVAILABLE` while the directory of blocks is gone, replaced or not writable */
   async checkThere(): Promise<void> {
     const problem = await this.#options.files.watch.look()
     if (problem !== null) throw new HoldfastError('UNAVAILABLE', `the directory of blocks ${problem}`)
   }
 
-  /** The directories of block files, for {@link claimStrays}. */
+  /** Returns the directories of block files, for {@link claimStrays}. */
   directories(): Promise<string[]> {
     return this.#options.files.directories()
   }
 
   /**
-   * Looks through one directory for files of blocks that the ledger does not know, and has it call them `deleting`.
-   * From then on they are like every block that is to go, and whoever puts such a block waits for that.
+   * Finds files in one directory whose blocks have no row, and adds the rows as `deleting`. From then on a put of such
+   * a block waits for its deletion.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
-    // Files in a directory that was put in the place of ours are not ours to remove.
+    // Files in a directory that replaced ours must stay.
     if ((await this.#options.files.watch.look()) !== null) return []
     const strays = await this.straysIn(directory)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
 
-  /** The multihashes of files in one directory that are of blocks which the ledger does not know. */
+  /** Returns the multihashes of files in one directory whose blocks have no row. */
   async straysIn(directory: string): Promise<Uint8Array[]> {
     const strays: Uint8Array[] = []
     for (const multihash of await this.#options.files.blocksIn(directory)) {
@@ -216,7 +216,7 @@ export class BlockStore extends StoredBlocks {
     return strays
   }
 
-  /** Each file for itself: one that cannot be removed keeps its row, and none of the others. */
+  /** Removes each file on its own: one that fails keeps its row, and the others lose theirs. */
   async #deleteFiles(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const { files, writes } = this.#options
     const removed = new Map<number, string>()
@@ -229,7 +229,7 @@ export class BlockStore extends StoredBlocks {
       }
     }
     await Promise.all(blocks.map(remove))
-    // A name that a power cut brings back must still have a row, or nobody would ever look for it.
+    // A power cut may bring the name back; without a row nothing would ever remove that file.
     const unsynced = await files.sync(new Set(removed.values()))
     const gone: number[] = []
     for (const [id, dir] of removed) {
@@ -240,13 +240,13 @@ export class BlockStore extends StoredBlocks {
     return failed
   }
 
-  /** Writes as the leader; registered before anything is awaited, so that followers find it. */
+  /** Writes a block as its only writer. Registers the write before the first await, so that other puts find it. */
   #write(key: string, blockId: number, cid: CID, bytes: Uint8Array): FileWrite {
     const { files, writes } = this.#options
     const renamed = writes
       .hold(1, () => files.write(cid.multihash.bytes, bytes))
       .catch((cause: unknown) => {
-        // Before the next of the regular looks: the directory may be gone.
+        // Checks at once, not at the next interval: the directory may be gone.
         if (diskTrouble(cause) === null && fileErrorCode(cause) !== undefined) {
           void files.watch.look()
           throw new HoldfastError('UNAVAILABLE', 'the node could not write a block', { cause })
@@ -263,7 +263,7 @@ export class BlockStore extends StoredBlocks {
     return write
   }
 
-  /** Whether a file is not what it should be; one that cannot be read at all is not. */
+  /** Returns true if a file has other bytes or cannot be read. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
       if (diskTrouble(error) === 'short') throw error

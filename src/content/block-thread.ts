@@ -3,14 +3,14 @@ import * as files from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { writeBlock } from './block-writing.ts'
 
-/** What a thread is asked to do with `length` bytes of shared memory. */
+/** Task of a thread on `length` bytes of shared memory. */
 export type ThreadTask =
   | { id: number; kind: 'hash'; memory: SharedArrayBuffer; length: number }
   | { id: number; kind: 'write'; memory: SharedArrayBuffer; length: number; temp: string; path: string }
 
 export type ThreadAnswer = { id: number; digest: Uint8Array | null } | { id: number; error: Error; code: unknown }
 
-/** Runs in a worker thread: hashes blocks and writes them to disk, one after the other. */
+/** Hashes a block, or writes it to the disk. Runs in a worker thread, one task at a time. */
 function run(task: ThreadTask): Uint8Array | null {
   const bytes = new Uint8Array(task.memory, 0, task.length)
   if (task.kind === 'hash') return new Uint8Array(hash('sha256', bytes, 'buffer'))

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 
-/** What one chunk of the pool holds: that of the profile `unixfs-v1-2025` (IPIP-499), and any block but the rarest. */
+/** Size of a chunk of the pool: that of the profile `unixfs-v1-2025` (IPIP-499), which fits nearly every block. */
 export const CHUNK_BYTES = 1024 ** 2
-/** Several uploads at full speed, each with a window of eight chunks on their way and as many being hashed. */
+/** Room for several uploads at full speed, each with eight chunks being written and eight being hashed. */
 const CHUNKS = 64
 
 interface Waiting {
@@ -13,44 +13,43 @@ interface Waiting {
 }
 
 /**
- * Shared memory that threads can take without a copy. Shared memory that a thread has seen is not given back to the
- * system while the thread lives, so it is made once and used again: never more than `capacity` chunks exist.
+ * Pool of shared memory that threads can take without a copy. The system gets such memory back only when the thread
+ * ends, so chunks are reused: at most `capacity` exist.
  *
- * A chunk is known by the view that was handed out, and comes back once: a second release of the same view, or that of
- * other memory, does nothing.
+ * The view that was handed out identifies a chunk. A second release of the same view, or of other memory, does nothing.
  */
 export class ChunkPool {
   readonly #capacity: number
   readonly #free: SharedArrayBuffer[] = []
-  /** The view that each chunk was handed out as. */
+  /** The view handed out for each chunk. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
-  /** In the order of asking; an upload asks for one at a time, so they take turns. */
+  /** Callers in order. An upload waits for one chunk at a time, so uploads take turns. */
   readonly #waiting = new Set<Waiting>()
   #made = 0
 
-  /** @param capacity chunks of {@link CHUNK_BYTES} that there may be */
+  /** @param capacity limit of chunks of {@link CHUNK_BYTES} */
   constructor(capacity: number) {
     this.#capacity = capacity
   }
 
-  /** Chunks that exist. */
+  /** Number of allocated chunks. */
   get made(): number {
     return this.#made
   }
 
-  /** Chunks that have been handed out and have not come back. */
+  /** Number of chunks in use. */
   get outstanding(): number {
     return this.#out.size
   }
 
-  /** Those who wait for a chunk. */
+  /** Number of callers that wait for a chunk. */
   get waiting(): number {
     return this.#waiting.size
   }
 
   /**
-   * A chunk to be filled by a source of any pace; null while half of them are out, so that slow sources never keep
-   * all of them. Whoever gets null fills memory of its own, and has it moved by {@link move} when it is whole.
+   * Returns a chunk for a source of any speed; null while half of them are in use, so that slow sources cannot take
+   * all. After null the caller fills memory of its own, and calls {@link move} once it is full.
    *
    * @param length of the view, at most {@link CHUNK_BYTES}
    */
@@ -59,7 +58,7 @@ export class ChunkPool {
     return this.#hand(this.#take(), length)
   }
 
-  /** Copies bytes into a chunk, once there is one. @throws the signal's reason */
+  /** Copies bytes into a chunk; waits for a free one. @throws the signal's reason */
   async move(bytes: Uint8Array, signal?: AbortSignal): Promise<Buffer> {
     const isFree = this.#waiting.size === 0 && this.#out.size < this.#capacity
     const chunk = isFree ? this.#hand(this.#take(), bytes.length) : await this.#next(bytes.length, signal)
@@ -67,7 +66,7 @@ export class ChunkPool {
     return chunk
   }
 
-  /** Takes a chunk back; nothing may read or write it afterwards. */
+  /** Returns a chunk to the pool; nothing may read or write it afterwards. */
   release(chunk: Uint8Array): void {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
@@ -81,7 +80,7 @@ export class ChunkPool {
     const free = this.#free.pop()
     if (free !== undefined) return free
     this.#made++
-    // What may grow, if only to this size, begins with a page of memory, and disks take whole pages without a copy.
+    // A growable buffer, even one at its limit, starts at a memory page, and disks take whole pages without a copy.
     return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
   }
 
@@ -114,15 +113,15 @@ export class ChunkPool {
   }
 }
 
-/** The one pool of the process: what threads have seen stays, whichever engine they belong to. */
+/** The pool of the process. Engines share it, since memory that threads have seen is not freed. */
 export const chunkPool = new ChunkPool(CHUNKS)
 
-/** Bytes of memory that a block keeps while it is on its way: a chunk is kept whole, however little of it is used. */
+/** Returns the memory that a block occupies in bytes: the whole chunk, even for a small block. */
 export function memoryOf({ buffer, length }: Uint8Array): number {
   return buffer instanceof SharedArrayBuffer ? buffer.byteLength : length
 }
 
-/** Whether bytes are a chunk in shared memory, which threads can take. */
+/** Returns true if the bytes are a chunk in shared memory, which threads can take. */
 export function isShared(bytes: Uint8Array): bytes is Uint8Array<SharedArrayBuffer> {
   return bytes.buffer instanceof SharedArrayBuffer && bytes.byteOffset === 0
 }
@@ -139,37 +138,37 @@ interface Thread {
   pending: Map<number, Pending>
 }
 
-/** One for each core; more than a few would only cost memory, about 18 MB each. */
+/** Number of threads: one for each core, from 2 to 4, since each costs about 18 MB. */
 const COUNT = Math.min(Math.max(availableParallelism(), 2), 4)
-/** The bytes are shared memory, so the thread's own heap holds next to nothing. */
+/** The bytes are in shared memory, so the thread's heap is nearly empty. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
-/** As a source file under Node, as its compiled neighbour in the package. */
+/** Entry of the thread: TypeScript in the repository, JavaScript in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './block-thread.ts' : './block-thread.js', import.meta.url)
 
 /**
- * Threads that hash and write whole chunks. A chunk lies in shared memory, so nothing is copied, and each step is
- * one message instead of half a dozen trips through libuv's pool, which stays free for reads. Threads start with
- * the first chunk, and keep the process alive only while they are at work.
+ * Threads that hash and write whole chunks. A chunk is shared memory, so nothing is copied. One message replaces six
+ * calls of libuv's pool, which stays free for reads. Threads start with the first chunk, and only working ones keep the
+ * process alive.
  */
 export class BlockThreads {
   readonly #threads: Thread[] = []
   #lastId = 0
   #stopped = false
 
-  /** The SHA-256 digest of `bytes`, which are in shared memory from its start. */
+  /** Returns the SHA-256 digest of `bytes`, which must start at offset 0 of shared memory. */
   async hash(bytes: Uint8Array<SharedArrayBuffer>): Promise<Uint8Array> {
     const digest = await this.#run({ kind: 'hash', memory: bytes.buffer, length: bytes.length })
     if (digest === null) throw new HoldfastError('INTERNAL_ERROR', 'a thread returned no digest')
     return digest
   }
 
-  /** Writes `bytes` to `temp`, syncs them, and renames the file to `path`. Fails with the error of `node:fs`. */
+  /** Writes `bytes` to `temp`, syncs the file, and renames it to `path`. Throws the error of `node:fs`. */
   async write(temp: string, path: string, bytes: Uint8Array<SharedArrayBuffer>): Promise<void> {
     await this.#run({ kind: 'write', memory: bytes.buffer, length: bytes.length, temp, path })
   }
 
-  /** Ends the threads; what they were doing fails. */
+  /** Ends the threads; their tasks fail. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#threads.map(thread => thread.worker.terminate()))
@@ -180,7 +179,7 @@ export class BlockThreads {
     const thread = this.#idlest()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      // A thread at work keeps the process alive, as file operations do; an idle one does not.
+      // Only a working thread keeps the process alive, as file operations do.
       if (thread.pending.size === 0) thread.worker.ref()
       thread.pending.set(id, { resolve, reject })
       thread.worker.postMessage({ ...task, id })
@@ -197,7 +196,7 @@ export class BlockThreads {
   }
 
   #start(): Thread {
-    // The program's own flags may be none for a thread: one that was started by `node --eval`, say.
+    // Flags of the process may be invalid for a thread, such as those of `node --eval`.
     const worker = new Worker(ENTRY, { name: 'holdfast-blocks', resourceLimits: SMALL_HEAP, execArgv: [] })
     const thread: Thread = { worker, pending: new Map() }
     this.#threads.push(thread)

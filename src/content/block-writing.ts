@@ -2,18 +2,18 @@ import type * as fs from 'node:fs'
 import { DIRECT, OWNERS_FILE } from '../disk/node-file-system.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
-/** What a thread writes a block with: `node:fs`, or that part of it. */
+/** The functions of `node:fs` that write a block. */
 export type BlockingFiles = Pick<typeof fs, 'openSync' | 'writeSync' | 'fdatasyncSync' | 'closeSync' | 'renameSync'>
 
-/** Of this size are the pages of memory that disks take bytes from. */
+/** Size of a memory page. Direct writes need whole pages. */
 const PAGE_BYTES = 4_096
-/** What a file system says that does not write past the page cache, or not from where the bytes lie. */
+/** Error codes of a file system that cannot bypass the page cache, or not from this memory. */
 const NOT_DIRECTLY: ReadonlySet<string> = new Set(['EINVAL', 'EOPNOTSUPP', 'ENOTSUP'])
 
 /**
- * Writes a block to `temp`, syncs it, and only then gives it its name: what has the name is whole. Whole pages go past
- * the page cache if the file system can do that: the sync waits for the disk either way, and the copy would be most of
- * the work.
+ * Writes a block to `temp`, syncs it, and then renames it: a file under its final name is whole. Whole pages bypass the
+ * page cache if the file system allows it. The sync waits for the disk in any case, and the copy would be most of the
+ * work.
  */
 export function writeBlock(files: BlockingFiles, temp: string, path: string, bytes: Uint8Array): void {
   const isDirect = DIRECT !== null && bytes.length % PAGE_BYTES === 0 && writesDirectly(files, temp, bytes, DIRECT)

@@ -4,7 +4,7 @@ const NOTHING = new Uint8Array(0)
 export class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   #piece: Uint8Array = NOTHING
-  /** How much of the piece has been read. */
+  /** Offset of the next byte in the piece. */
   #at = 0
   #position = 0
 
@@ -17,20 +17,20 @@ export class ByteReader {
     return this.#position
   }
 
-  /** The next byte; null at the end. */
+  /** Returns the next byte; null at the end. */
   async byte(): Promise<number | null> {
     if (this.#at === this.#piece.length && !(await this.#pull())) return null
     this.#position++
     return this.#piece[this.#at++] ?? null
   }
 
-  /** The next `length` bytes in memory of their own; null if there are fewer. */
+  /** Returns a copy of the next `length` bytes; null if there are fewer. */
   async take(length: number): Promise<Uint8Array | null> {
     const taken = Buffer.allocUnsafe(length)
     return (await this.fill(taken)) ? taken : null
   }
 
-  /** Fills `target` with the next bytes. False if there are fewer. */
+  /** Fills `target` with the next bytes. Returns false if there are fewer. */
   async fill(target: Uint8Array): Promise<boolean> {
     for (let filled = 0; filled < target.length; ) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false
@@ -43,7 +43,7 @@ export class ByteReader {
     return true
   }
 
-  /** Passes over bytes up to a position, or up to the end. False if the end comes first. */
+  /** Skips bytes up to a position, or up to the end. Returns false if the end comes first. */
   async skipTo(position: number): Promise<boolean> {
     while (this.#position < position) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false
@@ -54,7 +54,7 @@ export class ByteReader {
     return true
   }
 
-  /** False at the end of the source. */
+  /** Reads the next piece. Returns false at the end of the source. */
   async #pull(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#pieces.next()

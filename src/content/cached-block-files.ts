@@ -4,41 +4,41 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import { BlockFiles } from './block-files.ts'
 
-/** Who else has the blocks of a directory, so that not all of them have to stay in it. */
-export interface KeptElsewhere {
-  /** The bytes of a block, checked. @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE` */
+/** The external backend behind a cache of block files. */
+export interface ExternalBlocks {
+  /** Returns the bytes of a block, checked. @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE` */
   fetch(cid: CID): Promise<Uint8Array>
-  /** Whether everything that needs a block is kept there as well. */
-  mayForget(multihash: Uint8Array): boolean
-  /** Bytes of a block, as far as it is known. */
+  /** Returns true if the backend keeps all DAGs that need the block, so that its file may be evicted. */
+  mayEvict(multihash: Uint8Array): boolean
+  /** Returns the bytes of a block; 0 if unknown. */
   sizeOf(multihash: Uint8Array): number
-  /** Bytes of files up to which those stay that could go. */
+  /** Limit for the total bytes of files, as far as they may be evicted. */
   cacheBytes: number
 }
 
-/** Files that one look for some to remove passes, and one that a single new file brings about. */
-const LOOKED_AT_ONCE = 65_536
-const LOOKED_FOR_ONE = 64
+/** Files that one trim checks at most, and one after a single write. */
+const CHECKED_PER_TRIM = 65_536
+const CHECKED_PER_WRITE = 64
 
 /**
- * Block files of a backend that is elsewhere: what has still to get there, and of the rest what was used last. What is
- * missing is fetched when it is read.
+ * Cache of an external backend's block files. Keeps blocks that the backend does not have yet, and the most recently
+ * used of the others. A read fetches a missing block.
  */
 export class CachedBlockFiles extends BlockFiles {
-  readonly #elsewhere: KeptElsewhere
-  /** By multihash, those used longest ago first; bytes. */
-  readonly #here = new Map<string, number>()
+  readonly #external: ExternalBlocks
+  /** Bytes of each file by multihash, least recently used first. */
+  readonly #cached = new Map<string, number>()
   #bytes = 0
-  /** Files being removed, until they are. */
-  readonly #leaving = new Map<string, Promise<void>>()
-  readonly #coming = new Map<string, Promise<Uint8Array>>()
+  /** Evictions in progress, by multihash. */
+  readonly #evicting = new Map<string, Promise<void>>()
+  readonly #fetching = new Map<string, Promise<Uint8Array>>()
   #trimming: Promise<void> | null = null
-  /** How many want everything to stay. */
+  /** Number of callers of {@link keepAll} that have not finished. */
   #keepers = 0
 
-  constructor(dataDir: string, elsewhere: KeptElsewhere, fileSystem?: FileSystem) {
+  constructor(dataDir: string, external: ExternalBlocks, fileSystem?: FileSystem) {
     super(dataDir, null, fileSystem)
-    this.#elsewhere = elsewhere
+    this.#external = external
   }
 
   override get isCache(): boolean {
@@ -48,44 +48,44 @@ export class CachedBlockFiles extends BlockFiles {
   override async open(): Promise<void> {
     await super.open()
     for (const directory of await this.directories()) {
-      for (const multihash of await this.blocksIn(directory)) this.#note(multihash, this.#elsewhere.sizeOf(multihash))
+      for (const multihash of await this.blocksIn(directory)) this.#touch(multihash, this.#external.sizeOf(multihash))
       if (turnSpent()) await nextTurn()
     }
   }
 
   override async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
-    await this.#leaving.get(keyOf(multihash))
+    await this.#evicting.get(keyOf(multihash))
     const directory = await super.write(multihash, bytes)
-    this.#note(multihash, bytes.length)
+    this.#touch(multihash, bytes.length)
     return directory
   }
 
   override async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
-    await this.#leaving.get(keyOf(multihash))
+    await this.#evicting.get(keyOf(multihash))
     return super.stored(multihash, size)
   }
 
   override async storedSize(multihash: Uint8Array): Promise<number | null> {
-    await this.#leaving.get(keyOf(multihash))
+    await this.#evicting.get(keyOf(multihash))
     return super.storedSize(multihash)
   }
 
-  /** What need not be here is taken to be whole where it is. */
+  /** Counts a missing file as whole if the backend has the block. */
   override async size(multihash: Uint8Array): Promise<number | null> {
     const here = await this.storedSize(multihash)
-    if (here !== null || !this.#elsewhere.mayForget(multihash)) return here
-    return this.#elsewhere.sizeOf(multihash)
+    if (here !== null || !this.#external.mayEvict(multihash)) return here
+    return this.#external.sizeOf(multihash)
   }
 
-  /** From the disk, else from elsewhere. */
+  /** Reads from the disk, or fetches the block. */
   override async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     const stored = await this.stored(multihash, size)
     if (stored === null) return this.#fetch(multihash)
-    this.#note(multihash, stored.length)
+    this.#touch(multihash, stored.length)
     return stored
   }
 
-  /** A root that has still to get there needs it: then it has to be on the disk. */
+  /** Fetches a missing block to the disk, since a root that the backend does not have yet needs it. */
   override async bring(multihash: Uint8Array, size: number): Promise<void> {
     if ((await this.stored(multihash, size)) !== null) return
     const bytes = await this.#fetch(multihash)
@@ -97,9 +97,9 @@ export class CachedBlockFiles extends BlockFiles {
     return super.remove(multihash)
   }
 
-  /** Removes files that need not be here until the others fit; one look at a time. */
+  /** Evicts files until the rest fits the limit. Concurrent calls share one trim. */
   override trim(): Promise<void> {
-    return this.#trimSome(LOOKED_AT_ONCE)
+    return this.#trimSome(CHECKED_PER_TRIM)
   }
 
   #trimSome(most: number): Promise<void> {
@@ -118,54 +118,54 @@ export class CachedBlockFiles extends BlockFiles {
     }
   }
 
-  /** What stays because of a failure is looked at again with the next. */
+  /** Files that stay after a failure are checked again by the next trim. */
   #trimSoon(): void {
-    this.#trimSome(LOOKED_FOR_ONE).catch(() => undefined)
+    this.#trimSome(CHECKED_PER_WRITE).catch(() => undefined)
   }
 
   async #trim(most: number): Promise<void> {
-    const looks = Math.min(most, this.#here.size)
+    const looks = Math.min(most, this.#cached.size)
     let looked = 0
-    for (const [key, size] of this.#here) {
-      const isEnough = this.#bytes <= this.#elsewhere.cacheBytes || this.#keepers > 0
+    for (const [key, size] of this.#cached) {
+      const isEnough = this.#bytes <= this.#external.cacheBytes || this.#keepers > 0
       if (isEnough || looked++ >= looks) return
       const multihash = Buffer.from(key, 'latin1')
-      const isGone = await this.#leave(multihash)
-      // What has to stay is looked at again after all others.
-      if (!isGone && this.#here.delete(key)) this.#here.set(key, size)
+      const isGone = await this.#evict(multihash)
+      // Cannot be evicted: move it to the end of the queue.
+      if (!isGone && this.#cached.delete(key)) this.#cached.set(key, size)
       if (turnSpent()) await nextTurn()
     }
   }
 
   /**
-   * From the look on, whoever wants the file waits until it is gone: a claim that the look did not see finds it missing,
-   * and writes it anew.
+   * Evicts a file. Until it is gone, every access waits. A claim made after the check then finds the file missing, and
+   * writes it again.
    */
-  async #leave(multihash: Uint8Array): Promise<boolean> {
+  async #evict(multihash: Uint8Array): Promise<boolean> {
     const key = keyOf(multihash)
-    if (this.#leaving.has(key) || !this.#elsewhere.mayForget(multihash)) return false
+    if (this.#evicting.has(key) || !this.#external.mayEvict(multihash)) return false
     const gone = this.remove(multihash).then(
       () => undefined,
       () => undefined,
     )
-    this.#leaving.set(key, gone)
+    this.#evicting.set(key, gone)
     await gone
-    this.#leaving.delete(key)
+    this.#evicting.delete(key)
     return true
   }
 
   #fetch(multihash: Uint8Array): Promise<Uint8Array> {
     const key = keyOf(multihash)
-    const known = this.#coming.get(key)
+    const known = this.#fetching.get(key)
     if (known !== undefined) return known
-    const coming = this.#elsewhere
+    const coming = this.#external
       .fetch(cidOf({ codec: CODEC.raw, multihash }))
       .then(async bytes => {
-        if (bytes.length <= this.#elsewhere.cacheBytes) await this.#keep(multihash, bytes)
+        if (bytes.length <= this.#external.cacheBytes) await this.#keep(multihash, bytes)
         return bytes
       })
-      .finally(() => this.#coming.delete(key))
-    this.#coming.set(key, coming)
+      .finally(() => this.#fetching.delete(key))
+    this.#fetching.set(key, coming)
     return coming
   }
 
@@ -175,16 +175,16 @@ export class CachedBlockFiles extends BlockFiles {
     this.#trimSoon()
   }
 
-  #note(multihash: Uint8Array, size: number): void {
+  #touch(multihash: Uint8Array, size: number): void {
     const key = keyOf(multihash)
     this.#forget(key)
-    this.#here.set(key, size)
+    this.#cached.set(key, size)
     this.#bytes += size
   }
 
   #forget(key: string): void {
-    this.#bytes -= this.#here.get(key) ?? 0
-    this.#here.delete(key)
+    this.#bytes -= this.#cached.get(key) ?? 0
+    this.#cached.delete(key)
   }
 }
 

@@ -8,9 +8,9 @@ import type { FailedDeletion } from './deletion.ts'
 import type { Leases } from './leases.ts'
 import { StrayFiles } from './stray-files.ts'
 
-/** What a collection freed. */
+/** Result of a collection. */
 export interface Collected {
-  /** DAGs that nothing needed any more. */
+  /** Dropped roots whose rows were deleted. */
   roots: number
   /** Blocks that were deleted, and their bytes. */
   blocks: number
@@ -24,18 +24,18 @@ export interface CollectorParts {
   leases: Leases
   clock: Clock
   logger: Logger
-  /** For how long garbage stays before it is deleted, unless a collection is told otherwise. */
+  /** Default time for which garbage stays before it is deleted. */
   graceMs: number
   intervalMs: number
-  /** Gives some free pages of the database back to the disk. Returns how many are left. */
+  /** Returns some free pages of the database to the file system. Resolves with the number of free pages left. */
   giveBackPages: () => Promise<number>
   /** Called at the end of every collection. */
   onCollected?: (freed: Collected) => void
 }
 
 /**
- * Frees what no record needs: dropped roots release their blocks, blocks that no root needs are deleted after a
- * grace period. Works in small batches while everything else goes on; its cost is what it frees.
+ * Garbage collection. Dropped roots release their blocks; blocks that no root needs are deleted after a grace period.
+ * Works in small batches beside all other work. Its cost depends only on what it frees.
  */
 export class Collector {
   readonly #parts: CollectorParts
@@ -43,7 +43,7 @@ export class Collector {
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
-  /** How many want nothing deleted at the moment. */
+  /** Number of callers of {@link hold} that have not finished. */
   #holds = 0
   #released = Promise.withResolvers<void>()
 
@@ -52,18 +52,15 @@ export class Collector {
     this.#strays = new StrayFiles(parts.stores)
   }
 
-  /** Finishes deletions that an earlier process began, then collects by itself from time to time. */
+  /** Finishes the deletions of an earlier process, then collects at intervals. */
   async start(): Promise<void> {
     await this.#deleteFiles(await this.#parts.ledger.recover()).catch((error: unknown) =>
-      this.#parts.logger.error(
-        { err: error },
-        'deletions that were cut short could not be finished; they are tried again',
-      ),
+      this.#parts.logger.error({ err: error }, 'cannot finish interrupted deletions; the next collection repeats them'),
     )
     this.#schedule()
   }
 
-  /** Ends after the batch under way. */
+  /** Stops after the present batch. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#released.resolve()
@@ -71,7 +68,7 @@ export class Collector {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Has nothing deleted from when this resolves until what it returns is called, once. */
+  /** Stops all deletions, from when it resolves until the caller calls the returned function, once. */
   async hold(): Promise<() => void> {
     if (this.#holds++ === 0) this.#released = Promise.withResolvers()
     await this.#running?.catch(() => undefined)
@@ -80,9 +77,9 @@ export class Collector {
     }
   }
 
-  /** Collects until nothing is left that has been garbage for `graceMs`. */
+  /** Collects until no garbage older than `graceMs` is left. */
   async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
-    // One collection at a time; whoever asks meanwhile wants what is garbage now to go.
+    // One collection at a time. A caller during a collection needs another one, for the present garbage.
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
     }
@@ -92,16 +89,16 @@ export class Collector {
     return this.#running
   }
 
-  /** Whether a collection under way is to end after its batch. */
+  /** True if a collection has to end after its batch. */
   get #ends(): boolean {
     return this.#stopped || this.#holds > 0
   }
 
   async #collect(graceMs: number): Promise<Collected> {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
-    // Deletions that failed before.
+    // Repeats deletions that failed before.
     await this.#deleteFiles(this.#parts.ledger.deleting().filter(({ backendId }) => this.#parts.stores.has(backendId)))
-    // Roots that are dropped from here on are the next collection's, or this one might never end.
+    // Roots dropped after this point are left to the next collection, or this one might never end.
     const lastRoot = this.#parts.ledger.lastRoot()
     const nextRoots = (): number[] =>
       this.#ends ? [] : this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)
@@ -126,7 +123,7 @@ export class Collector {
     return collected
   }
 
-  /** As long as there are fewer each time. */
+  /** Stops when the number of free pages no longer falls. */
   async #giveBackPages(): Promise<void> {
     for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
       const now = await this.#parts.giveBackPages()
@@ -137,18 +134,20 @@ export class Collector {
 
   async #removeStrays(): Promise<void> {
     const strays = await this.#strays.next().catch((error: unknown) => {
-      this.#parts.logger.warn({ err: error }, 'block files without a row could not be looked for')
+      this.#parts.logger.warn({ err: error }, 'cannot search for block files without a row')
       return []
     })
     if (strays.length === 0) return
-    this.#parts.logger.warn({ files: strays.length }, 'block files that the ledger does not know are removed')
+    this.#parts.logger.warn({ files: strays.length }, 'removing block files without a row in the ledger')
     await this.#deleteFiles(strays)
   }
 
-  /** Returns the blocks whose files could not be removed. They stay as they are until the next collection. */
+  /**
+   * Deletes the files of blocks. Returns the blocks whose files could not be removed; the next collection repeats them.
+   */
   async #deleteFiles(blocks: readonly StoredBlock[]): Promise<StoredBlock[]> {
     const byBackend = [...Map.groupBy(blocks, block => block.backendId)]
-    // All begin at once: a block that the ledger calls `deleting` is then known to its store as such.
+    // All deletions start at once, so that each store knows its `deleting` blocks.
     const deletions = await Promise.all(
       byBackend.map(
         ([backendId, group]) => this.#parts.stores.get(backendId)?.delete(group) ?? group.map(notConfigured),
@@ -159,7 +158,7 @@ export class Collector {
       const [error] = failed.values()
       this.#parts.logger.warn(
         { err: error, files: failed.size },
-        'block files could not be removed; they are tried again',
+        'cannot remove block files; the next collection repeats it',
       )
     }
     return blocks.filter(block => failed.has(block.id))
@@ -169,12 +168,14 @@ export class Collector {
     if (this.#stopped) return
     this.#cancelTimer = this.#parts.clock.after(this.#parts.intervalMs, () => {
       underName('collection', () => this.collect())
-        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'collection failed; it is tried again'))
+        .catch((error: unknown) =>
+          this.#parts.logger.error({ err: error }, 'garbage collection failed; it is repeated'),
+        )
         .finally(() => this.#schedule())
     })
   }
 }
 
 function notConfigured({ id }: StoredBlock): FailedDeletion {
-  return { id, error: new Error('no cluster has the data directory that it is in') }
+  return { id, error: new Error('no configured cluster uses its data directory') }
 }

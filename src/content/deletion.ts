@@ -1,4 +1,4 @@
-/** A block whose file is to go. */
+/** A block whose file is to be deleted. */
 export interface DoomedBlock {
   id: number
   multihash: Uint8Array

@@ -10,9 +10,9 @@ import type { StoreWatch } from './store-watch.ts'
 const LARGEST_RESERVE = 64 * 1024 ** 2
 const RESERVE_SHARE = 0.05
 const LARGEST_BALLAST = 8 * 1024 ** 2
-/** What is written of the ballast at a time; the size of a chunk. */
+/** Bytes of the ballast written at a time; the size of a chunk. */
 const PIECE = 1024 ** 2
-/** For so long what was seen of the disk is believed while there is plenty. */
+/** Time for which a reading of the disk counts, while there is enough room. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 
@@ -20,32 +20,31 @@ export interface DiskReserveOptions {
   dataDir: string
   files: FileSystem
   clock: Clock
-  /** Bytes that new content leaves free; by default the lesser of 64 MiB and 5 % of the file system. */
+  /** Bytes that new content must leave free; default: 64 MiB or 5 % of the file system, whichever is less. */
   reserveBytes?: number | undefined
-  /** Whether blocks can be kept there. */
+  /** Watch on the directory of blocks. */
   watch: Pick<StoreWatch, 'look' | 'problem'>
-  /** Whether to keep a file to give up when even deleting finds no room. */
+  /** True to keep a ballast file, deleted when even a deletion finds no room. */
   hasBallast: boolean
 }
 
-/** Room on the disk of a data directory as last seen, in bytes. */
+/** Last reading of the disk of a data directory, in bytes. */
 export interface DiskState {
   freeBytes: number
   reserveBytes: number
-  /** Whether a whole chunk of new content would be refused. */
+  /** True if a whole chunk of new content would be refused. */
   isFull: boolean
 }
 
 /**
- * Keeps room on a disk to delete with: content is refused while less than the reserve is free. For a disk that others
- * have filled there is the ballast, a file that is given up, so that a deletion can be committed, and written again
- * once there is room.
+ * Reserve of disk space for deletions: refuses content while less than the reserve is free. If other programs fill the
+ * disk, the ballast file is deleted so that a deletion can commit. It is written again once there is room.
  */
 export class DiskReserve {
   readonly #options: DiskReserveOptions
   #state: DiskState | null = null
   #seenAt = 0
-  /** Bytes that may be taken in before the disk is looked at again. */
+  /** Bytes that may be admitted before the next reading. */
   #left = 0
   #looking: Promise<DiskState> | null = null
   #cancelTimer: (() => void) | null = null
@@ -56,12 +55,12 @@ export class DiskReserve {
     this.#options = options
   }
 
-  /** What was last seen; null before anybody has looked. */
+  /** Last reading; null before the first. */
   get state(): DiskState | null {
     return this.#state
   }
 
-  /** Looks at the disk from time to time, from now on, and keeps the ballast. */
+  /** Reads the disk at intervals from now on, and maintains the ballast. */
   start(): void {
     if (this.#stopped) return
     this.#cancelTimer = this.#options.clock.after(this.#state === null ? 0 : LOOK_EVERY_MS, () => {
@@ -78,9 +77,10 @@ export class DiskReserve {
   }
 
   /**
-   * Admits so many bytes of new content. Null if that needed no look at the disk.
+   * Admits `bytes` of new content. Returns null if that needed no reading.
    *
-   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left, `UNAVAILABLE` if blocks cannot be kept
+   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left, `UNAVAILABLE` if blocks cannot be
+   * stored
    */
   admit(bytes: number): Promise<void> | null {
     if (
@@ -96,7 +96,7 @@ export class DiskReserve {
 
   async #admit(bytes: number): Promise<void> {
     const { clock, watch } = this.#options
-    // Once a second while something is wrong, so that it goes on soon after that is over.
+    // During a problem, checks once a second, so that content is admitted soon after its end.
     if (watch.problem !== null && clock.now() - this.#seenAt >= FRESH_MS) await watch.look()
     const { freeBytes, reserveBytes } = await this.look()
     if (watch.problem !== null) throw new HoldfastError('UNAVAILABLE', 'the node cannot keep new content at the moment')
@@ -106,7 +106,7 @@ export class DiskReserve {
     this.#left = Math.max(0, this.#left - bytes)
   }
 
-  /** Looks at the disk now. */
+  /** Reads the disk now. */
   look(): Promise<DiskState> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -116,19 +116,19 @@ export class DiskReserve {
 
   async #look(): Promise<DiskState> {
     const { files, dataDir, clock } = this.#options
-    // A file system that does not tell is not a full one.
+    // A file system without this information does not count as full.
     const unknown: DiskSpace = { freeBytes: Number.MAX_SAFE_INTEGER, totalBytes: 0 }
     const { freeBytes, totalBytes } = await files.space(dataDir).catch(() => unknown)
     const reserveBytes = this.#options.reserveBytes ?? Math.min(LARGEST_RESERVE, Math.floor(totalBytes * RESERVE_SHARE))
     const state = { freeBytes, reserveBytes, isFull: freeBytes - PIECE < reserveBytes }
     this.#state = state
     this.#seenAt = clock.now()
-    // What has been admitted and not yet written is not seen, so never all of it is admitted by one look.
+    // Admitted bytes may not be written yet, so one reading admits only half of the free space.
     this.#left = Math.max(0, Math.floor((freeBytes - reserveBytes) / 2))
     return state
   }
 
-  /** Looks at the disk, and writes the ballast if there is none and room for it. */
+  /** Reads the disk, and writes a missing ballast if there is room for it. */
   async maintain(): Promise<void> {
     await this.#options.watch.look()
     const { freeBytes, reserveBytes } = await this.look()
@@ -144,7 +144,7 @@ export class DiskReserve {
     try {
       const file = await files.create(path)
       try {
-        // Of chance, or a file system that compresses would keep no room.
+        // Random bytes, since a file system that compresses would reserve no space otherwise.
         const piece = randomFillSync(Buffer.alloc(PIECE))
         for (let left = bytes; left > 0 && !this.#stopped; left -= PIECE) {
           await file.write(piece.subarray(0, Math.min(left, PIECE)))
@@ -159,14 +159,14 @@ export class DiskReserve {
     }
   }
 
-  /** Removes the ballast. Returns whether there was one. */
+  /** Deletes the ballast. Returns true if there was one. */
   giveUpBallast(): Promise<boolean> {
     const { files, dataDir, hasBallast } = this.#options
     return hasBallast ? giveUpBallast(files, dataDir) : Promise.resolve(false)
   }
 }
 
-/** Removes the ballast of a data directory. Returns whether there was one. */
+/** Deletes the ballast of a data directory. Returns true if there was one. */
 export async function giveUpBallast(files: FileSystem, dataDir: string): Promise<boolean> {
   try {
     await files.unlink(join(dataDir, BALLAST))

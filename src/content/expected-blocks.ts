@@ -5,17 +5,17 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockFiles } from './block-files.ts'
 
-/** An operator's word that missing blocks are lost and not unmounted, as an empty file beside `blocks/`. */
+/** Empty file beside `blocks/` by which an operator confirms that missing blocks are lost, not unmounted. */
 const BLOCKS_LOST = 'blocks-lost'
 
-/** Rows of the ledger that are looked through, and files that are looked for. */
+/** Rows of the ledger to search, per batch and in total, and files to check. */
 const MOST_ROWS = 8_192
 const BATCH = 256
 const SAMPLE = 16
 
 /**
- * Refuses a directory of blocks that is not the one with the blocks of the ledger: an empty one, as below a mount that
- * is missing, or one that has none of sixteen blocks. To be called before anything is made in it.
+ * Refuses a directory that does not have the blocks of the ledger: an empty one, as under a missing mount, or one
+ * without any of sixteen blocks. Call it before anything is created in the directory.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */
@@ -29,10 +29,10 @@ export async function checkBlocksThere(files: BlockFiles, backendId: number, blo
   })
   if (directories.length > 0 && (sample.length < SAMPLE || (await hasAny(files, sample)))) return
   const place = join(files.dataDir, 'blocks')
-  const what = directories.length === 0 ? 'is empty' : `has none of ${SAMPLE} blocks that were looked for`
+  const what = directories.length === 0 ? 'is empty' : `has none of ${SAMPLE} blocks of the database`
   throw new HoldfastError(
     'DATA_DIR_UNUSABLE',
-    `${place} ${what}, although the database has blocks in it. Is it mounted? If they are lost, create the file ${join(files.dataDir, BLOCKS_LOST)} to start without them`,
+    `${place} ${what}, although the database lists blocks in it. Is it mounted? If they are lost, create the file ${join(files.dataDir, BLOCKS_LOST)} to start without them`,
   )
 }
 
@@ -52,7 +52,7 @@ function sampleOf(blocks: Blocks, backendId: number): StoredBlock[] {
 
 async function hasAny(files: BlockFiles, sample: readonly StoredBlock[]): Promise<boolean> {
   for (const { multihash } of sample) {
-    // A file that cannot be looked at is there.
+    // An unreadable file counts as present.
     const size = await files.size(multihash).catch(() => 0)
     if (size !== null) return true
   }

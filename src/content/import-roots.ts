@@ -7,15 +7,14 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isInside } from './server-directory.ts'
 
-/** Directories inside a data directory whose content is nobody's to read by server path. */
+/** Directories within a data directory that uploads by server path must not read. */
 const PRIVATE = ['blocks', 'tmp', 'datastore', QUARANTINE]
 
 /**
- * The directories below which uploads by server path read, absolute; without configured ones `import` in the data
- * directory, which is made.
+ * Returns the absolute directories below which uploads by server path may read. Without configured ones, creates
+ * `import` in the data directory.
  *
- * @throws HoldfastError `CONFIG_INVALID` for one that contains a store, or lies in it, and so would let it be read;
- * `DATA_DIR_UNUSABLE`
+ * @throws HoldfastError `CONFIG_INVALID` for one that contains a store or is within one; `DATA_DIR_UNUSABLE`
  */
 export async function openImportRoots(
   dataDir: string,
@@ -44,7 +43,7 @@ export async function openImportRoots(
   return roots
 }
 
-/** The path itself while there is nothing. */
+/** Returns the path itself if it does not exist. */
 function realPathOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }

@@ -1,24 +1,21 @@
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Who reads a root tells so by this, so that the collector leaves it alone for as long. */
+/** Takes leases on roots. The collector keeps a leased root. */
 export interface LeaseHolder {
-  /** Whether the collector is another thread: what it does may cross what is read here. */
+  /** True if the collector runs in another thread, so that a root may be dropped between a read and its lease. */
   readonly isShared: boolean
   /**
-   * Holds a root until the returned function is called, once.
+   * Leases a root until the caller calls the returned function, once.
    *
-   * @throws HoldfastError `UNAVAILABLE` if there is no room for one more
+   * @throws HoldfastError `UNAVAILABLE` if there is no room for another lease
    */
   hold(rootId: number): () => void
 }
 
-/** Leases that a thread may have at a time: an answer has one, seldom a few. */
+/** Limit of leases of one thread: an answer has one, seldom a few. */
 const PLACES = 8_192
 
-/**
- * Roots that are being read, so that the collector leaves them alone for as long. A lease is held in memory only:
- * it ends with the response that it protects.
- */
+/** Leases on the roots that are being read. They are in memory only, and end with the response that they protect. */
 export class Leases implements LeaseHolder {
   readonly isShared = false
   readonly #held = new Map<number, number>()
@@ -36,7 +33,7 @@ export class Leases implements LeaseHolder {
     }
   }
 
-  /** Memory for the leases of another thread; `end` gives them up, once the thread is no more. */
+  /** Returns memory for the leases of another thread; `end` releases all of them, after the thread has ended. */
   share(): { memory: SharedArrayBuffer; end: () => void } {
     const memory = new SharedArrayBuffer(PLACES * BigInt64Array.BYTES_PER_ELEMENT)
     const places = new BigInt64Array(memory)
@@ -44,7 +41,7 @@ export class Leases implements LeaseHolder {
     return { memory, end: () => this.#threads.delete(places) }
   }
 
-  /** Of all threads. */
+  /** Returns the leased roots of all threads. */
   held(): ReadonlySet<number> {
     const held = new Set(this.#held.keys())
     for (const places of this.#threads) {
@@ -57,7 +54,7 @@ export class Leases implements LeaseHolder {
   }
 }
 
-/** The leases of a thread, which the collector of another reads. */
+/** Leases of a reader thread, in memory that the collector's thread reads. */
 export class SharedLeases implements LeaseHolder {
   readonly isShared = true
   readonly #places: BigInt64Array
@@ -71,7 +68,7 @@ export class SharedLeases implements LeaseHolder {
   hold(rootId: number): () => void {
     const place = this.#free.pop()
     if (place === undefined) {
-      throw new HoldfastError('UNAVAILABLE', 'more is read at once than can be', { details: { retryAfter: 1 } })
+      throw new HoldfastError('UNAVAILABLE', 'too many concurrent reads; try again', { details: { retryAfter: 1 } })
     }
     Atomics.store(this.#places, place, BigInt(rootId))
     let released = false

@@ -7,32 +7,32 @@ import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
 
-/** Content that some live record needs, held against collection until released. */
+/** Content of a live record, protected from collection until it is released. */
 export interface LeasedContent {
-  /** Reads it and everything below it, each block checked by its hash. */
+  /** Reads the root and everything below it; checks the hash of each block. */
   source: BlockSource
-  /** Whether the blocks are on this node, so that reading them is a matter of milliseconds. */
+  /** True if the blocks are on this node, so that a read takes milliseconds. */
   isLocal: boolean
-  /** The length of a block, if that is known without reading it. */
+  /** Returns the bytes of a block; null if unknown without reading it. */
   sizeOf(cid: CID): number | null
-  /** Until when it is certain to be needed, in milliseconds since the epoch; null for no end. */
+  /** Time until which a record keeps it, in milliseconds since the epoch; null for no end. */
   liveUntil: number | null
-  /** Ends the hold; safe to call more than once. */
+  /** Ends the lease; safe to call more than once. */
   release(): void
 }
 
 /** The readers of backends. */
 export interface BackendReaders {
-  /** Returns the reader of a backend, its blocks checked; null if it cannot be read. */
+  /** Returns the reader of a backend, which checks its blocks; null if the backend cannot be read. */
   readerOf(backendId: number): BlockSource | null
 }
 
-/** When to ask again for what is refused until a walk has ended. */
+/** Delay before a retry of a request that waits for a walk. */
 const RETRY_SECONDS = 5
 
 /**
- * Answers the one question of every stranger's read, by gateway, thread, peer or other node: does a live root vouch for
- * this CID, and where is it?
+ * Lookup for every stranger's read, by gateway, thread, peer or other node: checks that a live root vouches for a CID,
+ * and locates it.
  */
 export class LiveContent {
   readonly #held: HeldPlaces
@@ -47,7 +47,7 @@ export class LiveContent {
     this.#clock = clock
   }
 
-  /** Whether a live root vouches for it and it can be read, without holding it. */
+  /** Returns true if a live root vouches for the CID and it can be read. Takes no lease. */
   has(cid: CID): boolean {
     if (isInline(cid)) return true
     const located = this.#locate(cid)
@@ -55,9 +55,11 @@ export class LiveContent {
   }
 
   /**
-   * Null if no record needs it now: never stored, being stored, removed or expired. The caller releases it.
+   * Leases content. Returns null if no record needs it: never stored, being stored, removed or expired. The caller
+   * releases it.
    *
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every way to it is taken down, `UNAVAILABLE` while that is not known
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every way to it is taken down, `UNAVAILABLE` while that is
+   * unknown
    */
   lease(cid: CID): LeasedContent | null {
     if (isInline(cid)) {
@@ -67,8 +69,8 @@ export class LiveContent {
       if (typeof located === 'number') throw takenDown(cid, located)
       const { source, backendId, rootId, isLocal, liveUntil } = located
       const release = this.#leases.hold(rootId)
-      // A collector in another thread reads the leases after it has dropped a root: so either it sees this one, or the
-      // root is seen here to be gone.
+      // A collector in another thread drops a root before it reads the leases. Either it sees this lease, or this check
+      // sees the dropped root.
       if (this.#leases.isShared && !this.#held.isLive(rootId, this.#clock.now())) {
         release()
         continue
@@ -87,10 +89,10 @@ export class LiveContent {
   }
 }
 
-/** How a stranger is refused a CID to which every way is withheld, or is not known yet. */
+/** Returns the error for a CID whose ways are all withheld, or not known yet. */
 export function takenDown(cid: CID, status: RefusalStatus): HoldfastError {
   if (status === 503) {
-    const message = `${cid} is below content with a takedown, which is being looked through; try again`
+    const message = `${cid} is below content with a takedown that is being applied; try again`
     return new HoldfastError('UNAVAILABLE', message, { details: { retryAfter: RETRY_SECONDS } })
   }
   const message = `${cid} is blocked by the operator of this gateway`

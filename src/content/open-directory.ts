@@ -3,23 +3,23 @@ import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/pro
 import { join } from 'node:path'
 import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
 
-/** Where Linux shows the files that a process has open. A path below one of them cannot be led elsewhere. */
+/** Directory in which Linux lists the open files of a process. A path through it always reaches the open file. */
 const OPEN_FILES = '/proc/self/fd'
 const HAS_OPEN_FILES = existsSync(OPEN_FILES)
 
-/** Thrown where something is no longer what it was when it was looked at. */
+/** Thrown if a file or directory was replaced after it was checked. */
 export class ChangedError extends Error {}
 
 /**
- * A directory that stays the one that was opened, whatever its path comes to mean: entries are reached through the
- * open directory. Where the system does not offer that, the path is looked at again after each use, so that only who
- * changes it there and back within that moment is not noticed. Symbolic links are never followed. The caller closes it.
+ * An open directory, whose entries are reached through its handle, whatever its path leads to later. If the system does
+ * not offer that, the path is checked again after each use; only a change that is undone within that moment goes
+ * unnoticed. Never follows symbolic links. The caller closes it.
  */
 export class OpenDirectory {
-  /** Real, as it was when the directory was opened. */
+  /** Real path at the time of opening. */
   readonly #path: string
   readonly #seen: Stats
-  /** Null where entries are reached by the path. */
+  /** Null if entries are reached by path. */
   readonly #handle: FileHandle | null
 
   private constructor(path: string, seen: Stats, handle: FileHandle | null) {
@@ -28,12 +28,12 @@ export class OpenDirectory {
     this.#handle = handle
   }
 
-  /** @param byHandle false reaches entries by the path, as on systems that cannot do better */
+  /** @param byHandle false reaches entries by path, as on systems without `/proc` */
   static async open(path: string, byHandle = HAS_OPEN_FILES): Promise<OpenDirectory> {
     return OpenDirectory.#openSame(path, path, await lstat(path), byHandle)
   }
 
-  /** @param way how it is reached now; `path` is its real path */
+  /** @param way path to open now; `path` is its real path */
   static async #openSame(way: string, path: string, seen: Stats, byHandle: boolean): Promise<OpenDirectory> {
     if (!byHandle) {
       await checkPath(path, seen)
@@ -49,7 +49,7 @@ export class OpenDirectory {
     }
   }
 
-  /** In no order. */
+  /** Yields the names in no order. */
   async *names(): AsyncGenerator<string> {
     const entries = await opendir(this.#base, { bufferSize: 256 })
     await this.#check()
@@ -62,7 +62,7 @@ export class OpenDirectory {
     return stats
   }
 
-  /** Where a symbolic link leads. */
+  /** Returns the target of a symbolic link. */
   async target(name: string): Promise<string> {
     const target = await readlink(join(this.#base, name))
     await this.#check()
@@ -70,10 +70,10 @@ export class OpenDirectory {
   }
 
   /**
-   * Opens the very file that was looked at. The caller closes it.
+   * Opens the file that {@link stat} saw. The caller closes it.
    *
-   * @param seen what {@link stat} told
-   * @throws ChangedError if there is another one now
+   * @param seen result of {@link stat}
+   * @throws ChangedError if the name has another file now
    */
   async file(name: string, seen: Stats): Promise<FileHandle> {
     const handle = await openNoFollow(join(this.#base, name))
@@ -88,7 +88,7 @@ export class OpenDirectory {
     }
   }
 
-  /** The same for a directory. */
+  /** Opens the directory that {@link stat} saw. The caller closes it. */
   directory(name: string, seen: Stats): Promise<OpenDirectory> {
     const byHandle = this.#handle !== null
     return OpenDirectory.#openSame(join(this.#base, name), join(this.#path, name), seen, byHandle)
@@ -98,7 +98,7 @@ export class OpenDirectory {
     await this.#handle?.close()
   }
 
-  /** Read anew for each use: once closed, the number of the open file may be another's. */
+  /** Computed for each use: after closing, the number may belong to another file. */
   get #base(): string {
     return this.#handle === null ? this.#path : join(OPEN_FILES, String(this.#handle.fd))
   }

@@ -4,8 +4,8 @@ import { BlockMemory } from './block-memory.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 
 /**
- * Hashes blocks that lie anywhere in the threads that hash those of uploads, which have the usual hash of what fits a
- * chunk; all else is hashed as {@link digestOf} does it.
+ * Returns a hash function for blocks in any memory. SHA-256 of blocks up to the size of a chunk runs in the threads of
+ * uploads; all other hashes run in {@link digestOf}.
  */
 export function pooledHash(threads: BlockThreads): typeof digestOf {
   const memory = new BlockMemory()
@@ -13,7 +13,7 @@ export function pooledHash(threads: BlockThreads): typeof digestOf {
     if (code !== HASH.sha2_256) return digestOf(code, bytes)
     const moved = await memory.settle(bytes)
     try {
-      // A thread that ends says nothing about the block.
+      // The end of a thread says nothing about the block.
       return await (isShared(moved) ? threads.hash(moved).catch(() => digestOf(code, bytes)) : digestOf(code, bytes))
     } finally {
       memory.release(moved)

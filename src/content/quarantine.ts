@@ -3,10 +3,13 @@ import { dirname, join } from 'node:path'
 import { QUARANTINE } from '../disk/file-names.ts'
 import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-system.ts'
 
-/** As many damaged blocks as are kept. */
+/** Limit of damaged blocks in quarantine. */
 const MOST_QUARANTINED = 100
 
-/** `quarantine/` beside `blocks/`: what is damaged, or has a block's name and is none, is moved there to be looked at. */
+/**
+ * Directory `quarantine/` beside `blocks/`, for operators to inspect: damaged blocks, and other files that had the name
+ * of a block.
+ */
 export class Quarantine {
   readonly #dir: string
   readonly #files: FileSystem
@@ -17,10 +20,10 @@ export class Quarantine {
   }
 
   /**
-   * Moves a block's file here, unless there are too many already: then it is left, to be written over.
+   * Moves a block's file to quarantine. If quarantine is full, leaves it to be overwritten.
    *
    * @param size of the block, in bytes
-   * @param isSound tells of bytes that somebody has put right in the meantime: they go back
+   * @param isSound returns true for bytes that have been repaired in the meantime; their file moves back
    */
   async takeFile(path: string, size: number, isSound: (bytes: Uint8Array) => Promise<boolean>): Promise<void> {
     const isThere = await this.#files.size(path).then(
@@ -35,14 +38,16 @@ export class Quarantine {
     await this.#files.syncDirectory(dirname(path))
   }
 
-  /** As {@link takeFile}, for bytes that are no file. */
+  /** Like {@link takeFile}, for bytes without a file. */
   async takeBytes(bytes: Uint8Array): Promise<void> {
     if (await this.#isFull()) return
     const file = await this.#files.create(join(this.#dir, randomUUID()))
     await file.write(bytes).finally(() => file.close())
   }
 
-  /** Moves here, however much there is already, what is none of ours to remove. Returns where it lies. */
+  /**
+   * Moves a file or directory to quarantine, also to a full one, since it is not ours to delete. Returns its new path.
+   */
   async setAside(path: string): Promise<string> {
     await madeDirectory(this.#files, this.#dir)
     const moved = join(this.#dir, randomUUID())

@@ -8,10 +8,13 @@ import { hasLinks, linksOf } from './dag/links.ts'
 
 /** Blocks that one step reads. */
 const READ_AT_ONCE = 4
-/** What a step gathers of a block's links before it writes them down. */
+/** Links of a block that are collected before they are stored. */
 const LINKS_AT_ONCE = 1_000
 
-/** Finds, step by step, to which blocks of a root a path leads that passes nothing withheld. Its state is in the ledger. */
+/**
+ * Computes, step by step, the blocks of a root that a path without withheld blocks leads to. The ledger stores its
+ * state.
+ */
 export class ReachWalker {
   readonly #table: ReachWalks
   readonly #readerOf: (backendId: number) => BlockSource | null
@@ -22,9 +25,9 @@ export class ReachWalker {
   }
 
   /**
-   * Does the next part of a walk, of bounded size.
+   * Runs the next part of a walk, of bounded size.
    *
-   * @throws HoldfastError what reading a block throws: the walk can be tried again
+   * @throws HoldfastError the errors of reading a block; the step can be repeated
    */
   async step(walk: ReachWalk, signal: AbortSignal): Promise<void> {
     switch (walk.stage) {
@@ -67,7 +70,7 @@ export class ReachWalker {
     await this.#table.followed(walk, block)
   }
 
-  /** What CIDs have in themselves has no rows: it is followed at once. */
+  /** Stores reached blocks. Blocks within identity CIDs have no rows, so their links are followed at once. */
   async #add(walk: ReachWalk, links: ReadonlyArray<{ cid: CID; way: number }>, signal: AbortSignal): Promise<void> {
     const reached: Reached[] = []
     const stack = [...links]

@@ -7,13 +7,13 @@ import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
 /** A directory below an import root. */
 export interface ServerDirectory {
-  /** The import root; absolute and real. */
+  /** Absolute real path of the import root. */
   root: string
-  /** The way from there. */
+  /** Names on the path from the import root to the directory. */
   names: string[]
 }
 
-/** What a directory on the server holds, in the order of a walk; names are the path's segments. */
+/** An entry of a walk; `names` are the segments of its path. */
 export type ServerEntry =
   | { kind: 'file'; names: string[]; content: AsyncIterable<Uint8Array> }
   | { kind: 'directory'; names: string[] }
@@ -23,10 +23,11 @@ const READ_BYTES = 1024 ** 2
 const NOT_A_DIRECTORY = 'dirPath is not a directory below an import root'
 
 /**
- * Finds the directory that a server path means.
+ * Finds the directory of a server path.
  *
  * @param roots directories below which reading is allowed; a relative path resolves against the first
- * @throws HoldfastError `INVALID_PATH`, the same whether it is not there, outside, or not a directory.
+ * @throws HoldfastError `INVALID_PATH`, the same for a missing path, one outside the roots, and one that is not a
+ * directory.
  */
 export async function resolveServerDirectory(roots: readonly string[], dirPath: string): Promise<ServerDirectory> {
   const [first] = roots
@@ -51,12 +52,12 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
   throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
 }
 
-/** The directory's own name. */
+/** Returns the name of the directory itself. */
 export function directoryName({ root, names }: ServerDirectory): string {
   return names.at(-1) ?? basename(root)
 }
 
-/** Whether `path` is `root` or below it; both real paths. */
+/** Returns true if `path` is `root` or below it; both are real paths. */
 export function isInside(root: string, path: string): boolean {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
@@ -64,18 +65,18 @@ export function isInside(root: string, path: string): boolean {
 
 interface Level {
   directory: OpenDirectory
-  /** Those not yet walked. */
+  /** Names not yet walked. */
   left: AsyncIterator<string>
   names: string[]
 }
 
 /**
- * Walks a directory: hidden files and empty directories included, symbolic links told and never followed, on the way
- * from the import root neither. A file's content is to be read before the next entry is asked for.
+ * Walks a directory, with hidden files and empty directories. Yields symbolic links and never follows them, not even
+ * between the import root and the directory. The caller reads a file's content before it requests the next entry.
  *
  * @param byHandle see {@link OpenDirectory.open}
- * @throws HoldfastError `INVALID_PATH` naming an entry that is neither file, directory nor link, whose name is not
- * UTF-8, that lies over 256 directories deep, or that changes while it is read.
+ * @throws HoldfastError `INVALID_PATH` with the name of an entry that is not a file, directory or link, whose name is
+ * not UTF-8, that is more than 256 directories deep, or that changes during the read.
  */
 export async function* walkServerDirectory(
   { root, names: way }: ServerDirectory,
@@ -97,7 +98,7 @@ export async function* walkServerDirectory(
       }
       const name = next.value
       const names = [...level.names, name]
-      // Names that are not UTF-8 come with replacement characters, under which nothing can be found.
+      // Names that are not UTF-8 have replacement characters, so no lookup finds them.
       const stats = await naming(names, () => directory.stat(name), { anyError: true })
       if (stats.isDirectory()) {
         if (names.length > MOST_NAMES) throw pathRefusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
@@ -119,7 +120,7 @@ export async function* walkServerDirectory(
   }
 }
 
-/** Goes down from an import root, by directories only. */
+/** Descends from an import root through directories only. */
 async function openBelow(root: string, way: readonly string[], byHandle?: boolean): Promise<OpenDirectory> {
   let directory = await naming([], () => OpenDirectory.open(root, byHandle))
   for (const [i, name] of way.entries()) {
@@ -133,7 +134,7 @@ async function openBelow(root: string, way: readonly string[], byHandle?: boolea
   return directory
 }
 
-/** Reads the very file that was looked at, and notices if it changes meanwhile. */
+/** Reads the file that was checked. Throws if it changes during the read. */
 async function* readUnchanged(directory: OpenDirectory, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
   const handle: FileHandle = await naming(names, () => directory.file(names.at(-1) ?? '', seen))
   try {
@@ -154,7 +155,7 @@ async function* readUnchanged(directory: OpenDirectory, names: string[], seen: S
   }
 }
 
-/** Errors of the file system become refusals that name the entry. */
+/** Turns errors of the file system into refusals with the name of the entry. */
 async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyError = false } = {}): Promise<T> {
   try {
     return await use()

@@ -2,15 +2,18 @@ import { join } from 'node:path'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 
-/** Directories of blocks whose inode or device differs are never taken for the one that was opened. */
+/** A directory of blocks with another inode or device is never accepted for the opened one. */
 const REPLACED = 'has been replaced; restart the node if it is the right one'
 
-/** The file by which a look tries to write. A crash leaves one at most, which the next look replaces. */
+/** Name of the file that a check writes. A crash leaves at most one, which the next check replaces. */
 export const PROBE = '.probe'
 
-/** Looks whether the directory of a backend's blocks is still the one that was opened, and takes new files. */
+/** Checks that the directory of a backend's blocks is still the opened one, and accepts new files. */
 export class StoreWatch {
-  /** The fault found by the last look, as a predicate without paths; null if it found none. A field, since each chunk reads it. */
+  /**
+   * Problem found by the last check, as a predicate without paths; null if it found none. A field, since each chunk
+   * reads it.
+   */
   problem: string | null = null
   readonly #files: FileSystem
   readonly #blocks: string
@@ -18,19 +21,19 @@ export class StoreWatch {
   #place: string | null = null
   #looking: Promise<string | null> | null = null
 
-  /** @param dataDir holds `blocks/` and `tmp/` */
+  /** @param dataDir has `blocks/` and `tmp/` */
   constructor(files: FileSystem, dataDir: string) {
     this.#files = files
     this.#blocks = join(dataDir, 'blocks')
     this.#temp = join(dataDir, 'tmp')
   }
 
-  /** Notes which directory it is. To be called once it is open. */
+  /** Stores the identity of the directory. Call it once the directory is open. */
   async begin(): Promise<void> {
     this.#place = (await this.#files.place?.(this.#blocks)) ?? null
   }
 
-  /** Looks now. Returns {@link problem}. Calls during a look share it. */
+  /** Checks now. Returns {@link problem}. Concurrent calls share one check. */
   look(): Promise<string | null> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -42,7 +45,7 @@ export class StoreWatch {
     try {
       this.problem = await this.#find()
     } catch (error) {
-      // A full disk is told of as such, and a shortage of descriptors says nothing of the directory.
+      // Other code reports a full disk, and a shortage of descriptors says nothing about the directory.
       const trouble = diskTrouble(error)
       const code = fileErrorCode(error) ?? 'unknown error'
       if (trouble === 'full') this.problem = null
@@ -59,10 +62,10 @@ export class StoreWatch {
     return null
   }
 
-  /** Writes as a block is written: a file that comes from `tmp/`. */
+  /** Creates a file as a block is written: in `tmp/`, then renamed. */
   async #tryWriting(): Promise<void> {
     const [from, to] = [join(this.#temp, PROBE), join(this.#blocks, PROBE)]
-    // A look before a crash may have left one.
+    // A check before a crash may have left one.
     await this.#remove(from)
     const file = await this.#files.create(from)
     await file.close()

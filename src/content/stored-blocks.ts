@@ -15,7 +15,7 @@ export interface StoredBlockOptions {
   onDamaged: (cid: CID, reason: string) => void
 }
 
-/** The blocks of one backend as they are stored, to be read: of whichever connection, in whichever thread. */
+/** Reads the stored blocks of one backend, on any connection and in any thread. */
 export class StoredBlocks implements BlockSource {
   readonly #blocks: Blocks
   readonly #options: StoredBlockOptions
@@ -26,42 +26,43 @@ export class StoredBlocks implements BlockSource {
   }
 
   /**
-   * The bytes of a block, of the length that the ledger knows, and with `verify` of the right hash.
+   * Returns the bytes of a block. Checks their length, and with `verify` their hash.
    *
-   * @param options `here` if what lies elsewhere is not to be got
-   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are gone or wrong;
-   * what getting them from elsewhere throws
+   * @param options `localOnly` does not fetch a block that only an external backend has
+   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are missing or
+   * wrong; the errors of a fetch
    */
-  async get(cid: CID, options: { verify?: boolean; here?: boolean } = {}): Promise<Uint8Array> {
+  async get(cid: CID, options: { verify?: boolean; localOnly?: boolean } = {}): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const { bytes: multihash } = cid.multihash
     const found = this.#blocks.find(this.#options.backendId, multihash)
     if (found === undefined || found.state === 'deleting') {
-      throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+      throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
     }
-    const bytes = await this.#read(multihash, found, options.here === true).catch((error: unknown) => {
+    const bytes = await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {
       if (isHoldfastError(error)) throw error
       return this.#damaged(cid, `cannot be read: ${fileErrorCode(error) ?? 'unknown error'}`, error)
     })
-    if (bytes === null && this.#options.files.isCache) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    if (bytes === null && this.#options.files.isCache)
+      throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
     if (bytes === null) return this.#damaged(cid, 'is missing')
     if (bytes.length !== found.size) return this.#damaged(cid, `has ${bytes.length} of ${found.size} bytes`)
     if (options.verify === true && !(await matches(multihash, bytes))) return this.#damaged(cid, 'has the wrong hash')
     return bytes
   }
 
-  /** As {@link BlockSource.read} says. */
+  /** See {@link BlockSource.read}. */
   async read(cid: CID): Promise<Uint8Array> {
     const bytes = await this.get(cid)
     if (turnSpent()) await nextTurn()
     return matchesHere(cid.multihash.bytes, bytes) ? bytes : this.#damaged(cid, 'has the wrong hash')
   }
 
-  /** Null where there are no bytes. */
-  async #read(multihash: Uint8Array, block: BlockRow, here: boolean): Promise<Uint8Array | null> {
+  /** Returns null if there are no bytes. */
+  async #read(multihash: Uint8Array, block: BlockRow, localOnly: boolean): Promise<Uint8Array | null> {
     if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
     const { files } = this.#options
-    return here ? files.stored(multihash, block.size) : files.read(multihash, block.size)
+    return localOnly ? files.stored(multihash, block.size) : files.read(multihash, block.size)
   }
 
   #damaged(cid: CID, reason: string, cause?: unknown): never {

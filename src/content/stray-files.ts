@@ -1,12 +1,12 @@
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
-/** Directories that one look goes through. */
+/** Directories that one call searches. */
 const DIRECTORIES_AT_ONCE = 8
 
 /**
- * Finds block files without a row in the ledger, which a power cut or a copied directory may leave: a few directories
- * at each call, all of them in turn, so that no call costs more for a larger store.
+ * Finds block files without a row in the ledger, left by a power cut or in a copied directory. Each call searches a few
+ * directories in turn, so its cost does not grow with the store.
  */
 export class StrayFiles {
   readonly #stores: ReadonlyMap<number, BlockStore>
@@ -16,7 +16,7 @@ export class StrayFiles {
     this.#stores = stores
   }
 
-  /** Goes through the next directories. The ledger calls what is returned `deleting`; the caller removes the files. */
+  /** Searches the next directories. Returns the blocks of stray files, now `deleting`; the caller removes the files. */
   async next(): Promise<StoredBlock[]> {
     if (this.#left.length === 0) this.#left = await this.#all()
     const strays: StoredBlock[] = []

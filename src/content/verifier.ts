@@ -6,42 +6,42 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
-/** A block that cannot be read, or is not what it should be. */
+/** A block that cannot be read, or has wrong bytes. */
 export interface DamagedBlock {
-  /** The block as a raw CID; its real codec is not known to the ledger. */
+  /** CID of the block with codec raw, since the ledger does not know its codec. */
   cid: string
-  /** What is wrong with it, for people. */
+  /** Problem, for people. */
   reason: string
   /** Complete roots that need it, at most 100. */
   roots: string[]
 }
 
-/** What has been read, and what of it is damaged. */
+/** Result of a verification. */
 export interface Verified {
-  /** Blocks that were read, and their bytes as the ledger has them. */
+  /** Blocks that were read, and their bytes as recorded in the ledger. */
   blocks: number
   bytes: number
-  /** The damaged blocks, of more than 1,000 the first. */
+  /** The first 1,000 damaged blocks. */
   damaged: DamagedBlock[]
-  /** How many there are. */
+  /** Number of damaged blocks. */
   damagedBlocks: number
 }
 
-/** How blocks are verified. */
+/** Options of a verification. */
 export interface VerifyOptions {
-  /** Its abort ends the verification with what has been found by then. */
+  /** Abort ends the verification with the result so far. */
   signal?: AbortSignal
-  /** Called with what has been read so far, and how many damaged blocks were among it. */
+  /** Called with the blocks read so far, and the damaged ones among them. */
   onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void
 }
 
-/** Rows read together; of what is in files, so many are read at a time. */
+/** Rows per batch, and files read concurrently. */
 const BATCH = 16
-/** Damaged blocks that are told of, and roots of each. */
-const MOST_TOLD = 1_000
+/** Limits of reported damaged blocks, and of roots of each. */
+const MOST_REPORTED = 1_000
 const MOST_ROOTS = 100
 
-/** Reads every durable block and checks its hash, while everything else goes on. */
+/** Reads every durable block and checks its hash, beside all other work. */
 export class Verifier {
   readonly #blocks: Blocks
   readonly #stores: ReadonlyMap<number, BlockStore>
@@ -54,9 +54,9 @@ export class Verifier {
   }
 
   /**
-   * The caller's signal ends it early, with what it has found by then.
+   * Verifies all blocks. The caller's signal ends it early with the result so far.
    *
-   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` when everything stops.
+   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` when the engine stops.
    */
   verify(options: VerifyOptions = {}): Promise<Verified> {
     return this.#activity.run(options.signal, async signal => {
@@ -73,7 +73,7 @@ export class Verifier {
       const last = batch.at(-1)
       if (last === undefined) return verified
       after = last.id
-      // Rows are read and hashed at once, without a wait in which anybody else would get the loop.
+      // Rows are read and hashed without a wait that would give the event loop to others.
       if (turnSpent()) await nextTurn()
       const problems = await Promise.all(batch.map(block => this.problemOf(block)))
       for (const [index, block] of batch.entries()) {
@@ -81,29 +81,29 @@ export class Verifier {
         verified.bytes += block.size
         const reason = problems[index] ?? null
         if (reason === null) continue
-        if (++verified.damagedBlocks <= MOST_TOLD) verified.damaged.push(this.#tell(block, reason))
+        if (++verified.damagedBlocks <= MOST_REPORTED) verified.damaged.push(this.#describe(block, reason))
       }
       onProgress?.({ blocks: verified.blocks, bytes: verified.bytes, damaged: verified.damagedBlocks })
     }
     return verified
   }
 
-  #tell(block: StoredBlock, reason: string): DamagedBlock {
+  #describe(block: StoredBlock, reason: string): DamagedBlock {
     const roots = this.#blocks.completeRootsOf(block.id, 0, MOST_ROOTS)
     return { cid: rawCidOf(block).toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
   }
 
-  /** Why a block is damaged; null if it is as it should be, or gone. */
+  /** Returns the problem of a damaged block; null for a sound or deleted one. */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)
-    // Of an absent cluster nothing can be said.
+    // Blocks of an absent cluster cannot be checked.
     if (store === undefined) return null
     try {
-      await store.get(cid, { verify: true, here: true })
+      await store.get(cid, { verify: true, localOnly: true })
       return null
     } catch (error) {
-      // Gone is not damaged: it may have been collected since the batch was read.
+      // The collector may have deleted it after the batch was read.
       if (isHoldfastError(error, 'NOT_FOUND')) return null
       if (isHoldfastError(error, 'BLOCK_DAMAGED')) return error.message
       throw error

@@ -16,7 +16,7 @@ export interface WithholdingParts {
   logger: Logger
 }
 
-/** What is to be withheld, by the bytes of multihashes. */
+/** A denylist, by multihash. */
 export interface WithheldBlocks {
   statusOfBlock(multihash: Uint8Array): WithheldStatus | null
   blocks(): Iterable<{ multihash: Uint8Array; status: WithheldStatus }>
@@ -24,20 +24,20 @@ export interface WithheldBlocks {
 
 type ListChange = Omit<WithheldChange, 'carried'>
 
-/** How often it is looked for walks that are due: of roots that have become complete, or could not be read. */
+/** Interval of the search for due walks: of newly complete roots, or of roots that could not be read. */
 const LOOK_MS = 1_000
-/** After what time a walk is tried again that could not read a block. */
+/** Delay before a walk that could not read a block is repeated. */
 const RETRY_MS = 60_000
-/** Rows that are compared, or changed, in one go. */
+/** Rows compared or changed in one step. */
 const AT_ONCE = 50
 
 /**
- * Keeps what the ledger knows of takedowns as the list has them, and walks the roots that are concerned. Until a walk
- * has ended its root vouches for nothing below it: a block is then refused by its own CID unless another root does.
+ * Applies the denylist to the ledger, and walks the affected roots. Until its walk has ended, a root vouches for
+ * nothing below it; a block is then refused by its own CID unless another root vouches for it.
  */
 export class Withholding {
   readonly #parts: WithholdingParts
-  /** Changes and steps of walks come one after the other: a walk would not see a change in its midst. */
+  /** Changes and steps of walks exclude each other, since a step would not see a change made during it. */
   readonly #turn = new Semaphore(1)
   readonly #stop = new AbortController()
   #cancelTimer: () => void = () => undefined
@@ -48,7 +48,7 @@ export class Withholding {
     this.#parts = parts
   }
 
-  /** Brings the ledger to what a list says, whatever it has missed. */
+  /** Brings the ledger up to date with a denylist, whatever it has missed. */
   async begin(list: WithheldBlocks): Promise<void> {
     const { table } = this.#parts
     await this.#apply(this.#missed(list))
@@ -68,7 +68,7 @@ export class Withholding {
     }
   }
 
-  /** Brings the ledger from one list to the next. When this resolves no block is opened by what is taken down. */
+  /** Applies the difference between two denylists. When it resolves, no root vouches for a block that is taken down. */
   async change(before: WithheldBlocks, after: WithheldBlocks): Promise<void> {
     await this.#apply(differences(before, after))
     this.wake()
@@ -92,14 +92,14 @@ export class Withholding {
     this.#look()
   }
 
-  /** Ends after the step under way; the next start goes on. */
+  /** Stops after the present step; the next start continues. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#cancelTimer()
     await this.#walking
   }
 
-  /** Has the walks that are due done. */
+  /** Runs the walks that are due. */
   wake(): void {
     this.#isWanted = true
     if (this.#walking !== null || this.#stop.signal.aborted) return
@@ -109,7 +109,7 @@ export class Withholding {
     })
   }
 
-  /** Resolves once no walk is due, or has ended with an error. */
+  /** Resolves once no walk is due, or one has failed. */
   async settled(): Promise<void> {
     while (this.#walking !== null) await this.#walking
   }
@@ -125,14 +125,14 @@ export class Withholding {
       isDue = await this.#turn
         .hold(1, () => this.#step())
         .catch((err: unknown) => {
-          this.#parts.logger.warn({ err }, 'the walks after a takedown go on later')
+          this.#parts.logger.warn({ err }, 'walks after a takedown failed; they are repeated')
           return false
         })
       if (turnSpent()) await nextTurn()
     }
   }
 
-  /** Returns whether there was anything to do. */
+  /** Runs one step. Returns false if no walk is due. */
   async #step(): Promise<boolean> {
     const walk = this.#parts.walks.next(this.#parts.clock.now())
     if (walk === undefined) return false
@@ -143,7 +143,7 @@ export class Withholding {
   async #delay({ rootId }: ReachWalk, err: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return
     const { walks, clock, logger } = this.#parts
-    logger.warn({ err, rootId, retryMs: RETRY_MS }, 'a root with a takedown below it cannot be walked; trying again')
+    logger.warn({ err, rootId, retryMs: RETRY_MS }, 'cannot walk a root with a takedown below it; trying again')
     await walks.delay(rootId, clock.now() + RETRY_MS)
   }
 }

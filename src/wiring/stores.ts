@@ -186,7 +186,7 @@ function cacheOf(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
       return reader.read(cid)
     },
-    mayForget: (multihash: Uint8Array) =>
+    mayEvict: (multihash: Uint8Array) =>
       reader !== null && !blocks.isNeededHere(backendId, multihash, clock.now() - graceMs),
     sizeOf: (multihash: Uint8Array) => blocks.sizeOf(backendId, multihash),
     cacheBytes,

@@ -97,7 +97,7 @@ describe('a backup of a node of which another keeps a cluster', () => {
       await here.stop()
       let isThere = false
       const elsewhere = {
-        ...{ fetch: () => Promise.reject(new Error('not asked')), mayForget: () => isThere, sizeOf: () => 1 },
+        ...{ fetch: () => Promise.reject(new Error('not asked')), mayEvict: () => isThere, sizeOf: () => 1 },
         cacheBytes: 0,
       }
       const files = new CachedBlockFiles(join(dir, 'here', 'clusters', 'far'), elsewhere)

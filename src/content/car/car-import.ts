@@ -10,26 +10,26 @@ import { memoryOf } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type CarBlock, readCarInto } from './car-reader.ts'
 
-/** Bytes of blocks whose hashes are being checked, or that wait for room among those on their way to the disk. */
+/** Limit of the bytes of blocks whose hashes are being checked, or that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** What each block weighs beside its bytes. */
+/** Weight of each block in the window besides its bytes. */
 const BLOCK_WEIGHT = 64 * 1024
 
 export interface StageCarOptions {
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before it is taken in; may throw to refuse it. */
+  /** Called with the length of each piece before it is processed; may throw to refuse it. */
   onBytes: (length: number) => void
-  /** Called with the roots before any block is taken in; may throw to refuse them. */
+  /** Called with the roots before any block is processed; may throw to refuse them. */
   onRoots: (roots: readonly CID[]) => void
 }
 
 /**
- * Takes every block of a CAR into a staged DAG, each checked by its hash, whether a root needs it or not. Nothing is
- * durable before the staged DAG is settled.
+ * Puts every block of a CAR into a staged DAG, also blocks that no root needs. Checks each hash. Nothing is durable
+ * before the staged DAG is settled.
  *
- * @returns the roots as the header names them
- * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short; `INVALID_CID` for a hash that the
- * node cannot check; what `source` throws.
+ * @returns the roots in the header
+ * @throws HoldfastError `VALIDATION` for a malformed, damaged or truncated CAR; `INVALID_CID` for a hash that the node
+ * cannot check; the errors of `source`.
  */
 export async function stageCar(staged: StagedDag, source: ByteSource, options: StageCarOptions): Promise<CID[]> {
   const pieces = counted(bytesOf(source, { name: 'source', signal: options.signal }), options.onBytes)
@@ -79,13 +79,13 @@ async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockM
   await staged.put(cid, bytes, release)
 }
 
-/** The usual hash is computed where those of uploads are. */
+/** Threads compute the usual hash, as for uploads. */
 async function hasHash(staged: StagedDag, { multihash }: CID, bytes: Uint8Array): Promise<boolean> {
   if (multihash.code !== HASH.sha2_256) return matches(multihash.bytes, bytes)
   return Buffer.compare((await staged.store.hash(bytes)).digest, multihash.digest) === 0
 }
 
-/** Counts what passes. */
+/** Passes pieces on, and reports their lengths. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,

@@ -7,45 +7,45 @@ import { ByteReader } from '../byte-reader.ts'
 import { cborTokens } from '../dag/cbor-tokens.ts'
 import { cidOfLink, type DocumentToken } from '../dag/document-token.ts'
 
-/** What one block may have at most; more is exchanged nowhere. */
+/** Limit of one block in bytes; peers exchange no larger ones. */
 export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
 const LONGEST_CID = 1_024
 const LONGEST_HEADER = 256 * 1024
-/** Groups of seven bits in which a length can come; longer ones are over any limit. */
+/** Limit of bytes in the varint of a length; longer ones exceed every other limit. */
 const LONGEST_LENGTH = 5
 const V2_HEADER_BYTES = 40
 
-/** One section of a CAR. Whether the bytes are those of the CID has not been checked. */
+/** One section of a CAR. The hash is not checked. */
 export interface CarBlock {
   cid: CID
   bytes: Uint8Array
 }
 
-/** A CAR that is being read. */
+/** A CAR during reading. */
 export interface Car {
-  /** As the header names them, repeats included. */
+  /** Roots in the header, repeats included. */
   roots: CID[]
-  /** In the order of the file, repeats included; read while they are asked for. */
+  /** Blocks in the order of the file, repeats included; each is read on request. */
   blocks: AsyncGenerator<CarBlock, void, undefined>
-  /** How many bytes of the source have been read so far: where the next block begins. */
+  /** Returns the bytes of the source read so far, which is the offset of the next block. */
   position: () => number
 }
 
 /**
- * Reads a CAR, version 1, or the version 1 inside of a version 2, whose index is passed over. Holds one block at a
- * time. The caller closes the source.
+ * Reads a CAR of version 1, or the version 1 within a version 2; skips the index. Holds one block at a time. The caller
+ * closes the source.
  *
- * @throws HoldfastError `VALIDATION` for what is no CAR, is damaged or cut short, or holds too large a block; the
- * blocks throw it too.
+ * @throws HoldfastError `VALIDATION` for a malformed, damaged or truncated CAR, or too large a block; the blocks throw
+ * it, too.
  */
 export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
   return readCarInto(source, new BlockMemory())
 }
 
 /**
- * As {@link readCar}.
+ * Like {@link readCar}.
  *
- * @param memory gives the memory of each block, which is the reader's no longer once the block is given
+ * @param memory allocates each block; the consumer of a block releases it
  */
 export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: BlockMemory): Promise<Car> {
   const reader = new ByteReader(source)
@@ -55,13 +55,13 @@ export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: Blo
   if (first.version !== 2) throw malformed('its header is not that of version 1 or 2')
   const end = await enterPayload(reader)
   const inner = await readHeader(reader)
-  if (inner.version !== 1) throw malformed('what is inside is not of version 1')
+  if (inner.version !== 1) throw malformed('its payload is not of version 1')
   return { roots: rootsOf(inner), blocks: readBlocks(reader, memory, end), position }
 }
 
 interface Header {
   version: unknown
-  /** Null if it names none. */
+  /** Null if it has no roots. */
   roots: CID[] | null
 }
 
@@ -78,7 +78,7 @@ async function readHeader(reader: ByteReader): Promise<Header> {
   }
 }
 
-/** The version and the roots of a header. Its other fields are passed over. */
+/** Returns the version and the roots of a header. Skips its other fields. */
 function headerOf(bytes: Uint8Array): Header {
   const header: Header = { version: undefined, roots: null }
   let field = ''
@@ -100,7 +100,7 @@ function rootOf(token: DocumentToken): CID {
   try {
     if (token.kind === 'link') return cidOfLink(token)
   } catch {
-    // As everything else that is no CID.
+    // Falls through to the error for other values.
   }
   throw malformed('its header names roots that are no CIDs')
 }
@@ -110,11 +110,11 @@ function rootsOf({ roots }: Header): CID[] {
   return roots
 }
 
-/** Goes to where version 1 begins inside of version 2. Returns where it ends. */
+/** Skips to the start of version 1 within version 2. Returns the offset of its end. */
 async function enterPayload(reader: ByteReader): Promise<number> {
   const header = await reader.take(V2_HEADER_BYTES)
   if (header === null) throw malformed('it ends within its header')
-  // Sixteen bytes of characteristics; where the payload begins, its length, and where the index begins.
+  // Sixteen bytes of characteristics, then offset and length of the payload, and the offset of the index.
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
   const start = Number(view.getBigUint64(16, true))
   const length = Number(view.getBigUint64(24, true))
@@ -125,7 +125,7 @@ async function enterPayload(reader: ByteReader): Promise<number> {
   return start + length
 }
 
-/** @param end where the last block ends, if that is not the end of the source */
+/** @param end offset after the last block, if it is not the end of the source */
 async function* readBlocks(
   reader: ByteReader,
   memory: BlockMemory,
@@ -173,7 +173,7 @@ function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
   }
 }
 
-/** A length as a varint; null at the end of the source. */
+/** Reads a length as a varint; returns null at the end of the source. */
 async function readLength(reader: ByteReader): Promise<number | null> {
   const groups: number[] = []
   while (groups.length < LONGEST_LENGTH) {
@@ -186,7 +186,7 @@ async function readLength(reader: ByteReader): Promise<number | null> {
     const length = byte < 0x80 ? readVarint(Uint8Array.from(groups), 0) : null
     if (length !== null) return length.value
   }
-  throw malformed('a length in it is beyond all limits')
+  throw malformed('a length in it is too large')
 }
 
 function tooLarge(): HoldfastError {

@@ -6,9 +6,8 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 import { carBlockHead, carHeader } from './writer.ts'
 
 /**
- * A CAR, version 1, of all blocks that a staged DAG has, which has been settled; every block is checked. What codec its
- * blocks have is not known, and told by none who links them: each is named as shortly as its hash can be, so that what was
- * taken in from a CAR is no larger than that was.
+ * Yields a CAR of version 1 with all blocks of a settled staged DAG; checks each block. The codec of a block is
+ * unknown, so each gets the shortest CID for its hash. The CAR is thus no larger than one that the blocks came from.
  *
  * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
  */

@@ -6,51 +6,49 @@ import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'
 import { walkDag } from './walk.ts'
 
-/** Blocks read, copied or claimed at a time. */
+/** Blocks read, copied or claimed concurrently. */
 const WALK_AT_ONCE = 16
-/** What tells that a block cannot be had after all. */
+/** Error codes of a block that is no longer available. */
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
-/** What has a block that may be used, and holds it until it is claimed. */
+/** A holder of a usable block, which keeps the block until it is claimed. */
 export interface BlockHolder {
   backendId: number
-  /** Whether the block is in a block store of this node. If not, what is below it is to be had from here, too. */
+  /** True if a block store of this node has the block. If false, blocks below it come from the same holder. */
   isLocal: boolean
-  /** Its blocks are checked. */
+  /** Source that checks its blocks. */
   source: BlockSource
 }
 
 export interface AssemblyParts {
-  /** Where the DAG comes together: it will need these blocks and no others. */
+  /** Staged DAG that receives exactly these blocks. */
   into: StagedDag
-  /** Null if nothing has the block. */
+  /** Returns null if nothing has the block. */
   holderOf: (cid: CID) => BlockHolder | null
-  /** Called for each distinct block that is not to be had; may throw to end it. */
+  /** Called for each distinct missing block; may throw to end the assembly. */
   onMissing: (cid: CID) => void
-  /** Distinct blocks that the DAG may have, those that are missing included. */
+  /** Limit of distinct blocks, missing ones included. */
   maxBlocks: number
-  /** Levels below which nothing may be. */
+  /** Limit of levels. */
   maxDepth: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Stages a DAG from blocks that are held: claimed where they are on the same backend, else copied, each checked by its
- * hash.
+ * Stages a DAG from held blocks: claims those on the same backend, copies the others, and checks each hash.
  *
- * @throws HoldfastError `INVALID_CID` if it has a block that cannot be walked, is not what its codec says, or is a
- * long identity CID;
- * `VALIDATION` if it is too deep, or has too many blocks.
+ * @throws HoldfastError `INVALID_CID` if a block cannot be walked, does not match its codec, or has a long identity
+ * CID; `VALIDATION` if the DAG is too deep, or has too many blocks.
  */
 export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bounds }: AssemblyParts): Promise<void> {
-  /** Blocks with links that came from elsewhere, where only roots are known. */
-  const elsewhere = new Map<string, BlockHolder>()
+  /** Holders of blocks with links on other backends, of which only the root is known. */
+  const remoteHolders = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
     checkNew(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
-    const holder = holderOf(cid) ?? (parent === null ? null : (elsewhere.get(dagKey(parent)) ?? null))
+    const holder = holderOf(cid) ?? (parent === null ? null : (remoteHolders.get(dagKey(parent)) ?? null))
     const taken = holder === null ? null : await take(holder, into, cid, bounds.signal)
-    if (holder?.isLocal === false && hasLinks(cid)) elsewhere.set(dagKey(cid), holder)
+    if (holder?.isLocal === false && hasLinks(cid)) remoteHolders.set(dagKey(cid), holder)
     if (taken === null) onMissing(cid)
     return taken?.bytes ?? null
   }
@@ -58,7 +56,7 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
   await into.settle()
 }
 
-/** With the bytes of what has links. Null if the block is gone or damaged, which for its use is the same. */
+/** Takes a block. Returns its bytes if it has links; null if it is gone or damaged. */
 async function take(
   { backendId, isLocal, source }: BlockHolder,
   into: StagedDag,

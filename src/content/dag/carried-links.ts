@@ -6,8 +6,8 @@ import { hasLinks, linksOf } from './links.ts'
 const CODECS_WITH_LINKS = [CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson]
 
 /**
- * Returns the multihashes of the blocks to which the bytes in an identity multihash link, also by other identity CIDs;
- * none for a multihash of another kind. A multihash names no codec, so the links of each codec count.
+ * Returns the multihashes of the blocks that the bytes of an identity multihash link to, also through other identity
+ * CIDs. Returns none for other multihashes. A multihash has no codec, so the links of each codec count.
  */
 export function carriedLinks(multihash: Uint8Array): Uint8Array[] {
   if (multihash[0] !== HASH.identity) return []

@@ -4,13 +4,13 @@ const LINK_TAG = 42
 const MAJOR = { uint: 0, negative: 1, bytes: 2, text: 3, list: 4, map: 5, tag: 6, simple: 7 } as const
 
 /**
- * Goes through a DAG-CBOR document, however large or deep, without building it.
+ * Yields the tokens of a DAG-CBOR document of any size and depth, without building it.
  *
- * @throws Error where it is not DAG-CBOR: what came before has been told by then.
+ * @throws Error at the first byte that is not DAG-CBOR, after all tokens before it
  */
 export function* cborTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const reader = new CborReader(bytes)
-  // Of each open container: what is still to come, keys included, and whether it is a map.
+  // For each open container: its remaining items, keys included, and its type.
   const left: number[] = []
   const maps: boolean[] = []
   do {
@@ -48,7 +48,7 @@ class CborReader {
     return this.#at === this.#bytes.length
   }
 
-  /** Of the bytes, text or container whose head was read last. */
+  /** Length of the bytes, text or container whose head was read last. */
   get length(): number {
     return Number(this.#argument)
   }
@@ -154,7 +154,7 @@ function negative(argument: number | bigint): number | bigint {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) ? Number(value) : value
 }
 
-/** IEEE 754, 16 bits. */
+/** Decodes an IEEE 754 number of 16 bits. */
 function halfFloat(bits: number): number {
   const exponent = (bits >> 10) & 31
   const fraction = bits & 1023

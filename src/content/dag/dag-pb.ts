@@ -5,17 +5,17 @@ import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
 const TEXT = new TextDecoder()
 
-/** A DAG-PB block, its links left where they lie. */
+/** A DAG-PB block; its links are decoded on request. */
 export interface PbNode {
   data: Uint8Array | null
   links: PbLinks
 }
 
 /**
- * Reads a DAG-PB block in one pass and without an object for each link: a block of 4 MiB can have hundreds of
- * thousands. The block's memory is kept for as long as its links are.
+ * Reads a DAG-PB block in one pass, without an object for each link: a block of 4 MiB can have hundreds of thousands.
+ * The links keep the block's memory.
  *
- * @throws Error if it is not DAG-PB. Whether a link leads to a CID shows only when that is asked for.
+ * @throws Error if it is not DAG-PB. An invalid CID in a link throws only on request.
  */
 export function readPbNode(bytes: Uint8Array): PbNode {
   let data: Uint8Array | null = null
@@ -36,7 +36,7 @@ export function readPbNode(bytes: Uint8Array): PbNode {
   return { data, links: new PbLinks(bytes, Uint32Array.from(stretches)) }
 }
 
-/** Hash, name and size come in this order, each at most once. */
+/** Checks that hash, name and size come in this order, each at most once. */
 function checkLink(reader: ProtobufReader): void {
   let last = 0
   while (reader.next()) {
@@ -47,13 +47,13 @@ function checkLink(reader: ProtobufReader): void {
   }
 }
 
-/** The links of a DAG-PB block, by their place. */
+/** The links of a DAG-PB block, by index. */
 class PbLinks {
   readonly #bytes: Uint8Array
   readonly #stretches: Uint32Array
   readonly #reader: ProtobufReader
 
-  /** @param stretches where each link begins and ends in `bytes` */
+  /** @param stretches start and end of each link in `bytes` */
   constructor(bytes: Uint8Array, stretches: Uint32Array) {
     this.#bytes = bytes
     this.#stretches = stretches
@@ -64,12 +64,12 @@ class PbLinks {
     return this.#stretches.length / 2
   }
 
-  /** @throws Error if the link leads to what is no CID. */
+  /** @throws Error if the link has no valid CID. */
   cid(index: number): CID {
     return cidOfBytes(this.#bytesOf(index, 1))
   }
 
-  /** As text; empty if it has none. */
+  /** Returns the name as text; empty if it has none. */
   name(index: number): string {
     return TEXT.decode(this.nameBytes(index))
   }
@@ -78,7 +78,7 @@ class PbLinks {
     return this.#bytesOf(index, 2)
   }
 
-  /** Bytes of the DAG below, as the link claims; 0 if it says nothing. */
+  /** Returns the bytes of the DAG below, as claimed by the link; 0 if it has no size. */
   size(index: number): number {
     return this.#seek(index, 3) ? this.#reader.value : 0
   }
@@ -96,14 +96,14 @@ class PbLinks {
 
 /** A link of a directory. */
 export interface DirectoryLink {
-  /** As stored: in a shard it begins with the bucket's number in hexadecimal. */
+  /** Stored name. In a shard it starts with the number of the bucket in hexadecimal. */
   name: string
   cid: CID
-  /** Bytes of the DAG below, as the link claims. */
+  /** Bytes of the DAG below, as claimed by the link. */
   dagSize: number
 }
 
-/** The links of a node, made when they are asked for: a block can have hundreds of thousands. */
+/** The links of a node, created on request: a block can have hundreds of thousands. */
 export class NodeLinks {
   readonly #owner: CID
   readonly #links: PbLinks | null
@@ -125,17 +125,17 @@ export class NodeLinks {
     return this.#links?.nameBytes(index) ?? EMPTY
   }
 
-  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
+  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID. */
   cid(index: number): CID {
     try {
       if (this.#links !== null) return this.#links.cid(index)
     } catch {
-      // As every other link that cannot be read.
+      // Falls through to the error for missing links.
     }
     throw malformedDagPb(this.#owner, 'a link is no CID')
   }
 
-  /** @throws HoldfastError `INVALID_CID` if the link leads to what is no CID. */
+  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID. */
   at(index: number): DirectoryLink {
     return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
   }
@@ -145,7 +145,7 @@ export class NodeLinks {
   }
 }
 
-/** As {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
+/** Like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
 export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   try {
     return readPbNode(bytes)
@@ -154,7 +154,7 @@ export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   }
 }
 
-/** What is said of a DAG that hashes right and yet makes no sense. */
+/** Returns the error for a block with the right hash and invalid content. */
 export function malformedDagPb(cid: CID, reason: string): HoldfastError {
   return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }

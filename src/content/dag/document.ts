@@ -13,7 +13,7 @@ export interface Document {
   bytes: Uint8Array
 }
 
-/** A block that names lead to, and how many of them it took. */
+/** The first link on a path, and the number of names that lead to it. */
 export interface Found {
   cid: CID
   taken: number
@@ -24,15 +24,15 @@ const READERS = new Map<number, (bytes: Uint8Array) => Iterable<DocumentToken>>(
   [CODEC.dagJson, jsonTokens],
 ])
 
-/** Whether a block has parts and links by its codec. */
+/** Returns true if the codec is DAG-CBOR or DAG-JSON. */
 export function isDocument({ cid }: { cid: CID }): boolean {
   return READERS.has(cid.code)
 }
 
 /**
- * Goes through a document; nothing for a codec of another kind. The event loop is given back in between.
+ * Yields the tokens of a document; none for another codec. Gives the event loop back between them.
  *
- * @throws HoldfastError `INVALID_CID` where it is not what its codec says.
+ * @throws HoldfastError `INVALID_CID` if the block does not match its codec.
  */
 export async function* tokensOf(
   document: Document,
@@ -46,10 +46,9 @@ export async function* tokensOf(
 }
 
 /**
- * The first link on the way that names take through a document. Null if they lead to nothing.
+ * Returns the first link on the path that names take through a document; null if there is none.
  *
- * @throws HoldfastError `NOT_IMPLEMENTED` if they end inside the document: parts of a block have no address of their
- * own.
+ * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends within the document, since parts of a block have no address.
  */
 export async function findLink(
   document: Document,
@@ -58,7 +57,7 @@ export async function findLink(
 ): Promise<Found | null> {
   let taken = 0
   let depth = 0
-  // The container that the names have led to, and whether its next value is the one they go on with.
+  // The container that the names have reached; true if its next value is the next step of the path.
   let inside = { depth: 0, isMap: true, index: -1 }
   let isNext = true
   for await (const token of tokensOf(document, budget)) {
@@ -96,7 +95,7 @@ function follow({ cid }: Document, link: LinkToken): CID {
 
 function endsInside(cid: CID, names: readonly string[]): HoldfastError {
   const path = names.map(encodeURIComponent).join('/')
-  return new HoldfastError('NOT_IMPLEMENTED', `${path} is a part of the block ${cid}, and only links lead further`)
+  return new HoldfastError('NOT_IMPLEMENTED', `${path} is a part of the block ${cid}: a path has to end at a link`)
 }
 
 function* readTokens({ cid, bytes }: Document): Generator<DocumentToken, void, undefined> {

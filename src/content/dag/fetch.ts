@@ -9,24 +9,24 @@ import { hasLinks } from './links.ts'
 import { chargeOf, type StagedDag } from './staged-dag.ts'
 import { type Visit, walkDag } from './walk.ts'
 
-/** How far a fetch may go before it is given up. */
+/** Limits of a fetch. */
 export interface FetchBounds {
   maxBlocks: number
   maxDepth: number
-  /** Blocks of one DAG on their way at a time. */
+  /** Blocks of one DAG fetched concurrently. */
   concurrency: number
 }
 
 export interface FetchTotals {
-  /** Those that are their own CID are not counted. */
+  /** Distinct blocks without identity CIDs. */
   blocks: number
   /** Bytes of the distinct blocks. */
   bytes: number
-  /** What they count against a quota, in bytes. */
+  /** Charge against a quota, in bytes. */
   charge: number
 }
 
-/** One block, however many fetches want it, is asked for once at a time. */
+/** Deduplicates requests: fetches that want the same block share one. */
 export class SharedBlocks {
   readonly #coming = new Map<string, { block: Promise<Uint8Array>; isShared: boolean }>()
 
@@ -37,7 +37,7 @@ export class SharedBlocks {
         other.isShared = true
         return kept(await orAborted(other.block, signal))
       } catch {
-        // Whoever asked first may have been aborted, or have had worse sources.
+        // The first request may have been aborted, or have had worse sources.
         signal.throwIfAborted()
       }
     }
@@ -58,13 +58,13 @@ function kept(block: Uint8Array): Uint8Array {
 }
 
 /**
- * Brings a whole DAG into a staging root: blocks that are here are only claimed, the rest comes from the session.
- * Resumes by itself, because what an earlier attempt brought is here.
+ * Fetches a whole DAG into a staged root. Claims local blocks, and requests the others from the session. A repeated
+ * fetch resumes, since blocks of an earlier attempt are local.
  *
- * @param parts.sizeOf where the session reads from the cluster that keeps the DAG: bytes of a block there. Blocks without
- * links are then noted, and stay there
+ * @param parts.sizeOf returns the bytes of a block on the external cluster that keeps the DAG. Blocks without links are
+ * then recorded, and not fetched
  * @param onProgress called after each distinct block; may throw to end the fetch
- * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`, `VALIDATION` for a bound; what `signal` was aborted with.
+ * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`, `VALIDATION` for a limit; the reason of `signal`.
  */
 export async function fetchDag(
   root: CID,
@@ -95,7 +95,7 @@ export async function fetchDag(
     const settled = await memory.settle(bytes)
     const { length: size } = bytes
     const isLeaf = !hasLinks(cid)
-    // From here on its copy is what counts.
+    // The settled copy replaces it.
     if (isLeaf && settled !== bytes) freeLone(bytes)
     await staged.put(cid, settled, () => memory.release(settled))
     return { bytes: isLeaf ? null : bytes, size }
@@ -115,7 +115,7 @@ export async function fetchDag(
   return totals
 }
 
-/** Claims a block that is here; null if it is not, or not as it should be. */
+/** Claims a local block. Returns null if it is missing or damaged. */
 async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Array | null; size: number } | null> {
   const size = staged.store.sizeOf(cid)
   if (size === null) return null

@@ -6,13 +6,13 @@ const SPACE = new Set([' ', '\t', '\n', '\r'])
 const WORD_END = new Set([...SPACE, ',', ']', '}'])
 
 /**
- * Goes through a DAG-JSON document, however large or deep, without building it.
+ * Yields the tokens of a DAG-JSON document of any size and depth, without building it.
  *
- * @throws Error where it is not DAG-JSON: what came before has been told by then.
+ * @throws Error at the first byte that is not DAG-JSON, after all tokens before it
  */
 export function* jsonTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const reader = new JsonReader(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  // Whether each open container is a map.
+  // True for each open container that is a map.
   const maps: boolean[] = []
   let isFirst = true
   do {
@@ -45,7 +45,7 @@ class JsonReader {
     this.#text = text
   }
 
-  /** Goes past a character if it is the next. */
+  /** Skips a character if it is the next one. Returns true if it was. */
   skip(char: string): boolean {
     const isNext = this.#peek() === char
     if (isNext) this.#at++
@@ -104,7 +104,7 @@ class JsonReader {
     return match?.[1] ?? null
   }
 
-  /** A number, `true`, `false` or `null`. */
+  /** Reads a number, `true`, `false` or `null`. */
   #word(): number | bigint | boolean | null {
     const start = this.#at
     while (this.#at < this.#text.length && !WORD_END.has(this.#text[this.#at] ?? '')) this.#at++
@@ -115,7 +115,7 @@ class JsonReader {
       : value
   }
 
-  /** The next character that is no white space; empty at the end. */
+  /** Returns the next character after white space; empty at the end. */
   #peek(): string {
     while (SPACE.has(this.#text[this.#at] ?? '')) this.#at++
     return this.#text[this.#at] ?? ''

@@ -7,10 +7,10 @@ import { readPbNode } from './dag-pb.ts'
 import { cidOfLink, type DocumentToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 
-/** By codec, the steps through a block: what it links to, and null for whatever else a step comes to. */
+/** Generators of the steps through a block, by codec: its links, and null for every other part. */
 const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
   [CODEC.raw, () => []],
-  // Plain CBOR and JSON have no links, whatever they say.
+  // Plain CBOR and JSON have no links, whatever they contain.
   [CODEC.cbor, () => []],
   [CODEC.json, () => []],
   [CODEC.dagPb, pbSteps],
@@ -19,22 +19,25 @@ const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
 ])
 const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
 
-/** Whether blocks of this codec can have links. */
+/** Returns true if blocks of this codec can have links. */
 export function hasLinks(cid: CID): boolean {
   return WITH_LINKS.has(cid.code)
 }
 
 /**
- * What a block links to, in order, repeats included; each as it is reached.
+ * Yields the links of a block in order, repeats included, each on request.
  *
- * @param bytes what hashes to the CID
- * @throws HoldfastError `INVALID_CID` if they are not what its codec says, or the codec cannot be walked.
+ * @param bytes must hash to the CID
+ * @throws HoldfastError `INVALID_CID` if they do not match the codec, or the codec cannot be walked.
  */
 export function* linksOf(cid: CID, bytes: Uint8Array): Generator<CID, void, undefined> {
   for (const link of stepsThrough(cid, bytes)) if (link !== null) yield link
 }
 
-/** A block can have hundreds of thousands of links, and millions of other things. @throws as {@link linksOf} */
+/**
+ * Yields steps: a block can have hundreds of thousands of links, and millions of other parts. @throws as {@link
+ * linksOf}
+ */
 function* stepsThrough(cid: CID, bytes: Uint8Array): Generator<CID | null, void, undefined> {
   const steps = STEPS.get(cid.code)
   if (steps === undefined) {
@@ -56,22 +59,22 @@ function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, 
   for (const token of tokens) yield token.kind === 'link' ? cidOfLink(token) : null
 }
 
-/** What a walk through a DAG knows. */
-export interface Known {
-  /** Keys of the distinct blocks that it has come to, or will. */
+/** State of a walk through a DAG. */
+export interface WalkState {
+  /** Keys of all distinct blocks found so far, visited or not. */
   seen: Set<string>
-  /** How many these may be. */
+  /** Limit of these blocks. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Returns the links of a block that are not among those seen, and adds them to these; the last one first, to be pushed
- * on a frontier.
+ * Returns the links of a block that are not in `seen`, and adds them to it. The last link comes first, ready for a
+ * stack.
  *
- * @throws HoldfastError `VALIDATION` at the link that is one too many; as {@link linksOf}
+ * @throws HoldfastError `VALIDATION` at the first link over the limit; as {@link linksOf}
  */
-export async function newLinks(cid: CID, bytes: Uint8Array, { seen, maxBlocks, signal }: Known): Promise<CID[]> {
+export async function newLinks(cid: CID, bytes: Uint8Array, { seen, maxBlocks, signal }: WalkState): Promise<CID[]> {
   const links: CID[] = []
   for (const link of stepsThrough(cid, bytes)) {
     if (turnSpent()) await nextTurn(signal)

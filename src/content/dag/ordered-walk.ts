@@ -1,31 +1,31 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** How many blocks a fast reader gets read ahead, if there is room; one that is slow gets none or one. */
+/** Limit of blocks read ahead for a fast reader, if there is room; a slow one gets none or one. */
 const MOST_AHEAD = 4
 
-/** What is known after looking at an item. */
+/** Result of a visit. */
 export interface Step<T> {
   output?: readonly Uint8Array[]
-  /** What is to be looked at right after it, made as it is reached. */
+  /** Items to visit right after this one, created on request. */
   next?: Iterable<T>
-  /** How much memory `next` keeps until it is through. */
+  /** Memory that `next` keeps until it ends. */
   bytes?: number
 }
 
-/** `B` is what is read for an item. */
+/** `B` is the type of the block read for an item. */
 export interface Walk<T, B> {
-  /** Begins to read what an item needs; null for nothing. */
+  /** Starts to read the block of an item; null if it needs none. */
   read(item: T): Promise<B> | null
-  /** `block` is null where nothing was read. */
+  /** `block` is null if nothing was read. */
   visit(item: T, block: B | null): Step<T>
 }
 
-/** What bounds a walk. */
+/** Limits of a walk. */
 export interface WalkMeans {
-  /** What is left of what it may cost. */
+  /** Remaining cost limit. */
   readonly budget: WalkBudget
-  /** What bounds reading more than is asked for. */
+  /** Limit for blocks read ahead. */
   readonly spareReads: SpareReads
 }
 
@@ -37,21 +37,21 @@ interface Entry<T, B> {
 interface Load<B> {
   block: Promise<B>
   arrived: boolean
-  /** Whether it counts as read ahead. */
+  /** True while it counts as read ahead. */
   isAhead: boolean
 }
 
-/** What follows from one item. */
+/** The items that follow from one item. */
 interface Level<T, B> {
   items: Iterator<T>
-  /** Taken from `items` already. */
+  /** Entries already taken from `items`. */
   waiting: Entry<T, B>[]
   bytes: number
 }
 
 /**
- * Walks depth first and strictly in order, while the next blocks are already being read: as many as the reader keeps
- * up with. Any failure ends it, so what has come out is always right.
+ * Walks depth first and strictly in order, and reads the next blocks ahead: as many as the reader keeps up with. Any
+ * failure ends it, so all output is correct.
  */
 export async function* walkInOrder<T, B>(
   { budget, spareReads }: WalkMeans,
@@ -59,7 +59,7 @@ export async function* walkInOrder<T, B>(
   walk: Walk<T, B>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const levels: Level<T, B>[] = [{ items: first[Symbol.iterator](), waiting: [], bytes: 0 }]
-  // The very first block has to be waited for, whoever reads.
+  // Every reader has to wait for the first block, so its wait does not count.
   let ahead = -1
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -73,7 +73,7 @@ export async function* walkInOrder<T, B>(
       if (turn !== null) await turn
       const load = start(walk, entry)
       if (load !== null) {
-        // A reader that always finds the next block waiting is the slower one and needs no more of them.
+        // A reader that always finds the next block waiting is the slower one, and needs fewer of them.
         ahead = load.arrived ? Math.max(0, ahead - 1) : Math.min(MOST_AHEAD, ahead + 1)
         giveBack(spareReads, load)
         startAhead(spareReads, walk, levels, ahead)
@@ -92,16 +92,16 @@ export async function* walkInOrder<T, B>(
   }
 }
 
-/** The next entry of a level; null at its end. */
+/** Returns the next entry of a level; null at its end. */
 function take<T, B>({ items }: Level<T, B>): Entry<T, B> | null {
   const { done, value } = items.next()
   return done === true ? null : { item: value, load: null }
 }
 
-/** Begins to read what the next `count` entries need. */
+/** Starts to read the blocks of the next `count` entries. */
 function startAhead<T, B>(spareReads: SpareReads, walk: Walk<T, B>, levels: Level<T, B>[], count: number): void {
   let left = count
-  // Further up there is nothing that is needed soon.
+  // Levels further up are not needed soon.
   for (const level of levels.slice(-MOST_AHEAD).reverse()) {
     for (let index = 0; left > 0; index++, left--) {
       const entry = level.waiting[index] ?? take(level)
@@ -130,16 +130,16 @@ function start<T, B>(walk: Walk<T, B>, entry: Entry<T, B>): Load<B> | null {
     () => {
       load.arrived = true
     },
-    // Whoever takes the entry sees the error; a walk that was ended early leaves nobody to see it.
+    // The consumer of the entry gets the error; an ended walk has no consumer.
     () => undefined,
   )
   entry.load = load
   return load
 }
 
-/** Blocks and entries that one answer looks at, each as often as its DAG repeats it. */
+/** Limit of blocks and entries that one answer visits, each counted as often as its DAG repeats it. */
 const MOST_STEPS = 10_000_000
-/** Bytes of the blocks that a walk is inside of at a time. */
+/** Limit for the total bytes of the blocks that a walk is within. */
 const MOST_OPEN_BYTES = 64 * 1024 ** 2
 
 export interface WalkLimits {
@@ -148,8 +148,8 @@ export interface WalkLimits {
 }
 
 /**
- * What one answer may cost, whatever the DAG is like that it is made from: a few small blocks can stand for more
- * entries, or more bytes, than there will ever be time for.
+ * Cost limit of one answer, for any DAG: a few small blocks can stand for more entries or bytes than could ever be
+ * sent.
  */
 export class WalkBudget {
   readonly #signal: AbortSignal
@@ -162,48 +162,47 @@ export class WalkBudget {
     this.#openBytes = openBytes
   }
 
-  /** Another budget for part of the work, of no more than so many steps. */
+  /** Returns another budget, for a part of the work with at most `steps`. */
   within(steps: number): WalkBudget {
     return new WalkBudget(this.#signal, { steps: Math.min(steps, this.#steps), openBytes: this.#openBytes })
   }
 
   /**
-   * Counts one more step. Null, or a promise to wait for because the event loop has been held for long enough.
+   * Counts one step. Returns null, or a promise to await because the turn of the event loop is spent.
    *
-   * @throws HoldfastError `DIRECTORY_TOO_LARGE` if there have been too many. The promise rejects with the signal's
-   * reason.
+   * @throws HoldfastError `DIRECTORY_TOO_LARGE` over the limit. The promise rejects with the signal's reason.
    */
   step(): Promise<void> | null {
-    if (this.#steps-- <= 0) throw tooLarge('it has more parts, counted as often as they occur')
+    if (this.#steps-- <= 0) throw tooLarge('it has too many parts, repeats included')
     return this.turn()
   }
 
-  /** As {@link step}, for work that the size of what has been read bounds already. */
+  /** Like {@link step}, for work that the size of the input already limits. */
   turn(): Promise<void> | null {
     return turnSpent() ? nextTurn(this.#signal) : null
   }
 
   /**
-   * Notes that a walk has gone into a block, and keeps it.
+   * Counts a block that the walk enters and keeps.
    *
    * @throws HoldfastError `DIRECTORY_TOO_LARGE` if too much is kept.
    */
   enter(bytes: number): void {
     this.#openBytes -= bytes
-    if (this.#openBytes < 0) throw tooLarge('it nests more large blocks')
+    if (this.#openBytes < 0) throw tooLarge('it nests too many large blocks')
   }
 
-  /** Notes that it has come out again. */
+  /** Counts a block that the walk leaves. */
   leave(bytes: number): void {
     this.#openBytes += bytes
   }
 }
 
 function tooLarge(reason: string): HoldfastError {
-  return new HoldfastError('DIRECTORY_TOO_LARGE', `content is too large for one answer: ${reason} than are followed`)
+  return new HoldfastError('DIRECTORY_TOO_LARGE', `content is too large for one answer: ${reason}`)
 }
 
-/** How many blocks all readers together may have waiting that nobody has asked for yet. */
+/** Limit, over all readers, of blocks that are read ahead. */
 export class SpareReads {
   #left: number
 
@@ -211,7 +210,7 @@ export class SpareReads {
     this.#left = blocks
   }
 
-  /** Whether one more may be read; who may gives it back when it is used, or not needed after all. */
+  /** Takes one read if there is one left. The caller calls {@link give} when the block is used or dropped. */
   take(): boolean {
     if (this.#left === 0) return false
     this.#left--
@@ -223,22 +222,22 @@ export class SpareReads {
   }
 }
 
-/** Less than this is not worth the trouble. */
+/** Smallest block worth freeing by hand. */
 const WORTH_BYTES = 64 * 1024
 
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Notes that the memory of a block belongs to whoever the block is sent to: it was read for this one answer, and
- * nothing else refers to it. The garbage collector comes round by the megabytes that are allocated and then looks at
- * everything; on a stream of large blocks that is half of the work, which freeing them by hand saves.
+ * Marks the memory of a block as owned by the consumer of the answer: nothing else refers to it, so {@link free} may
+ * free it. Freeing by hand halves the work on a stream of large blocks, since each megabyte allocated makes the garbage
+ * collector scan all memory.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
   if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)
   return block
 }
 
-/** Frees the memory below a chunk if it was given away; the chunk is empty then. */
+/** Frees the memory of a chunk if {@link giveAway} marked it; the chunk is then empty. */
 export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
   if (buffer instanceof ArrayBuffer && owned.delete(buffer)) buffer.transfer(0)

@@ -2,21 +2,21 @@ import { randomInt } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Memory for what all answers of a thread have sent: some two million blocks. */
+/** Memory for the sent blocks of all answers of a thread: some two million blocks. */
 const THREAD_BYTES = 64 * 1024 ** 2
-/** The part of it that one answer may have. */
+/** Share of it that one answer may take. */
 const MOST_OF_IT = 0.5
 const WORDS = 4
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT
 const FIRST_SLOTS = 256
-/** How full a table gets before the next one is begun, and how much larger that is. */
+/** Fill at which the next table starts, and its growth. */
 const FILL = 0.6
 const GROWTH = 2
-/** In the last word of a slot: the blocks below it have been sent, too. */
+/** Flag in the last word of a slot: the blocks below it have been sent, too. */
 const WHOLE = 0x8000_0000
 const RETRY_SECONDS = 30
 
-/** Bytes that several take from, and give back. */
+/** Bytes shared by several users, which take and return them. */
 export class ByteBudget {
   readonly total: number
   #left: number
@@ -30,7 +30,7 @@ export class ByteBudget {
     return this.#left
   }
 
-  /** Returns whether there were so many. */
+  /** Takes bytes. Returns false if there are too few. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false
     this.#left -= bytes
@@ -45,28 +45,28 @@ export class ByteBudget {
 const ofThread = new ByteBudget(THREAD_BYTES)
 
 /**
- * Blocks that an answer has sent, by 126 bits of their hashes: 16 bytes a slot, charged to a budget that all answers of
- * a thread share. Tables are added and never made anew, so that no call takes long. Whoever makes it releases it.
+ * Blocks that an answer has sent, by 126 bits of their hashes: 16 bytes a slot, charged to the budget of the thread.
+ * Growth adds a table and rehashes nothing, so no call takes long. The creator releases it.
  */
 export class SentBlocks {
   readonly #budget: ByteBudget
-  /** Nobody outside knows which blocks share a place. */
+  /** Random, so that clients cannot choose blocks that collide. */
   readonly #key = randomInt(2 ** 32 - 1) | 1
   readonly #words = new Uint32Array(WORDS)
-  /** Where the block that was read is looked for first, in a table of any size. */
+  /** Hash of the block read last, from which its first slot follows. */
   #mixed = 0
   #tables: Uint32Array[] = []
   #bytes = 0
   /** Slots of the newest table that may still be filled. */
   #room = 0
 
-  /** @throws HoldfastError `UNAVAILABLE` if other answers have all of the budget */
+  /** @throws HoldfastError `UNAVAILABLE` if other answers have taken the budget */
   constructor(budget: ByteBudget = ofThread) {
     this.#budget = budget
     this.#grow()
   }
 
-  /** Whether a block has been sent: alone, or with all below it. */
+  /** Returns `alone` or `whole` for a sent block: without or with all blocks below it. */
   has(cid: CID): 'alone' | 'whole' | null {
     this.#read(cid)
     const found = this.#find()
@@ -75,7 +75,7 @@ export class SentBlocks {
   }
 
   /**
-   * Notes that a block has been sent.
+   * Adds a sent block.
    *
    * @throws HoldfastError `UNAVAILABLE` once the budget is spent
    */
@@ -93,7 +93,7 @@ export class SentBlocks {
     if (isWhole) found.table[last] = (found.table[last] ?? 0) | WHOLE
   }
 
-  /** Gives the memory back; safe to call more than once. */
+  /** Returns the memory to the budget; safe to call more than once. */
   release(): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0
@@ -110,7 +110,7 @@ export class SentBlocks {
     this.#room = Math.floor(Math.ceil(slots) * FILL)
   }
 
-  /** The first bytes of the hash; codec and version tell apart what has the same. */
+  /** Reads the first bytes of the hash. Codec and version distinguish CIDs with the same hash. */
   #read({ code, version, multihash: { digest } }: CID): void {
     const { length } = digest
     for (let word = 0; word < WORDS; word++) {
@@ -137,10 +137,10 @@ export class SentBlocks {
     return null
   }
 
-  /** Where the block is in a table, or would be: a slot whose last word is 0 is empty. */
+  /** Returns the slot of the block, or a free one for it. A last word of 0 marks an empty slot. */
   #slotIn(table: Uint32Array): number {
     const slots = table.length / WORDS
-    // Taken apart by index: an iterator costs more than the search.
+    // Compared by index: an iterator costs more than the search.
     const words = this.#words
     for (let place = this.#mixed % slots; ; place = (place + 1) % slots) {
       const slot = place * WORDS
@@ -153,6 +153,6 @@ export class SentBlocks {
 }
 
 function spent(): HoldfastError {
-  const message = 'archives without duplicates need more memory than there is; try again, or ask with car-dups=y'
+  const message = 'not enough memory for archives without duplicates; try again, or request car-dups=y'
   return new HoldfastError('UNAVAILABLE', message, { details: { retryAfter: RETRY_SECONDS } })
 }

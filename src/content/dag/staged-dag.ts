@@ -8,27 +8,26 @@ import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
 import { memoryOf } from '../block-threads.ts'
 
-/** Bytes that one staged DAG may have on their way to the disk. */
+/** Limit for the bytes of one staged DAG that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** What each block weighs in the window beside its bytes, so that of tiny ones 512 are on their way. */
+/** Weight of each block in the window besides its bytes, which limits tiny blocks to 512. */
 const BLOCK_WEIGHT = 16 * 1024
 /** File rows collected before they are written. */
 const FILE_BATCH = 200
-/** Blocks that are looked up at a time where all are gone through. */
+/** Rows per lookup in a pass over all blocks. */
 const BLOCK_BATCH = 200
 
-/** What a block takes of a disk however few bytes it has: its row, its needs, its place in the indexes. */
+/** Least charge of a block, since its row and index entries take space on the disk. */
 const LEAST_CHARGE = 512
 
-/** What a block of so many bytes counts against a quota, in bytes. */
+/** Returns the charge of a block of `size` bytes against a quota. */
 export function chargeOf(size: number): number {
   return Math.max(size, LEAST_CHARGE)
 }
 
 /**
- * A DAG that is being stored and that nothing shows yet. Blocks go in by {@link put}, which returns early and keeps
- * a bounded number on their way; {@link settle} waits for all of them to be durable. Whoever staged it either has
- * its root completed or calls {@link abandon}, after which its blocks are garbage.
+ * A DAG that is being stored, and that nothing shows yet. {@link put} returns early; {@link settle} waits until all
+ * blocks are durable. The creator has its root completed, or calls {@link abandon}, which makes its blocks garbage.
  */
 export class StagedDag {
   readonly store: BlockStore
@@ -46,52 +45,52 @@ export class StagedDag {
   #files: RootFile[] = []
   #fileCount = 0
 
-  /** @param root the id of a staging root, or what begins one once that is needed */
+  /** @param root id of a staging root, or a function that creates one when it is needed */
   constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger) {
     this.#root = typeof root === 'number' ? { id: root } : { begin: root }
     this.store = store
     this.#ledger = ledger
   }
 
-  /** Of the staging root, which has been begun. */
+  /** Id of the staging root. @throws HoldfastError `INTERNAL_ERROR` before it exists */
   get rootId(): number {
     if ('id' in this.#root) return this.#root.id
     throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
   }
 
-  /** The block that is all that has arrived: it is stored by the commit, or once another one comes. */
+  /** The only block so far. The commit stores it, or the next {@link put}. */
   get onlyBlock(): NewBlock | null {
     return this.#onlyBlock
   }
 
-  /** Begins the root if that has still to be done, and stores the block that has waited for that. */
+  /** Creates the root if needed, and stores the block kept back for the commit. */
   async begin(): Promise<void> {
     if (!('begin' in this.#root)) return
     this.#beginning ??= this.#begin(this.#root.begin)
     await this.#beginning
   }
 
-  /** Bytes of the distinct blocks that have arrived so far. */
+  /** Bytes of the distinct blocks so far. */
   get dagSize(): number {
     return this.#dagSize
   }
 
-  /** The distinct blocks that have arrived so far. */
+  /** Number of distinct blocks so far. */
   get blockCount(): number {
     return this.#blockCount
   }
 
-  /** What the distinct blocks that have arrived so far count against a quota, in bytes. */
+  /** Charge of the distinct blocks so far against a quota, in bytes. */
   get charge(): number {
     return this.#charge
   }
 
-  /** What the blocks that were not here before count against a quota, in bytes. */
+  /** Charge of the blocks that the store did not have before, in bytes. */
   get newCharge(): number {
     return this.#newCharge
   }
 
-  /** How much it is, once all of it has arrived and its content is known. */
+  /** Returns the sizes of the DAG. Call it after all blocks have been put. */
   sizes(contentSize: number): DagSizes {
     const { dagSize, blockCount, charge, fileCount } = this
     return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
@@ -102,10 +101,9 @@ export class StagedDag {
   }
 
   /**
-   * Takes a block in. Waits while too much is on its way.
+   * Puts a block. Waits while too many bytes are in progress.
    *
-   * @param release called once, whatever comes of it, when `bytes`, which must not change until then, are no longer
-   * needed
+   * @param release called exactly once, when `bytes` are no longer needed; they must not change before
    * @throws the error of this or an earlier block.
    */
   async put(cid: CID, bytes: Uint8Array, release?: () => void): Promise<CID> {
@@ -115,7 +113,7 @@ export class StagedDag {
     }
     if ('begin' in this.#root) {
       try {
-        if (await this.#keptBack(cid, bytes)) {
+        if (await this.#keepBack(cid, bytes)) {
           release?.()
           return cid
         }
@@ -138,31 +136,31 @@ export class StagedDag {
   }
 
   /**
-   * Needs a block that the backend already holds for another root.
+   * Claims a block that the backend has for another root.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if it does not.
+   * @throws HoldfastError `CID_NOT_FOUND` if it does not have it.
    */
   async adopt(cid: CID): Promise<void> {
     if (cid.multihash.code === HASH.identity) return
     await this.begin()
     const adopted = await this.store.adopt(this.rootId, cid)
-    if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+    if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
     if (adopted.added) this.#count(adopted.size)
   }
 
-  /** Needs a block of so many bytes that the backend has elsewhere. Null if it has to come: it is written or deleted here. */
+  /** Claims a block that stays on the external backend. Returns its bytes; null if the caller has to fetch it. */
   async note(cid: CID, size: number): Promise<number | null> {
     const noted = await this.store.note(this.rootId, cid, size)
     if (noted?.added === true) this.#count(noted.size)
     return noted?.size ?? null
   }
 
-  /** Whether the backend has all of it elsewhere, so that nothing of it need be here. */
+  /** Records whether the external backend has the whole DAG, so that no local copy is needed. */
   setPlaced(isPlaced: boolean): Promise<void> {
     return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
   }
 
-  /** Forgets the files noted so far, of an earlier attempt too. */
+  /** Deletes the file rows so far, those of an earlier attempt included. */
   async clearFiles(): Promise<void> {
     this.#files = []
     this.#fileCount = 0
@@ -170,20 +168,20 @@ export class StagedDag {
     await this.#ledger.clearFiles(this.rootId)
   }
 
-  /** Notes a file of the directory that is being stored. */
+  /** Adds a file of the directory that is being stored. */
   async addFile(path: string, cid: CID, size: number): Promise<void> {
     this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
     if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
   }
 
-  /** The files that have been noted, in order. For one that has been settled. */
+  /** Yields the files in order. Call it after {@link settle}. */
   *files(): Generator<RootFile, void, undefined> {
     for (let offset = 0; offset < this.#fileCount; offset += FILE_BATCH) {
       yield* this.#ledger.files(this.rootId, offset, FILE_BATCH)
     }
   }
 
-  /** The multihashes of the blocks that have arrived, in no order. For one that has been begun and settled. */
+  /** Yields the multihashes of the blocks in no order. Call it after {@link begin} and {@link settle}. */
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
@@ -195,14 +193,14 @@ export class StagedDag {
     }
   }
 
-  /** Takes over the files noted for another staged DAG of the same content, which has been settled. */
+  /** Takes over the file rows of another staged DAG with the same content, which must be settled. */
   async takeFilesOf(other: StagedDag): Promise<void> {
     await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)
     this.#fileCount = other.fileCount
   }
 
-  /** Waits until everything put so far is durable. @throws the first error of any block. */
+  /** Waits until all blocks put so far are durable. @throws the first error of any block. */
   async settle(): Promise<void> {
     await this.#beginning
     await this.#flushFiles()
@@ -211,12 +209,12 @@ export class StagedDag {
   }
 
   /**
-   * Gives up what has been stored, unless the root has been completed. Safe at any time, and more than once. Never throws:
-   * the next start gives up what the ledger cannot give up now, and the caller's own outcome counts.
+   * Drops the staged root, unless it is complete. Safe at any time, and more than once. Never throws: the caller's own
+   * outcome counts, and the next start drops roots that remain.
    */
   async abandon(): Promise<void> {
-    // A chunk that is still being hashed comes too late: a claim for a root that is gone would never be released.
-    this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been given up') }
+    // Stops chunks still being hashed: nothing would release their claims for a deleted root.
+    this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been abandoned') }
     this.#onlyBlock = null
     await this.#beginning?.catch(() => undefined)
     await this.#drain()
@@ -229,18 +227,18 @@ export class StagedDag {
     if (block === null) return
     this.#onlyBlock = null
     this.#blockCount = this.#dagSize = this.#charge = 0
-    // Its place in the window is taken as if it came now.
+    // Acquires its share of the window now.
     const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
     await this.#window.acquire(weight)
     this.#track(this.#store(block.cid, block.bytes, weight))
   }
 
-  /** Keeps the first block until it is known whether there is another, if a commit may store it. */
-  async #keptBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
+  /** Keeps the first block back for the commit, if the commit may store it. Returns true if it does. */
+  async #keepBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
     const { bytes: multihash } = cid.multihash
     const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null
     const mayWait = isFirst() && (await this.store.goesWithCommit(multihash, bytes.length))
-    // A root that is begun from here on would be nobody's.
+    // Nothing would drop a root that is created after this point.
     if (this.#failure !== null) throw this.#failure.error
     if (!mayWait || !isFirst()) return false
     this.#onlyBlock = { cid, multihash, bytes: Uint8Array.from(bytes) }
@@ -277,7 +275,7 @@ export class StagedDag {
     this.#pending.add(tracked)
   }
 
-  /** Blocks become durable in groups, and later ones may only be renamed once earlier ones have left the window. */
+  /** Blocks become durable in groups. Later ones may be renamed only once earlier ones have left the window. */
   async #drain(): Promise<void> {
     while (this.#pending.size > 0) {
       await Promise.race([Promise.all(this.#pending), this.#allRenamed()])

@@ -6,23 +6,23 @@ import { newLinks } from './links.ts'
 
 export interface WalkOptions {
   concurrency: number
-  /** Levels below which nothing may be. */
+  /** Limit of levels. */
   maxDepth?: number | undefined
   /**
-   * Distinct blocks that the walk may know of, read or not: it remembers each, and a block of 2 MiB links to 50,000.
-   * {@link ADMITTED} for a DAG that upload or fetch have bounded.
+   * Limit of distinct blocks found, visited or not: the walk remembers each, and a block of 2 MiB links to 50,000.
+   * {@link ADMITTED} for a DAG limited on its way in.
    */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * `maxBlocks` of a DAG that this node has admitted whole: `pin.maxBlocks` bounds what is fetched or sent as a CAR, and
- * forms and folders have no links but to their own blocks, which quotas count.
+ * Value of `maxBlocks` for a DAG that this node has admitted whole. `pin.maxBlocks` limits fetches and CARs. Forms and
+ * folders link only to their own blocks, which quotas limit.
  */
 export const ADMITTED = Number.POSITIVE_INFINITY
 
-/** A block to be visited, and how it was come to. */
+/** A block to visit, and its parent. */
 interface Step {
   cid: CID
   parent: CID | null
@@ -30,18 +30,18 @@ interface Step {
 }
 
 /**
- * What is done with a block. Returns its bytes if its links are to be followed, else null.
+ * Visits a block. Returns its bytes if the walk should follow its links, else null.
  *
- * @param parent what linked to it; null for the root
- * @param signal aborted when the walk is, or has failed elsewhere
+ * @param parent block that links to it; null for the root
+ * @param signal aborted with the walk, or after the failure of another visit
  */
 export type Visit = (cid: CID, parent: CID | null, signal: AbortSignal) => Promise<Uint8Array | null>
 
 /**
- * Visits each distinct block of a DAG once, parents before their children, several at a time; those too that a CID
- * has in itself. Gives the loop back on the way.
+ * Visits each distinct block of a DAG once, parents before children, several concurrently, identity CIDs included.
+ * Gives the event loop back.
  *
- * @throws the first error of any visit, once those under way have ended; HoldfastError `VALIDATION` for a bound.
+ * @throws the first error of any visit, after running visits have ended; HoldfastError `VALIDATION` for a limit.
  */
 export async function walkDag(
   root: CID,
@@ -49,7 +49,7 @@ export async function walkDag(
   { concurrency, maxDepth = Number.POSITIVE_INFINITY, maxBlocks, signal: outer }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
-  // The newest first: the frontier then stays as small as the DAG is deep.
+  // The newest first, so that the frontier grows only with the depth of the DAG.
   const frontier: Step[] = [{ cid: root, parent: null, depth: 1 }]
   const visits = new Set<Promise<void>>()
   const ended = new AbortController()
@@ -87,7 +87,7 @@ export async function walkDag(
   if (failure !== null) throw (failure as { error: unknown }).error
 }
 
-/** What is said of a DAG that has more levels than the node takes. */
+/** Returns the error for a DAG with too many levels. */
 function tooDeep(maxDepth: number): HoldfastError {
   const what = `the DAG has more than ${maxDepth} levels`
   return new HoldfastError('VALIDATION', `${what}, which is more than this node takes (pin.maxDepth)`)

@@ -2,23 +2,23 @@ import type { CID } from 'multiformats/cid'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type FileTotals, kindOf, listFiles } from './unixfs-files.ts'
 
-/** Paths that are told of again where the same directory is met again: so many, and ten more for each block. */
+/** Limit of repeated paths, listed when a directory occurs again: a base, and more for each block. */
 const REPEATED_PATHS = 10_000
 const REPEATED_PATHS_PER_BLOCK = 10
 
-/** What the content is told to as it is listed; either may throw to refuse it. */
+/** Checks during a listing; either may throw to refuse the content. */
 export interface ListingChecks {
-  /** The content bytes of each file below a directory. */
+  /** Receives the content bytes of each file below a directory. */
   file(size: number): void
-  /** What is below a directory, repeats included. */
+  /** Receives the totals below a directory, repeats included. */
   directory(totals: FileTotals): void
 }
 
 /**
- * Notes the files below a directory root, and tells the content bytes of what was pinned. The same few blocks can
- * be linked from any number of paths, so repeats are noted only as far as its blocks warrant.
+ * Stores the files below a directory root, and returns the content bytes. A few blocks can be linked from any number of
+ * paths, so the number of blocks limits the repeats that are stored.
  *
- * @param blocks how many there are below the root
+ * @param blocks number of blocks below the root
  */
 export async function listContent(
   staged: StagedDag,

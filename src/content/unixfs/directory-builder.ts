@@ -8,7 +8,7 @@ interface Folder {
   folders: Map<string, Folder>
 }
 
-/** A directory as it grows: entries are stored already, the directories above them are stored by {@link finish}. */
+/** A growing directory. Its entries are stored already; {@link finish} stores the directories above them. */
 export class DirectoryBuilder {
   readonly #staged: StagedDag
   readonly #root = emptyFolder()
@@ -19,23 +19,25 @@ export class DirectoryBuilder {
   }
 
   /**
+   * Adds a stored entry.
+   *
    * @param names the entry's path, already checked
-   * @throws HoldfastError `INVALID_PATH` if the path is taken, or one on the way is a file.
+   * @throws HoldfastError `INVALID_PATH` if the path is taken, or a parent is a file.
    */
   addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
     const name = names.at(-1) ?? ''
     const { entries, folders } = this.#folder(names.slice(0, -1), names)
-    if (entries.has(name) || folders.has(name)) throw pathRefusal(names.join('/'), 'is there twice')
+    if (entries.has(name) || folders.has(name)) throw pathRefusal(names.join('/'), 'occurs twice')
     entries.set(name, { cid: compactCid(cid), tsize })
     this.#size += size
   }
 
-  /** Adds a directory, which may be empty and may be there already. */
+  /** Adds a directory, which may be empty and may exist already. */
   addDirectory(names: readonly string[]): void {
     this.#folder(names, names)
   }
 
-  /** Stores all directories, the innermost first. Returns the root. @throws the signal's reason */
+  /** Stores all directories, innermost first. Returns the root. @throws the signal's reason */
   async finish(signal?: AbortSignal): Promise<ImportedNode> {
     const above: Array<{ folder: Folder; name: string }> = []
     for (let folder = this.#root; ; ) {
@@ -48,7 +50,7 @@ export class DirectoryBuilder {
       const stored = await storeDirectory(this.#staged, folder.entries, signal)
       const parent = above.pop()
       if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
-      // A parent needs only the link, so what is in it may go.
+      // The parent needs only the link, so the children's memory is freed.
       parent.folder.folders.delete(parent.name)
       parent.folder.entries.set(parent.name, stored)
       folder = parent.folder

@@ -8,30 +8,30 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
-/** A file or directory as its parent directory links to it, kept small: a directory may have very many. */
+/** A file or directory as its parent links to it, kept small: a directory may have very many. */
 export interface StoredEntry {
   /** The bytes of its CID, one character each. */
   cid: string
-  /** What the link says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
+  /** Tsize of the link: bytes of all blocks below, repeats included. */
   tsize: number
 }
 
 /** Block bytes above which the profile `unixfs-v1-2025` (IPIP-499) splits a directory. */
 const LARGEST_FLAT_BYTES = 256 * 1024
-/** Children of one shard, each taking one byte of the hash of a name. */
+/** Children of one shard; each level takes one byte of a name's hash. */
 const FANOUT = 256
 const HASH_BYTES = 8
-/** MurmurHash3 x64 64, the only hash that shards know. */
+/** MurmurHash3 x64 64, the only hash function of shards. */
 const HASH_TYPE = 0x22n
 
 const FLAT = new UnixFS({ type: 'directory' }).marshal()
-/** What the node takes beside its links. */
+/** Bytes of the node besides its links. */
 const FLAT_OVERHEAD = 2 + FLAT.length
 
 /**
- * Stores one directory whose entries are stored already; larger ones as a HAMT. Gives the loop back on the way.
+ * Stores one directory of stored entries; large ones as a HAMT. Gives the event loop back.
  *
- * @throws the signal's reason; HoldfastError `VALIDATION` if so many hashes of names are the same that no HAMT can hold them
+ * @throws the signal's reason; HoldfastError `VALIDATION` if more names have the same hash than a HAMT can hold
  */
 export async function storeDirectory(
   staged: StagedDag,
@@ -47,7 +47,7 @@ export async function storeDirectory(
   return storeNode(staged, FLAT, [...entries].map(linkOf))
 }
 
-/** The compact form of what has been stored. */
+/** Returns the compact form of a CID. */
 export function compactCid(cid: CID): string {
   return Buffer.from(cid.bytes.buffer, cid.bytes.byteOffset, cid.bytes.byteLength).toString('latin1')
 }
@@ -56,12 +56,12 @@ export function cidOfCompact(compact: string): CID {
   return cidOfBytes(Buffer.from(compact, 'latin1'))
 }
 
-/** Shards a directory from above: its names are hashed once, then dealt out by one byte of their hashes a level. */
+/** Builds a HAMT from the top: hashes all names once, then distributes them by one byte of the hash per level. */
 class ShardedDirectory {
   readonly #staged: StagedDag
   readonly #entries: ReadonlyMap<string, StoredEntry>
   readonly #names: string[]
-  /** The hashes of the names, one after the other. */
+  /** The concatenated hashes of the names. */
   readonly #hashes: Buffer
   readonly #signal: AbortSignal | undefined
 
@@ -83,11 +83,11 @@ class ShardedDirectory {
     return this.#shard(members, 0)
   }
 
-  /** Goes no deeper than a hash has bytes. */
+  /** Stores a shard. Ends at the length of a hash. */
   async #shard(members: Iterable<number>, level: number): Promise<StoredEntry> {
     if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
     const links: dagPb.PBLink[] = []
-    const slots = await this.#dealt(members, level)
+    const slots = await this.#grouped(members, level)
     for (const [slot, own] of slots) {
       if (turnSpent()) await nextTurn(this.#signal)
       const prefix = slot.toString(16).toUpperCase().padStart(2, '0')
@@ -106,8 +106,8 @@ class ShardedDirectory {
     return storeNode(this.#staged, shard.marshal(), links)
   }
 
-  /** The members by their slot at that level, the slots in order. */
-  async #dealt(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
+  /** Groups members by their slot at a level, in the order of slots. */
+  async #grouped(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
     const slots = new Map<number, number[]>()
     for (const member of members) {
       if (turnSpent()) await nextTurn(this.#signal)
@@ -120,7 +120,7 @@ class ShardedDirectory {
   }
 }
 
-/** Which slots are taken, the highest first, without leading zeros. */
+/** Returns the bits of the used slots, highest first, without leading zeros. */
 function bitField(slots: readonly number[]): Uint8Array {
   const bits = Buffer.alloc(FANOUT / 8)
   for (const slot of slots) {

@@ -1,24 +1,24 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Longest name that common file systems can take, so that what was uploaded can be downloaded. */
+/** Longest name on common file systems, so that uploads can be downloaded. */
 const LONGEST_SEGMENT_BYTES = 255
-/** Each name is a directory block of its own, so a short path must not make thousands of them. */
+/** Limit of names in a path. Each name is a directory block, so a short path must not create thousands. */
 export const MOST_NAMES = 256
 
 const DRIVE = /^[A-Za-z]:$/
 
 /**
- * Splits the path of a directory entry into its names. `\` counts as `/`, `.` segments and repeated slashes are
- * dropped, everything else is kept byte for byte.
+ * Splits the path of a directory entry into its names. Treats `\` as `/`, drops `.` segments and repeated slashes, and
+ * keeps everything else byte for byte.
  *
- * @throws HoldfastError `INVALID_PATH` naming the path: empty, absolute, with a `..` segment, with NUL, CR or LF,
- * with a name of over 255 bytes, or of over 256 names.
+ * @throws HoldfastError `INVALID_PATH` with the path: empty, absolute, with a `..` segment, with NUL, CR or LF, with a
+ * name of over 255 bytes, or of over 256 names.
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')
   if (slashed.startsWith('/') || /^[A-Za-z]:\//.test(slashed)) throw pathRefusal(path, 'is absolute')
   const names = slashed.split('/').filter(name => name !== '' && name !== '.')
-  // What is dropped before a drive does not make it a name.
+  // A drive stays a drive after a dropped segment before it.
   if (names.length > 1 && DRIVE.test(names[0] ?? '')) throw pathRefusal(path, 'is absolute')
   if (names.length === 0) throw pathRefusal(path, 'is empty')
   if (names.length > MOST_NAMES) throw pathRefusal(path, `has over ${MOST_NAMES} names`)
@@ -32,7 +32,7 @@ function checkName(path: string, name: string): void {
   if (Buffer.byteLength(name) > LONGEST_SEGMENT_BYTES) throw pathRefusal(path, 'has a name of over 255 bytes')
 }
 
-/** The error for a path, which it shows escaped and cut to a readable length. */
+/** Returns the error for a path, which it shows escaped and shortened. */
 export function pathRefusal(path: string, reason: string): HoldfastError {
   const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path)
   return new HoldfastError('INVALID_PATH', `path ${shown} ${reason}`)

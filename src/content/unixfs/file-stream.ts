@@ -7,26 +7,26 @@ import type { BlockReader } from './block-reader.ts'
 import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
 
-/** Bytes `start` up to and without `end`. */
+/** Bytes from `start` up to, and without, `end`. */
 export interface ByteRange {
   start: number
   end: number
 }
 
-/** A stretch of a file: bytes at hand, or part of what is below a link. */
+/** A part of a file: its own bytes, or a range below a link. */
 export type Piece = { bytes: Uint8Array; cid: null } | LinkedPart
 
 export interface LinkedPart {
   cid: CID
-  /** Content bytes that its parent claims below it. */
+  /** Content bytes below it, as claimed by its parent. */
   size: number
-  /** What of those is wanted. */
+  /** The wanted range of those bytes. */
   range: ByteRange
 }
 
 /**
- * The bytes of a file in `range`. Only blocks that the range touches are read. A block that is missing, damaged or of
- * another size than its parent says ends the stream with an error.
+ * Streams the bytes of a file in `range`. Reads only blocks that the range touches. A block that is missing, damaged or
+ * of another size than its parent claims ends the stream with an error.
  */
 export function streamFile(
   blocks: BlockReader,
@@ -34,7 +34,7 @@ export function streamFile(
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   return walkInOrder<Piece, Loaded | Uint8Array>(blocks, piecesOf(file, range), {
-    // A raw block is bytes and nothing else.
+    // A raw block needs no decoding.
     read: ({ cid }) => (cid === null ? null : cid.code === CODEC.raw ? blocks.get(cid) : blocks.load(cid)),
     visit(piece, read): Step<Piece> {
       if (piece.cid === null || read === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
@@ -47,17 +47,20 @@ export function streamFile(
   })
 }
 
-/** @throws HoldfastError `INVALID_CID` if the block is not the part of a file that its parent links. */
+/**
+ * Returns the node as a part of its file. @throws HoldfastError `INVALID_CID` if it is not the part that its parent
+ * claims.
+ */
 export function partOf(part: LinkedPart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)
   return node
 }
 
 function notThePart({ cid }: LinkedPart): HoldfastError {
-  return malformedDagPb(cid, 'it is not what links to it say')
+  return malformedDagPb(cid, 'it is not what its parent claims')
 }
 
-/** What `range` needs of a node's own bytes and of its children. Those of no size are left out. */
+/** Yields the parts of a node in `range`: its own bytes, then its children. Skips empty ones. */
 export function* piecesOf(file: FileNode, range: ByteRange): Generator<Piece, void, undefined> {
   const inline = file.inline.subarray(range.start, range.end)
   if (inline.length > 0) yield { bytes: inline, cid: null }

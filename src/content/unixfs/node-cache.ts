@@ -3,29 +3,29 @@ import type { CID } from 'multiformats/cid'
 import { CODEC, dagKey } from '../../ipld/cid.ts'
 import { decodeNode, type UnixfsNode } from './node.ts'
 
-/** A block whose hash has been checked, and what it is. */
+/** A block whose hash has been checked, and its decoded node. */
 export interface Loaded {
   block: Uint8Array
   node: UnixfsNode
 }
 
 const CACHE_BYTES = 32 * 1024 ** 2
-/** What an entry takes besides its block. */
+/** Memory of an entry besides its block. */
 const ENTRY_BYTES = 1024
-/** Where a link lies, and how much is below it. */
+/** Memory of a link: its offsets and size. */
 const LINK_BYTES = 16
 
 /**
- * The directories and file nodes that answers have read last: content that repeats itself, and every path and range
- * that goes through the same nodes, has them read once. Leaves only pass.
+ * Cache of recently read directories and file nodes, so that repeated content, paths and ranges read the same node
+ * once. Leaves are not cached.
  */
 export class NodeCache {
   readonly #nodes = new LRUCache<string, Loaded>({ maxSize: CACHE_BYTES, sizeCalculation: sizeOf })
 
   /**
-   * A block and what it is, by `read` if it is not known. That it may be served has been checked.
+   * Returns a block and its node, from the cache or by `read`. The caller has checked that the block may be served.
    *
-   * @throws whatever `read` does; HoldfastError `INVALID_CID` if the block is not what it claims.
+   * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec.
    */
   async load(cid: CID, read: (cid: CID) => Promise<Uint8Array>): Promise<Loaded> {
     const key = cid.code === CODEC.dagPb ? dagKey(cid) : null

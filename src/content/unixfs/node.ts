@@ -6,10 +6,10 @@ import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 export interface FileNode {
   kind: 'file'
   cid: CID
-  /** Content bytes: those inside this node, then those of its children in order. */
+  /** Content bytes: those in this node, then those of its children in order. */
   size: number
   inline: Uint8Array
-  /** Where its children are, and how many content bytes are below each. */
+  /** Links to its children, and the content bytes below each. */
   links: NodeLinks
   sizes: readonly number[]
 }
@@ -21,7 +21,7 @@ export interface ShardNode {
   links: NodeLinks
 }
 
-/** A block as UnixFS sees it; `opaque` is what belongs to another data model. */
+/** A decoded UnixFS block; `opaque` for other data models. */
 export type UnixfsNode =
   | FileNode
   | { kind: 'directory'; cid: CID; links: NodeLinks }
@@ -33,9 +33,9 @@ const NOTHING = new Uint8Array()
 const LARGEST_FANOUT = 1024
 
 /**
- * Reads a block whose hash is known to be right.
+ * Decodes a block whose hash has been checked.
  *
- * @throws HoldfastError `INVALID_CID` if it claims to be UnixFS and its parts do not fit together.
+ * @throws HoldfastError `INVALID_CID` if it claims to be UnixFS and its parts do not match.
  */
 export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   if (cid.code === CODEC.raw) return fileInOneBlock(cid, bytes)
@@ -57,7 +57,7 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   }
 }
 
-/** All of a file's bytes in one block. */
+/** Returns the node of a file in one block. */
 export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
   return { kind: 'file', cid, size: bytes.length, inline: bytes, links: new NodeLinks(cid, null), sizes: [] }
 }
@@ -78,23 +78,23 @@ function fanoutOf(cid: CID, { fanout }: Unixfs): number {
   return fanout
 }
 
-/** What the data of a DAG-PB node says of it as UnixFS. */
+/** The UnixFS data of a DAG-PB node. */
 interface Unixfs {
   type: 'file' | 'directory' | 'shard' | 'symlink' | 'other'
   data: Uint8Array | null
-  /** Content bytes below each link of a file; one more than there are links stands for any more. */
+  /** Content bytes below each link of a file. One extra size stands for any number of extra ones. */
   sizes: number[]
   fanout: number
 }
 
-/** By number; one without a type is a file. */
+/** Types by number; data without a type is a file. */
 const TYPES = ['file', 'directory', 'file', 'other', 'symlink', 'shard'] as const
 const NUMBERS = new Set([1, 3, 4, 5, 6, 7])
 
 /**
- * Reads UnixFS data; null if it is none, since valid DAG-PB need not be UnixFS.
+ * Decodes UnixFS data. Returns null if it is something else, since valid DAG-PB need not be UnixFS.
  *
- * @param links how many the node has; sizes beyond them are not kept
+ * @param links number of links of the node; sizes beyond it are dropped
  */
 export function readUnixfs(bytes: Uint8Array, links: number): Unixfs | null {
   const found: Unixfs = { type: 'file', data: null, sizes: [], fanout: 0 }

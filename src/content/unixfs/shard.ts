@@ -4,10 +4,10 @@ import { type DirectoryLink, malformedDagPb, type NodeLinks } from '../dag/dag-p
 import type { BlockReader } from './block-reader.ts'
 import type { ShardNode } from './node.ts'
 
-/** Bits of a name's hash. */
+/** Bits in the hash of a name. */
 const HASH_BITS = 64
 
-/** Where a name belongs in a sharded directory: the bucket to take at each depth. */
+/** The path of a name in a sharded directory: the bucket at each level. */
 class BucketPath {
   #hash: bigint
   #left = HASH_BITS
@@ -16,7 +16,7 @@ class BucketPath {
     this.#hash = Buffer.from(murmur364.encode(Buffer.from(name)) as Uint8Array).readBigUInt64BE()
   }
 
-  /** Null once the hash is used up. */
+  /** Returns the next bucket; null after the last bit of the hash. */
   next(fanout: number): number | null {
     const bits = Math.log2(fanout)
     if (this.#left < bits) return null
@@ -25,7 +25,7 @@ class BucketPath {
   }
 }
 
-/** The entry of that name, reading one block a level. Null if there is none. */
+/** Finds the entry of a name; reads one block a level. Returns null if there is none. */
 export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
   const path = new BucketPath(name)
   const bytes = Buffer.from(name)
@@ -49,24 +49,24 @@ function findPrefix(links: NodeLinks, prefix: Uint8Array): number | null {
   return null
 }
 
-/** A shard that is being gone through. */
+/** A shard whose entries are being read. */
 interface OpenShard {
   node: ShardNode
   width: number
-  /** The next link. */
+  /** Index of the next link. */
   index: number
-  /** Where to begin, if that lies somewhere in this shard. */
+  /** Position of the start, if it is within this shard. */
   start: { prefix: string; after: BucketPath } | null
-  /** How much of the names' hashes it takes to get here. */
+  /** Bits of the hash used down to this shard. */
   bits: number
   bytes: number
 }
 
 /**
- * The entries in the order of the shards, which is that of their hashes.
+ * Yields the entries in the order of the shards, which is that of their hashes.
  *
- * @param after begins behind where this name is or would be, without reading what comes before it
- * @throws HoldfastError `INVALID_CID` where shards lie deeper than any hash leads
+ * @param after starts after the position of this name, without reading entries before it
+ * @throws HoldfastError `INVALID_CID` if shards are deeper than a hash allows
  */
 export async function* shardEntries(
   blocks: BlockReader,
@@ -100,7 +100,7 @@ export async function* shardEntries(
 
 function openShard(node: ShardNode, after: BucketPath | null, above: number, bytes: number): OpenShard {
   const bits = above + Math.log2(node.fanout)
-  if (bits > HASH_BITS) throw malformedDagPb(node.cid, 'its shards lie deeper than any hash leads')
+  if (bits > HASH_BITS) throw malformedDagPb(node.cid, 'its shards are deeper than a hash allows')
   const bucket = after?.next(node.fanout) ?? null
   const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node), after }
   return { node, width: prefixLength(node), index: 0, start, bits, bytes }
@@ -112,7 +112,7 @@ async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
   return node
 }
 
-/** How many characters of a name in a shard are the number of its bucket, in hexadecimal. */
+/** Returns the length of the bucket number, in hexadecimal, before a name in a shard. */
 export function prefixLength({ fanout }: ShardNode): number {
   return (fanout - 1).toString(16).length
 }

@@ -7,19 +7,19 @@ import type { BlockReader } from './block-reader.ts'
 import { streamFile } from './file-stream.ts'
 import { decodeNode } from './node.ts'
 
-/** Blocks of a file that are read ahead of whoever takes them. */
+/** Blocks of a file that are read ahead. */
 const AHEAD = 4
 
-/** A file of a directory that is being stored. */
+/** A file of a staged directory. */
 export interface StagedFile {
-  /** Names below the root, `/` between them. */
+  /** Names below the root, separated by `/`. */
   path: string
   content: AsyncIterable<Uint8Array>
 }
 
 /**
- * The bytes of a file of a staged DAG that has been settled, every block checked; each piece good until the next one is
- * asked for.
+ * Yields the bytes of a file of a settled staged DAG; checks every block. Each piece is valid until the next one is
+ * requested.
  *
  * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
  */
@@ -37,7 +37,7 @@ export async function* stagedFile(
   }
 }
 
-/** The files of a staged directory, in the order in which they came. As {@link stagedFile}. */
+/** Yields the files of a staged directory, in the order in which they were added. As {@link stagedFile}. */
 export async function* stagedFiles(
   staged: StagedDag,
   signal: AbortSignal,

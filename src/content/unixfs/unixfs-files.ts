@@ -6,14 +6,14 @@ import type { NodeLinks } from '../dag/dag-pb.ts'
 import { decodeNode } from './node.ts'
 import { prefixLength } from './shard.ts'
 
-/** Nodes whose kind is remembered while a directory is listed. */
+/** Nodes whose kind is cached during a listing. */
 const KNOWN_NODES = 10_000
-/** Directories on the way to where a listing is whose links are kept; those above are read again. */
+/** Levels above the present directory whose links stay in memory; links further up are read again. */
 const KEPT_LINKS = 16
-/** Longest path that is told, in characters; deeper files are only counted. */
+/** Longest reported path in characters; deeper files are only counted. */
 const LONGEST_PATH = 4_096
 
-/** A file somewhere below a UnixFS directory. */
+/** A file below a UnixFS directory. */
 export interface UnixfsFile {
   /** Null if it is too long. */
   path: string | null
@@ -22,32 +22,32 @@ export interface UnixfsFile {
   size: number
 }
 
-/** What is below a directory, each file as often as it is there. Never more than a number can hold. */
+/** Totals below a directory, each file counted as often as it occurs. Capped at the largest safe integer. */
 export interface FileTotals {
   /** Content bytes. */
   bytes: number
   files: number
 }
 
-/** What a root is, as UnixFS sees it. */
+/** Kind of a root in UnixFS. */
 export type UnixfsKind = 'file' | 'directory' | 'other'
 
-/** Where a listing gets its blocks. */
+/** Source of blocks for a listing. */
 export interface ListedBlocks {
   get(cid: CID): Promise<Uint8Array>
-  /** Bytes; null if that is not known without reading the block. */
+  /** Returns the bytes of a block; null if unknown without reading it. */
   sizeOf(cid: CID): number | null
 }
 
 interface Node {
   kind: UnixfsKind
   size: number
-  /** Of a directory: how many characters of a name in it are the number of its bucket. */
+  /** For a directory: characters of a name that are the number of its bucket. */
   prefix: number
   links: NodeLinks | null
 }
 
-/** Tells from a block what it is the root of, without reading others. */
+/** Returns the kind of a root from its block, without reading others. */
 export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: number } {
   const { kind, size } = nodeOf(cid, bytes)
   return { kind, size }
@@ -60,35 +60,35 @@ function nodeOf(cid: CID, bytes: Uint8Array): Node {
     if (node.kind === 'directory') return { kind: 'directory', size: 0, prefix: 0, links: node.links }
     if (node.kind === 'shard') return { kind: 'directory', size: 0, prefix: prefixLength(node), links: node.links }
   } catch {
-    // A block that cannot be read is none of a file.
+    // An unreadable block is not part of a file.
   }
   return { kind: 'other', size: bytes.length, prefix: 0, links: null }
 }
 
-/** A directory, or a shard of one, in which a listing is. */
+/** A directory, or a shard of one, on the way to the present one. */
 interface Open {
   cid: CID
-  /** Ends in a slash unless empty; null if it is too long. */
+  /** Ends with a slash unless empty; null if it is too long. */
   path: string | null
-  /** Dropped where a listing is far below. */
+  /** Dropped while the listing is far below. */
   node: Node | null
   next: number
-  /** What has been counted so far; null if it was listed before and is only told of again. */
+  /** Totals so far; null if the directory was listed before and its paths are only repeated. */
   totals: FileTotals | null
 }
 
 export interface ListOptions {
   blocks: ListedBlocks
-  /** Paths that are told of again where a directory is met again. */
+  /** Limit of paths reported for directories that occur again. */
   maxRepeats: number
   onFile: (file: UnixfsFile) => Promise<void>
   signal?: AbortSignal | undefined
 }
 
 /**
- * Tells of the files below a directory, depth first; symbolic links and foreign nodes are left out. Each distinct
- * directory is gone through once; where it is met again its files are told of as long as there are repeats left, and
- * are counted by what is known of it. So a few blocks that stand for any number of paths cost no more than themselves.
+ * Reports the files below a directory, depth first; skips symbolic links and foreign nodes. Reads each distinct
+ * directory once. If one occurs again, it reports its files until `maxRepeats` is used up, and adds its known totals. A
+ * few blocks with many paths thus cost no more than themselves.
  */
 export async function listFiles(root: CID, options: ListOptions): Promise<FileTotals> {
   return new Listing(options).run(root)
@@ -97,7 +97,7 @@ export async function listFiles(root: CID, options: ListOptions): Promise<FileTo
 class Listing {
   readonly #options: ListOptions
   readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
-  /** Of each directory that has been gone through. */
+  /** Totals of each directory that has been read. */
   readonly #known = new Map<string, FileTotals>()
   readonly #open: Open[] = []
   #repeats: number
@@ -171,7 +171,7 @@ class Listing {
   }
 }
 
-/** Null if the link leads to what is no CID. */
+/** Returns null if the link has no valid CID. */
 function linkAt(links: NodeLinks, index: number): CID | null {
   try {
     return links.cid(index)
@@ -190,7 +190,7 @@ function add(totals: FileTotals | null, { bytes, files }: FileTotals): void {
   totals.files = bounded(totals.files + files)
 }
 
-/** Sizes are what blocks claim, and one block may be there any number of times. */
+/** Caps a total: blocks claim their sizes, and one block may occur any number of times. */
 function bounded(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER)
 }

@@ -8,30 +8,30 @@ import { CODEC } from '../../ipld/cid.ts'
 import { CHUNK_BYTES, type ChunkPool, chunkPool } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
-/** A file or directory that has been stored. */
+/** A stored file or directory. */
 export interface ImportedNode {
   cid: CIDType
   /** Content bytes. */
   size: number
-  /** What a link to it says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
+  /** Tsize of a link to it: bytes of all blocks below, repeats included. */
   tsize: number
 }
 
-/** Chunks of one file that are read, and being hashed, before they are waited for. */
+/** Chunks of one file that are being hashed before the first of them is awaited. */
 const CHUNKS_AHEAD = 8
 
 export interface ImportFileOptions {
-  /** What messages call the content. Default: `content`. */
+  /** Name of the content in messages. Default: `content`. */
   name?: string | undefined
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before it is taken in; may throw to refuse it. */
+  /** Called with the length of each piece before it is processed; may throw to refuse it. */
   onBytes?: ((length: number) => void) | undefined
 }
 
 /**
  * Stores a file's content as UnixFS blocks of a staged DAG.
  *
- * @throws HoldfastError `VALIDATION` for content that is no source of bytes; what the source throws.
+ * @throws HoldfastError `VALIDATION` for content that is not a source of bytes; the errors of the source.
  */
 export async function importFile(
   staged: StagedDag,
@@ -47,7 +47,7 @@ export async function importFile(
   })
   const leaves = startedLeaves(staged, chunker, pieces)
   const { value: first } = await leaves.next()
-  if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a file came to no block')
+  if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a file has no block')
   if (first.isOnly) {
     await leaves.return(undefined)
     const { cid } = await first.stored
@@ -59,7 +59,7 @@ export async function importFile(
   return { cid, size, tsize }
 }
 
-/** A file of one block that is here whole: none of what lets content stream is needed for it. */
+/** Imports a file of one block that is in memory, without the machinery for streams. */
 async function importSmall(
   staged: StagedDag,
   content: Uint8Array,
@@ -68,21 +68,21 @@ async function importSmall(
   signal?.throwIfAborted()
   onBytes?.(content.length)
   const size = content.length
-  // Whose it is may change it once they have it back.
+  // The caller may change its buffer afterwards.
   const bytes = Buffer.from(content)
   const cid = CID.createV1(CODEC.raw, await staged.store.hash(bytes))
   await staged.put(cid, bytes)
   return { cid, size, tsize: size }
 }
 
-/** A raw block that is being hashed, and handed to the staged DAG. */
+/** A raw block that is being hashed and put into the staged DAG. */
 interface Leaf {
   stored: Promise<FilePart>
-  /** Whether it is certain that the file has no other. */
+  /** True if the file certainly has no other leaf. */
   isOnly: boolean
 }
 
-/** Leaves are raw blocks, hashed by threads and handed to the staged DAG, which does not make them wait. */
+/** Yields leaves: raw blocks that threads hash, and that the staged DAG stores in the background. */
 async function* startedLeaves(
   staged: StagedDag,
   chunker: Chunker,
@@ -114,7 +114,7 @@ async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker)
   return { cid, size, tsize: size }
 }
 
-/** Counts what passes. */
+/** Passes pieces on, and reports their lengths. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,
@@ -126,14 +126,14 @@ async function* counted(
 }
 
 /**
- * Cuts one file into chunks of exactly {@link CHUNK_BYTES} and a shorter last one. The source may reuse its buffers
- * as soon as the next piece is asked for. Whole chunks come from the pool, and whoever takes one gives it back by
- * {@link release} once its bytes are no longer needed; where the pool is exhausted the file waits its turn.
+ * Cuts one file into chunks of {@link CHUNK_BYTES} and a shorter last one. The source may reuse its buffers after the
+ * next request. Whole chunks come from the pool, and the consumer returns each with {@link release}. If the pool is
+ * empty, the file waits.
  */
 export class Chunker {
   readonly #pool: ChunkPool
   readonly #signal: AbortSignal | undefined
-  /** What a chunk is gathered in while the pool has none to spare. */
+  /** Buffer for a chunk while the pool has none to spare. */
   #own: Buffer | null = null
 
   /** @param signal ends a wait for the pool */
@@ -148,7 +148,7 @@ export class Chunker {
     let isEmpty = true
     try {
       for await (const bytes of source) {
-        // A small file that comes in one piece is copied once, into a buffer of its own size.
+        // A small file in one piece is copied once, into a buffer of its size.
         if (filled === 0 && bytes.length < CHUNK_BYTES) {
           chunk = Buffer.from(bytes)
           filled = bytes.length
@@ -168,9 +168,9 @@ export class Chunker {
           yield whole
         }
       }
-      // A file of no bytes is one chunk of none, or it would have no block at all.
+      // An empty file is one empty chunk, or it would have no block at all.
       if (filled === 0 && !isEmpty) return
-      // The last chunk may wait for the disk among thousands of others, so it does not keep a whole buffer alive.
+      // The last chunk may wait for the disk among thousands of others, so it must not keep a whole buffer alive.
       if (filled < chunk.length) {
         const last = Buffer.from(chunk.subarray(0, filled))
         this.#pool.release(chunk)
@@ -178,12 +178,12 @@ export class Chunker {
       }
       yield chunk
     } finally {
-      // Of a source that failed, or whose reader left. What has been yielded is the reader's.
+      // After a failed source, or if the consumer stopped. The consumer owns yielded chunks.
       if (filled > 0) this.#pool.release(chunk)
     }
   }
 
-  /** Gives a chunk back; nothing may read it afterwards. */
+  /** Returns a chunk to the pool; nothing may read it afterwards. */
   release(chunk: Uint8Array): void {
     this.#pool.release(chunk)
   }
@@ -199,37 +199,37 @@ export class Chunker {
   }
 }
 
-/** A part of a file that has been stored: a chunk, or a node above others. */
+/** A stored part of a file: a chunk, or a node above others. */
 export interface FilePart {
   cid: CID
   /** Content bytes. */
   size: number
-  /** What a link to it says in its Tsize: the bytes of all blocks below, repeated ones counted each time. */
+  /** Tsize of a link to it: bytes of all blocks below, repeats included. */
   tsize: number
 }
 
-/** Children of one node, as the profile `unixfs-v1-2025` (IPIP-499) has them. */
+/** Children of one node in the profile `unixfs-v1-2025` (IPIP-499). */
 const WIDTH = 1_024
 
 /**
- * The nodes above the chunks of one file: a balanced tree that is stored from below as the chunks come. Sizes are
- * encoded here, because the reference encoder of UnixFS writes those from 2 GiB to 4 GiB wrong.
+ * The nodes above the chunks of one file: a balanced tree, stored from the bottom as the chunks arrive. Encodes the
+ * sizes itself, since the reference encoder of UnixFS writes those from 2 GiB to 4 GiB wrong.
  */
 export class FileTree {
   readonly #staged: StagedDag
-  /** The parts that have no parent yet, the chunks first. */
+  /** The parts without a parent by level, chunks first. */
   readonly #levels: FilePart[][] = []
 
   constructor(staged: StagedDag) {
     this.#staged = staged
   }
 
-  /** Takes the next chunk. */
+  /** Adds the next chunk. */
   add(chunk: FilePart): Promise<void> {
     return this.#add(chunk, 0)
   }
 
-  /** Stores what has no parent yet. Returns the root, which for a file of one chunk is the chunk. */
+  /** Stores the parts without a parent. Returns the root; for a file of one chunk, that is the chunk. */
   async root(): Promise<FilePart> {
     for (let level = 0; ; level++) {
       const parts = this.#levels[level] ?? []
@@ -266,7 +266,7 @@ const FILE = Uint8Array.of(0x08, 2)
 const FILE_SIZE = 0x18
 const BLOCK_SIZE = 0x20
 
-/** The UnixFS data of a file's node, given the content bytes below each of its links. */
+/** Returns the UnixFS data of a file's node, from the content bytes below each link. */
 export function fileData(sizes: readonly number[]): Uint8Array {
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   return Buffer.concat([FILE, number(FILE_SIZE, whole), ...sizes.map(size => number(BLOCK_SIZE, size))])
