@@ -104,7 +104,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     replace: '      return searches.page(',
     test: {
       file: 'test/storage/search-migration.test.ts',
-      name: 'records of the schema before are found in the order in which they were created, and so are new ones',
+      name: 'a migration indexes records in creation order, new ones last',
     },
   },
   {

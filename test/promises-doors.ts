@@ -110,7 +110,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/content/block-writing.ts',
     find: 'openSync(temp, flags, OWNERS_FILE)',
     replace: 'openSync(temp, flags)',
-    test: { file: permissions, name: 'a new data directory is for its owner alone' },
+    test: { file: permissions, name: 'a new data directory excludes other users, with the umask' },
   },
   {
     promise: 'a link in the place of a directory leads nowhere, also where directories cannot be held open',

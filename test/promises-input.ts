@@ -196,6 +196,6 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/upkeep/read-sample.ts',
     find: 'concurrency: READ_AT_ONCE, maxBlocks,',
     replace: 'concurrency: READ_AT_ONCE, maxBlocks: Number.POSITIVE_INFINITY,',
-    test: { file: 'test/upkeep/read-sample.test.ts', name: 'ends without a problem at the block that is too many' },
+    test: { file: 'test/upkeep/read-sample.test.ts', name: 'a sample over its block limit ends without a problem' },
   },
 ]

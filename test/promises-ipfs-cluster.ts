@@ -73,7 +73,7 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
     replace: 'if (told.allocations === null) throw',
     test: {
       file: 'test/upkeep/cluster-survey.test.ts',
-      name: 'what peers may have that could not be asked is not sent again',
+      name: 'content that unreachable peers may have is not sent again',
     },
   },
 ]

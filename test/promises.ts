@@ -146,14 +146,14 @@ export const promises: readonly KeptPromise[] = [
     file: 'src/storage/write-queue.ts',
     find: '      attempted = []\n      taken = 0\n',
     replace: '      attempted = []\n',
-    test: { file: queue, name: 'what is done again is what the batch took, and what its time leaves out waits' },
+    test: { file: queue, name: 'a repeated batch has the same writes, and leaves later ones' },
   },
   {
     promise: 'a write that throws takes none with it that came together with it',
     file: 'src/storage/write-queue.ts',
     find: 'if (hasThrown) return false',
     replace: 'if (hasThrown) return true',
-    test: { file: queue, name: 'a write that throws undoes itself and nothing else' },
+    test: { file: queue, name: 'a write that throws undoes only itself' },
   },
   {
     promise: 'what is to be on the disk is answered after the sync of its commit has ended',
@@ -163,18 +163,18 @@ export const promises: readonly KeptPromise[] = [
     test: { file: order, name: 'an upload of a small block' },
   },
   {
-    promise: 'after a sync that the disk has failed nothing is acknowledged',
+    promise: 'after a failed sync nothing is acknowledged or written',
     file: 'src/storage/write-queue.ts',
     find: '      failure = error\n      this.#break(error)\n',
     replace: '      failure = error\n',
-    test: { file: queue, name: 'after a sync that the disk has failed nothing is acknowledged' },
+    test: { file: queue, name: 'after a failed sync nothing is acknowledged or written' },
   },
   {
     promise: 'what goes first does not take along what it overtakes',
     file: 'src/storage/write-queue.ts',
     find: '        if (overtakes && write.patient) break\n',
     replace: '',
-    test: { file: queue, name: 'what is patient lets others go first while it is synced, once, and is next itself' },
+    test: { file: queue, name: 'patient writes let others go first once, then come next' },
   },
   {
     promise: 'only patient writes are overtaken while they are synced',
@@ -183,7 +183,7 @@ export const promises: readonly KeptPromise[] = [
     replace: 'true',
     test: {
       file: queue,
-      name: 'the loop does not wait for a sync: what comes meanwhile does, and is committed together',
+      name: 'a sync does not block the loop; later writes share a commit',
     },
   },
   {
@@ -193,7 +193,7 @@ export const promises: readonly KeptPromise[] = [
     replace: 'if (failure === undefined) return settle(attempted)',
     test: {
       file: queue,
-      name: 'of two syncs at a time one that the disk has failed leaves nothing to be acknowledged',
+      name: 'one failed sync of two leaves nothing acknowledged',
     },
   },
   {
@@ -284,7 +284,8 @@ export const promises: readonly KeptPromise[] = [
     promise: 'content that cannot be read is damage',
     file: 'src/content/stored-blocks.ts',
     find: 'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {',
-    replace: 'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {\n      throw error',
+    replace:
+      'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {\n      throw error',
     test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is told of' },
   },
   {
@@ -306,14 +307,14 @@ export const promises: readonly KeptPromise[] = [
     file: 'src/storage/write-queue.ts',
     find: 'write.reject(reason)\n    if (isDiskFailure(error)) this.#break(error)\n',
     replace: 'write.reject(reason)\n',
-    test: { file: queue, name: 'after a commit that the disk has failed nothing is written any more' },
+    test: { file: queue, name: 'after a failed commit nothing more is written or acknowledged' },
   },
   {
     promise: 'a cluster directory that is not mounted refuses the start',
     file: 'src/ledger/cluster-directories.ts',
     find: 'if (known === undefined || !hasBlocks(database, known.id)) return',
     replace: 'if (known === undefined || known.id > 0) return',
-    test: { file: clusters, name: 'that is empty refuses the start by name' },
+    test: { file: clusters, name: 'that is empty refuses the start' },
   },
   {
     promise: "a cluster directory that is another's refuses the start",
@@ -321,14 +322,14 @@ export const promises: readonly KeptPromise[] = [
     find: '  if (backend === undefined) return refuse(',
     replace:
       '  if (backend === undefined) return insertBackend(database, path, identity)\n  if (path === "") return refuse(',
-    test: { file: clusters, name: 'that is of another Holdfast refuses the start by name' },
+    test: { file: clusters, name: 'that is of another Holdfast refuses the start' },
   },
   {
     promise: 'a directory has one owner in a process, whatever it is called',
     file: 'src/disk/data-directory.ts',
     find: '    if (owned.has(place)) {',
     replace: '    if (owned.size < 0) {',
-    test: { file: clusters, name: 'do not own one directory, whatever it is called, nor one of a cluster' },
+    test: { file: clusters, name: 'cannot own one directory, nor that of a cluster, by another path' },
   },
   ...upkeepPromises,
   ...accessPromises,

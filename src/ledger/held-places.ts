@@ -29,8 +29,7 @@ export class HeldPlaces {
   }
 
   /**
-   * Returns the location of a block that is held at `now`; null if there is none. Of external backends, the ledger may
-   * know only the roots.
+   * Returns the location of a block that is held at `now`; null if there is none. For an external backend, the ledger may know only the root.
    */
   locate(multihash: Uint8Array, now: number): HeldPlace | null {
     const block = this.#blocks.findLive(multihash, now, this.#external)

@@ -31,7 +31,7 @@ function unusedDirectory(
   clusters: readonly ClusterDefinition[],
 ): HoldfastError {
   const known = owners.filter(id => clusters.some(cluster => cluster.id === id))
-  const whose = owners.length === 0 ? 'of a cluster' : `of the cluster ${owners.join(' and ')}`
+  const owner = owners.length === 0 ? 'a cluster' : `the cluster ${owners.join(' and ')}`
   const isMissing = owners.length > 0 && known.length === 0
   const remedies = [
     'give the cluster this directory as dataDir or in alsoIn, wherever it is now',
@@ -39,6 +39,6 @@ function unusedDirectory(
   ]
   return new HoldfastError(
     'CONFIG_INVALID',
-    `clusters: content ${whose} is in ${dataDir}, which no configured cluster uses: ${remedies.join(', or ')}. A command needs the --config of the server`,
+    `clusters: content of ${owner} is in ${dataDir}, which no configured cluster uses: ${remedies.join(', or ')}. A command needs the --config of the server`,
   )
 }

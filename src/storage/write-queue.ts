@@ -83,8 +83,7 @@ export class WriteQueue {
    * Resolves with the result of `work` after its commit, and with `durable` after its sync.
    *
    * @param work may run again after a rollback, so it changes only the database, and returns the data for other effects
-   * @param options `committed` is called with the result before any reader can see the write. `patient` lets other
-   * writes go first: during the sync of patient writes, other writes are committed at once
+   * @param options `committed` gets the result before any reader can see the write. With `patient`, other writes go first: they are committed even during its sync
    * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed
    * before
    */

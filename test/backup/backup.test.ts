@@ -30,7 +30,7 @@ function withBackups(use: (test: TestEngine, backup: string, dir: string) => Pro
 }
 
 describe('a backup', () => {
-  test('holds all that was acknowledged before it began, whatever goes on meanwhile', async () => {
+  test('has every write acknowledged before it began, whatever follows', async () => {
     await withBackups(async (test, backup, dir) => {
       const { engine, account } = test
       const stored = await fill(test, 'before')
@@ -58,7 +58,7 @@ describe('a backup', () => {
     })
   })
 
-  test('that is repeated adds what is new, and takes out what is gone', async () => {
+  test('adds new blocks and removes old ones when repeated', async () => {
     await withBackups(async (test, backup, dir) => {
       const { engine, account, clock } = test
       const first = await fill(test, 'first')
@@ -78,7 +78,7 @@ describe('a backup', () => {
     })
   })
 
-  test('that is broken off leaves the one before as it was', async () => {
+  test('leaves the former backup intact when it fails', async () => {
     await withBackups(async (test, backup, dir) => {
       const first = await fill(test, 'first')
       await test.engine.backup(backup)
@@ -93,7 +93,7 @@ describe('a backup', () => {
     })
   })
 
-  test('is for its owner alone, and not made where it would be part of itself or among other things', async () => {
+  test('excludes other users, and refuses to contain itself or mix with files', async () => {
     await withBackups(async ({ engine, dataDir }, backup, dir) => {
       await engine.backup(backup)
       for (const name of ['manifest.json', 'keys/data.key', 'keys/identity.json']) {
@@ -108,7 +108,7 @@ describe('a backup', () => {
     })
   })
 
-  test('holds the stores that clusters have elsewhere', async () => {
+  test('includes the external directories of clusters', async () => {
     await withTempDir(dir =>
       withClusters(async test => {
         const backup = join(dir, 'backup')
@@ -131,7 +131,7 @@ describe('a backup', () => {
   })
 })
 
-describe('what is restored', () => {
+describe('a restored data directory', () => {
   const network = { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'] }
   const peerOf = async (dataDir: string): Promise<string> => {
     const engine = await createEngine({ dataDir, network })
@@ -142,7 +142,7 @@ describe('what is restored', () => {
     }
   }
 
-  test('is a node of its own, or the same one if it is asked to be', async () => {
+  test('is a new node, or the same one on request', async () => {
     await withTempDir(async dir => {
       const [dataDir, backup] = [join(dir, 'data'), join(dir, 'backup')]
       const peer = await peerOf(dataDir)
@@ -157,7 +157,7 @@ describe('what is restored', () => {
     })
   })
 
-  test('keeps second factors, if the key that seals them is there', async () => {
+  test('keeps second factors, if it has their key', async () => {
     await withBackups(async ({ engine, account, dataDir }, backup, dir) => {
       const beside = openAccounts({ dataDir })
       const setup = await beside.secondFactor.begin(await beside.accounts.get(account))
@@ -174,7 +174,7 @@ describe('what is restored', () => {
     })
   })
 
-  test('is all of it or nothing, unless damage is accepted', async () => {
+  test('is complete or absent, unless damage is accepted', async () => {
     await withBackups(async (test, backup, dir) => {
       const stored = await fill(test, 'damaged')
       await test.engine.backup(backup)
@@ -200,7 +200,7 @@ describe('what is restored', () => {
     })
   })
 
-  test('is refused for what is no backup, has been tampered with, or goes where something is', async () => {
+  test('is refused for a non-backup, a changed backup or a used target', async () => {
     await withBackups(async ({ engine }, backup, dir) => {
       const dataDir = join(dir, 'restored')
       const refused = (code: string) => expect(restoreBackup({ backup, dataDir })).rejects.toMatchObject({ code })

@@ -13,7 +13,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 8)
 const SEED = Number(process.env.TEST_SEED ?? 22)
 const SIZES = [100, 20_000, 40_000, 50_000, 1_500_000]
 
-test('bits that flip are named by a check, and what it calls whole restores byte for byte', needsLinux, async () => {
+test('a check names flipped bits, and a backup without problems restores exactly', needsLinux, async () => {
   const draws = new Draws(SEED)
   const seen = { whole: 0, named: 0 }
   await withTempDir(linked =>

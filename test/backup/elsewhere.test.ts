@@ -50,8 +50,8 @@ async function readsBack(engine: Engine, cid: string): Promise<void> {
   expect([status, bytes.equals(CONTENT)]).toEqual([200, true])
 }
 
-describe('a backup of a node of which another keeps a cluster', () => {
-  test('takes what is only there for no damage, and what is restored reads it from there', async () => {
+describe('a backup of a node with a cluster on another node', () => {
+  test('accepts content on the other node only, which its restore reads', async () => {
     await withTwoNodes(async nodes => {
       const { there } = nodes
       const cid = await upload(nodes)
@@ -73,7 +73,7 @@ describe('a backup of a node of which another keeps a cluster', () => {
     })
   })
 
-  test('has what has still to get there, which gets there from what is restored', async () => {
+  test('includes pending content, which its restore sends to the other node', async () => {
     await withTwoNodes(async nodes => {
       const { there } = nodes
       await there.stop()
@@ -89,7 +89,7 @@ describe('a backup of a node of which another keeps a cluster', () => {
     })
   })
 
-  test('has what gets there while it is made', async () => {
+  test('includes content that the other node takes during it', async () => {
     await withTwoNodes(async nodes => {
       const { here, there, dir } = nodes
       await there.stop()

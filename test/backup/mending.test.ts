@@ -32,8 +32,8 @@ function inStore({ dataDir }: Pick<TestEngine, 'dataDir'>, file: string): string
   return join(dataDir, file.slice(file.indexOf('/blocks/')))
 }
 
-describe('a block that rotted in the store', needsLinux, () => {
-  test('is named when it would enter a backup', async () => {
+describe('a block damaged in the store', needsLinux, () => {
+  test('is named when a backup would copy it', async () => {
     await withCopies(async (test, backup) => {
       await fill(test, 'rotten')
       flipBit(blocksIn(test.dataDir)[0])
@@ -44,7 +44,7 @@ describe('a block that rotted in the store', needsLinux, () => {
     })
   })
 
-  test('leaves the backup once it was healed, as a link and as a copy', async () => {
+  test('leaves the backup after its repair, for links and copies', async () => {
     for (const withBackup of [withLinks, withCopies]) {
       await withBackup(async (test, backup) => {
         const stored = await fill(test, 'healed')
@@ -61,7 +61,7 @@ describe('a block that rotted in the store', needsLinux, () => {
     }
   })
 
-  test('is replaced in the backup after healing, without a check', async () => {
+  test('is replaced in the backup after its repair, without a check', async () => {
     await withLinks(async (test, backup) => {
       const stored = await fill(test, 'relinked')
       await test.engine.backup(backup)
@@ -75,8 +75,8 @@ describe('a block that rotted in the store', needsLinux, () => {
   })
 })
 
-describe('a block that rotted in the backup', needsLinux, () => {
-  test('is named by a check, and mended by the next backup', async () => {
+describe('a block damaged in the backup', needsLinux, () => {
+  test('is named by a check, and repaired by the next backup', async () => {
     await withCopies(async (test, backup) => {
       const stored = await fill(test, 'rotten')
       await test.engine.backup(backup)
@@ -90,7 +90,7 @@ describe('a block that rotted in the backup', needsLinux, () => {
     })
   })
 
-  test('is mended by the next backup if its time changed', async () => {
+  test('is repaired by the next backup if its time changed', async () => {
     await withCopies(async (test, backup) => {
       const stored = await fill(test, 'touched')
       await test.engine.backup(backup)
@@ -104,7 +104,7 @@ describe('a block that rotted in the backup', needsLinux, () => {
     })
   })
 
-  test('is repaired from the store beside a running engine, and so are keys', async () => {
+  test('is repaired from the store beside a running engine, like keys', async () => {
     await withCopies(async (test, backup) => {
       const stored = await fill(test, 'repaired')
       const { keys } = await test.engine.backup(backup)
@@ -118,7 +118,7 @@ describe('a block that rotted in the backup', needsLinux, () => {
     })
   })
 
-  test('in its database or its manifest is named, and mended by a forced backup', async () => {
+  test('is named in database or manifest, and repaired by a forced backup', async () => {
     await withCopies(async (test, backup) => {
       const stored = await fill(test, 'database')
       await test.engine.backup(backup)
@@ -137,7 +137,7 @@ describe('a block that rotted in the backup', needsLinux, () => {
   })
 })
 
-describe('a backup that 0.2.0 made', needsLinux, () => {
+describe('a backup of 0.2.0', needsLinux, () => {
   test('is checked and restored', async () => {
     await withTempDir(async dir => {
       await unpack(OLD, dir)
@@ -148,7 +148,7 @@ describe('a backup that 0.2.0 made', needsLinux, () => {
     })
   })
 
-  test('is continued by its node, which reads and mends all of it', async () => {
+  test('is continued by its node, which reads and repairs all of it', async () => {
     await withTempDir(async dir => {
       await unpack(OLD, dir)
       const backup = join(dir, 'backup')

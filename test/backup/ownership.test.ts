@@ -62,7 +62,7 @@ describe('a good backup', () => {
     })
   })
 
-  test('is not replaced by a copy of its node that was restored', async () => {
+  test('is not replaced by a restored copy of its node', async () => {
     await withBackup(async (_, backup, dir) => {
       for (const sameNode of [false, true]) {
         const dataDir = join(dir, String(sameNode))
@@ -78,7 +78,7 @@ describe('a good backup', () => {
     })
   })
 
-  test('is not replaced by its node after that lost more than half of its roots', async () => {
+  test('is not replaced by its node after it lost most roots', async () => {
     await withBackup(async (test, backup, _, stored) => {
       const [kept = '', ...removed] = stored.keys()
       for (const cid of removed) await test.engine.pins.remove({ account: test.account, cid })
@@ -108,7 +108,7 @@ describe('a good backup', () => {
     )
   })
 
-  test('stays usable when the next one is killed after it wrote other keys', async () => {
+  test('stays usable when the next is killed after writing other keys', async () => {
     await withBackup(async (test, backup, dir) => {
       const secrets = join(test.dataDir, 'secrets')
       await writeFile(secrets, 'first')
@@ -126,7 +126,7 @@ describe('a good backup', () => {
 })
 
 describe('a key directory', () => {
-  test('belongs to one node, whatever is forced', async () => {
+  test('belongs to one node, even with force', async () => {
     await withBackup(async (test, _, dir) => {
       const keys = join(dir, 'keys')
       await test.engine.backup(join(dir, 'one'), { keys })
@@ -149,8 +149,8 @@ describe('a key directory', () => {
   })
 })
 
-describe('the lock of a directory', () => {
-  test('keeps another process and another caller out until its process is killed', async () => {
+describe('the lock of a backup directory', () => {
+  test('excludes another process and another caller until its process is killed', async () => {
     await withTempDir(async dir => {
       const taken = expect.objectContaining(refusal('CONFLICT', dir))
       await withChild('locking-child.ts', [dir, 'alone'], async () => {
@@ -168,7 +168,7 @@ describe('the lock of a directory', () => {
     })
   })
 
-  test('lets one of two backups at once run, and refuses the other', async () => {
+  test('lets one of two concurrent backups run, and refuses the other', async () => {
     await withBackup(async (test, backup, dir, stored) => {
       const before = await filesIn(backup)
       await withChild('locking-child.ts', [backup, 'alone'], async () => {
@@ -182,7 +182,7 @@ describe('the lock of a directory', () => {
     })
   })
 
-  test('lets one of two nodes have a new directory that both begin at once', async () => {
+  test('gives one of two nodes a new directory that both start', async () => {
     await withBackup(async (test, _, dir, stored) => {
       const other = await createEngine({ dataDir: join(dir, 'other') })
       try {
@@ -202,7 +202,7 @@ describe('the lock of a directory', () => {
 })
 
 describe('a restore', () => {
-  test('refuses every start into its directory while it runs and after it is killed', async () => {
+  test('refuses starts in its directory while it runs, and once killed', async () => {
     await withBackup(async (_, backup, dir, stored) => {
       const dataDir = join(dir, 'restored')
       const refused = refusal('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore`)
@@ -230,7 +230,7 @@ describe('a restore', () => {
     })
   })
 
-  test('that is repeated as a node of its own keeps no identity of the attempt before', async () => {
+  test('keeps no identity of an earlier attempt as a new node', async () => {
     await withBackup(async (test, backup, dir) => {
       await writeFile(join(test.dataDir, 'secrets'), 'secrets')
       await test.engine.backup(backup)
@@ -250,7 +250,7 @@ describe('a restore', () => {
     })
   })
 
-  test('never writes into a backup, nor into a directory that has something', async () => {
+  test('never writes into a backup, nor into a used directory', async () => {
     await withBackup(async (test, backup, dir) => {
       const before = await filesIn(backup)
       await symlink(backup, join(dir, 'link'))
@@ -269,7 +269,7 @@ describe('a restore', () => {
     })
   })
 
-  test('reads a backup that cannot be written', async () => {
+  test('reads a backup without write permission', async () => {
     await withBackup(async (_, backup, __, stored) => {
       await rm(join(backup, 'lock'))
       await chmod(backup, 0o500)

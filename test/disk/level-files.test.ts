@@ -47,7 +47,7 @@ test.each<[what: string, damage: (datastore: string) => Promise<unknown>]>([
   ['both are gone', async dir => Promise.all([rm(join(dir, 'CURRENT')), rm(await named(dir, 'MANIFEST-'))])],
   ['the list is empty', async dir => truncate(await named(dir, 'MANIFEST-'))],
   ['the name is of no list', async dir => writeFile(join(dir, 'CURRENT'), 'MANIFEST-000099\n')],
-])('what a datastore holds is there when %s', async (_, damage) => {
+])('a datastore keeps its data when %s', async (_, damage) => {
   await withStore(async (dataDir, datastore) => {
     await damage(datastore)
     expect(await opened(dataDir)).toEqual({ has: true, told: MADE_ANEW })
@@ -55,7 +55,7 @@ test.each<[what: string, damage: (datastore: string) => Promise<unknown>]>([
   })
 })
 
-test('a datastore that cannot be made whole is set aside, and begins empty', async () => {
+test('an unreadable datastore moves to quarantine and starts empty', async () => {
   await withStore(async (dataDir, datastore) => {
     await rm(join(datastore, 'CURRENT'))
     await mkdir(join(datastore, 'CURRENT'))
@@ -68,7 +68,7 @@ test('a datastore that cannot be made whole is set aside, and begins empty', asy
   })
 })
 
-test('a datastore that somebody has open is left as it is, whatever it lacks', async () => {
+test('a damaged datastore stays unchanged while another owner has it open', async () => {
   await withStore(async (dataDir, datastore) => {
     const owned = await ownDataDirectory(dataDir, silentLogger)
     await rm(join(datastore, 'CURRENT'))

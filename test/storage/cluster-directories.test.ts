@@ -50,7 +50,7 @@ function refusal(...parts: string[]) {
 }
 
 describe('the data directory of a cluster', () => {
-  test('has a file that says which it is, beside its blocks', async () => {
+  test('has an identity file beside its blocks', async () => {
     await withTempDir(async dir => {
       const far = join(dir, 'far')
       const options = optionsOf(dir, { far })
@@ -70,7 +70,7 @@ describe('the data directory of a cluster', () => {
     ['lost its file', far => unlink(join(far, 'identity')), 'Is it mounted'],
     ['has a damaged file', far => writeFile(join(far, 'identity'), ''), 'damaged'],
     ['is of another Holdfast', far => writeFile(join(far, 'identity'), crypto.randomUUID()), 'belongs to another'],
-  ])('that %s refuses the start by name, and nothing is made in it', async (_, change, reason) => {
+  ])('that %s refuses the start and stays unchanged', async (_, change, reason) => {
     await withTempDir(async dir => {
       const far = join(dir, 'far')
       const options = optionsOf(dir, { far })
@@ -90,7 +90,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test('may be lost while it has nothing to lose', async () => {
+  test('may be lost while it has no content', async () => {
     await withTempDir(async dir => {
       const options = optionsOf(dir, { far: join(dir, 'far') })
       await (await createEngine(options)).stop()
@@ -99,7 +99,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test('may be moved, with its configuration', async () => {
+  test('may move, if its configuration follows', async () => {
     await withTempDir(async dir => {
       const cid = await fill(optionsOf(dir, { far: join(dir, 'far') }))
       await rename(join(dir, 'far'), join(dir, 'moved'))
@@ -107,7 +107,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test('is one under whatever names: clusters that share it share its blocks', async () => {
+  test('is shared by clusters that name it by different paths', async () => {
     await withTempDir(async dir => {
       await mkdir(join(dir, 'far'))
       await symlink(join(dir, 'far'), join(dir, 'link'))
@@ -125,7 +125,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test('is not exchanged with another, nor copied', async () => {
+  test('is refused in the place of another, and as a copy', async () => {
     await withTempDir(async dir => {
       const [one, two, aside] = ['one', 'two', 'aside'].map(name => join(dir, name)) as [string, string, string]
       const options = optionsOf(dir, { one, two })
@@ -144,7 +144,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test('of a version without such files gets one, unless it is not there', async () => {
+  test('gets a missing identity file unless it is unmounted', async () => {
     await withTempDir(async dir => {
       const far = join(dir, 'far')
       const options = optionsOf(dir, { far })
@@ -159,7 +159,7 @@ describe('the data directory of a cluster', () => {
     })
   })
 
-  test("cannot be the engine's own by another name", async () => {
+  test('cannot be the data directory of the engine under another path', async () => {
     await withTempDir(async dir => {
       await mkdir(join(dir, 'data'))
       await symlink(join(dir, 'data'), join(dir, 'link'))
@@ -170,7 +170,7 @@ describe('the data directory of a cluster', () => {
 })
 
 describe('two engines in one process', () => {
-  test('do not own one directory, whatever it is called, nor one of a cluster', async () => {
+  test('cannot own one directory, nor that of a cluster, by another path', async () => {
     await withTempDir(async dir => {
       const options = optionsOf(dir, { far: join(dir, 'far') })
       const engine = await createEngine(options)

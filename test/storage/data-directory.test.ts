@@ -54,7 +54,7 @@ async function startAndStop(options: EngineOptions): Promise<void> {
 
 describe('a data directory', () => {
   // Both wait until a start gives up.
-  test.concurrent('in use by another process is refused after a while, and nothing of it is touched', async () => {
+  test.concurrent('is refused while another process owns it, and stays unchanged', async () => {
     await withTempDir(async dataDir => {
       await withOwner(dataDir, async owner => {
         await expect(createEngine({ dataDir })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('a data directory', () => {
     })
   })
 
-  test.concurrent('cannot be opened twice in one process either', async () => {
+  test.concurrent('cannot be opened twice in one process', async () => {
     await withEngine(async ({ dataDir, engine, account }) => {
       await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
       expect((await engine.pins.upload(Buffer.from('still working'), { account })).created).toBe(true)
@@ -75,7 +75,7 @@ describe('a data directory', () => {
   })
 
   test.each<['killed' | 'stopped']>([['killed'], ['stopped']])(
-    'goes over to the next when its owner is %s',
+    'passes to a new owner when the former is %s',
     async how => {
       await withTempDir(async dataDir => {
         await withOwner(dataDir, async owner => {
@@ -88,7 +88,7 @@ describe('a data directory', () => {
     },
   )
 
-  test('lets accounts be made beside its engine', async () => {
+  test('lets accounts be created while its engine runs', async () => {
     await withEngine(async ({ dataDir, engine }) => {
       const beside = openAccounts({ dataDir })
       const { id } = await beside.accounts.create({ email: 'beside@example.org', plan: 'free' })
@@ -107,7 +107,7 @@ describe('a data directory', () => {
     ['has a file for its import root', dir => fileInside(dir, 'import')],
     ['has a directory for its database', async dir => made(join(dir, 'data', 'holdfast.db'), join(dir, 'data'))],
     ['has a database that is none', dir => fileInside(dir, 'holdfast.db', pseudoRandom(8_192, 'not a database'))],
-  ])('that %s is refused by name', async (_, prepare) => {
+  ])('that %s is refused by path', async (_, prepare) => {
     await withTempDir(async dir => {
       const dataDir = await prepare(dir)
       await expect(createEngine({ dataDir })).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('that cannot be written is refused by name', async () => {
+  test('without write permission is refused', async () => {
     await withTempDir(async dir => {
       await chmod(dir, 0o500)
       // The root user may write everywhere but where the kernel itself says no.
@@ -127,7 +127,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('of a newer schema is refused and left as it is', async () => {
+  test('with a newer schema is refused and stays unchanged', async () => {
     await withTempDir(async dataDir => {
       await startAndStop({ dataDir })
       const version = withDatabase(dataDir, db => db.prepare<[], { user_version: number }>('PRAGMA user_version').get())
@@ -142,7 +142,7 @@ describe('a data directory', () => {
     })
   })
 
-  test.concurrent('of an older schema is not migrated by a command beside its owner', async () => {
+  test.concurrent('with an older schema is migrated only by its owner', async () => {
     await withTempDir(async dataDir => {
       const older = migrations.length - 1
       const file = join(dataDir, 'holdfast.db')
@@ -176,7 +176,7 @@ describe('a data directory', () => {
     ['is a link above it', async dir => link(dir, join(dir, 'link'))],
     ['is written with detours', async (_, dataDir) => `${dataDir}/../data/.`],
     ['is its block directory', async (_, dataDir) => join(dataDir, 'blocks')],
-  ])('is not given away by an import root that %s', async (_, rootOf) => {
+  ])('is not exposed by an import root that %s', async (_, rootOf) => {
     await withTempDir(async dir => {
       const dataDir = await made(join(dir, 'data'))
       const importRoots = [await made(join(dir, 'harmless')), await rootOf(dir, dataDir)]
@@ -188,7 +188,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('of a cluster is not given away by an import root either', async () => {
+  test('is not exposed by an import root, if a cluster uses it', async () => {
     await withTempDir(async dir => {
       const far = await made(join(dir, 'far'))
       const cluster = { id: 'far', label: '', region: '', country: null, gateways: [], dataDir: far }
@@ -202,7 +202,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('with its default import root, or one beside it, starts', async () => {
+  test('starts with its default import root, or one beside it', async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'not', 'there', 'yet')
       const engine = await createEngine({ dataDir })
@@ -212,7 +212,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('keeps everything when its engine stops and starts', async () => {
+  test('keeps everything over a restart', async () => {
     await withEngine(async test => {
       const content = pseudoRandom(1_500_000, 'kept')
       const { record } = await test.engine.pins.upload(content, { account: test.account, name: 'kept' })
@@ -227,7 +227,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('is its own: two engines in one process do not see each other', async () => {
+  test('belongs to one of two engines in the process alone', async () => {
     await withEngine(one =>
       withEngine(async two => {
         const seen: string[] = []
@@ -248,7 +248,7 @@ describe('a data directory', () => {
     )
   })
 
-  test.each(['MANIFEST-', 'CURRENT'])('starts when a power cut has emptied %s of its datastore', async prefix => {
+  test.each(['MANIFEST-', 'CURRENT'])('starts after a power cut has emptied %s of its datastore', async prefix => {
     await withEngine(async test => {
       const datastore = join(test.dataDir, 'datastore')
       await test.engine.stop()
@@ -260,7 +260,7 @@ describe('a data directory', () => {
     })
   })
 
-  test('stopping ends all timers', async () => {
+  test('has no timers left after a stop', async () => {
     await withEngine(async ({ engine, clock, account }) => {
       await engine.pins.upload(Buffer.from('x'), { account, timelock: '2030-06-01T00:00:00Z' })
       expect(clock.waiting).toBeGreaterThan(0)

@@ -19,7 +19,7 @@ function withKey<T>(dataDir: string, run: (sealing: ReturnType<typeof openDataKe
 }
 
 describe('the key of a data directory', () => {
-  test('is made once, for its owner alone, and opens at every later start what it sealed', async () => {
+  test('is created once with mode 0600, and opens earlier secrets after restarts', async () => {
     await withTempDir(async dir => {
       const sealed = withKey(dir, sealing => sealing.seal(SECRET, 'test'))
       const text = await readFile(join(dir, 'data.key'), 'utf8')
@@ -30,14 +30,14 @@ describe('the key of a data directory', () => {
     })
   })
 
-  test('two that open it at once get the same', async () => {
+  test('is the same for two processes that create it at once', async () => {
     await withTempDir(async dir => {
       const sealed = withKey(dir, one => withKey(dir, two => two.open(one.seal(SECRET, 'test'), 'test')))
       expect(Buffer.from(sealed).equals(SECRET)).toBe(true)
     })
   })
 
-  test('is found again where the power went before the database knew of it', async () => {
+  test('is used again if a power cut preceded its row', async () => {
     await withTempDir(async dir => {
       const sealed = withKey(dir, sealing => sealing.seal(SECRET, 'test'))
       for (const name of ['holdfast.db', 'holdfast.db-wal', 'holdfast.db-shm'])
@@ -52,7 +52,7 @@ describe('the key of a data directory', () => {
     ['that of another directory', path => writeFile(path, `${'A'.repeat(43)}\n`), /is not the key of this data dir/],
     ['empty', path => writeFile(path, ''), /is damaged/],
     ['cut short', path => writeFile(path, 'A'.repeat(42)), /is damaged/],
-  ])('refuses the start when it is %s, and leaves everything as it is', async (_, spoil, message) => {
+  ])('refuses the start when it is %s, and leaves everything unchanged', async (_, spoil, message) => {
     await withTempDir(async dataDir => {
       await (await createEngine({ dataDir })).stop()
       const path = join(dataDir, 'data.key')
@@ -70,7 +70,7 @@ describe('the key of a data directory', () => {
     })
   })
 
-  test('where it cannot be written, nothing is sealed', async () => {
+  test('seals nothing if it cannot be written', async () => {
     await withTempDir(async dir => {
       const database = new Database(join(dir, 'holdfast.db'))
       expect(() => openDataKey(database, join(dir, 'not there'))).toThrow(/cannot be written/)

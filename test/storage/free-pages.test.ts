@@ -5,7 +5,7 @@ import { withEngine } from '../support/test-engine.ts'
 
 const PAGE = 4_096
 
-test('a collection gives the free pages of the database back to the disk', async () => {
+test('a collection returns the free pages of the database to the disk', async () => {
   await withEngine(async ({ engine, account, dataDir }) => {
     const cids: string[] = []
     for (let i = 0; i < 60; i++) {

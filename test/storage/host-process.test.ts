@@ -26,7 +26,7 @@ async function runScript(dataDir: string, body: string): Promise<{ output: strin
 }
 
 describe('the process around an engine', () => {
-  test('is kept alive while an upload is under way, and ends by itself once the engine has stopped', async () => {
+  test('stays alive during an upload, and ends after the engine stops', async () => {
     await withTempDir(async dataDir => {
       const body = `
         const bytes = new Uint8Array(5_500_000).map((_, i) => (i * 7919) >> 5)
@@ -39,7 +39,7 @@ describe('the process around an engine', () => {
     })
   })
 
-  test('is not kept alive by an engine that has nothing to do', async () => {
+  test('ends beside an idle engine', async () => {
     await withTempDir(async dataDir => {
       const body = `
         await engine.pins.upload(new Uint8Array(2_000_000), { account, timelock: '2099-01-01T00:00:00Z' })
@@ -59,7 +59,7 @@ describe('the process around an engine', () => {
     expect(listeners()).toEqual(before)
   })
 
-  test('may end an engine twice, or dispose of it', async () => {
+  test('may stop an engine twice, or dispose of it', async () => {
     await withTempDir(async dataDir => {
       const engine = await createEngine({ dataDir })
       await Promise.all([engine.stop(), engine.stop()])

@@ -39,7 +39,7 @@ function look(file: string): { emails: unknown[]; version: unknown } {
   return { emails, version }
 }
 
-test('a database is kept as it was before it is migrated, for its owner only', async () => {
+test('a migration keeps a copy of the database with mode 0600', async () => {
   await withTempDir(async dir => {
     const file = join(dir, 'holdfast.db')
     writeOldDatabase(file, 'ada@example.org')
@@ -58,7 +58,7 @@ test('a new database leaves no copy', async () => {
   })
 })
 
-test('the kept copy has what an older version wrote after a killed migration', async () => {
+test('the copy has later writes of an older version, after a kill', async () => {
   await withTempDir(async dir => {
     let steps: string[] = []
     for (let survived = 0; ; survived++) {
@@ -86,7 +86,7 @@ test('the kept copy has what an older version wrote after a killed migration', a
   })
 })
 
-test('the kept copy has what is written between it and the migration', async () => {
+test('the copy has writes made between it and the migration', async () => {
   await withTempDir(async dir => {
     const file = join(dir, 'holdfast.db')
     writeOldDatabase(file, 'a@example.org', OLD)

@@ -65,7 +65,7 @@ function byId(a: { uploadId: string }, b: { uploadId: string }): number {
 }
 
 describe('a data directory of 0.1.0', () => {
-  test('keeps records, content and directories, then and at the next start', async () => {
+  test('keeps records, content and directories over two starts', async () => {
     await withOldDirectory(async (first, restart) => {
       await expectAll(first)
       const engine = await restart()
@@ -118,7 +118,7 @@ describe('a data directory of 0.1.0', () => {
     })
   })
 
-  test('goes on waiting for what was being fetched, and frees what was deleted', async () => {
+  test('resumes its fetches, and frees deleted content', async () => {
     await withOldDirectory(async engine => {
       const waiting = old.records.find(record => record.status === 'queued')
       const [progress] = await engine.pins.status({ account: old.accounts.ada, cid: waiting?.cid ?? '' })
@@ -134,7 +134,7 @@ describe('a data directory of 0.1.0', () => {
     })
   })
 
-  test('gives its free pages back once it has been written anew, and keeps all the rest', async () => {
+  test('returns free pages after compaction, and keeps everything else', async () => {
     await withTempDir(async dir => {
       await unpack(ARCHIVE, dir)
       const dataDir = join(dir, 'data')

@@ -74,7 +74,7 @@ function formOf(field: string, files: ReadonlyArray<[string, Buffer]>, fields: R
 
 const LISTED = '/users/me/uploads?limit=100'
 
-test('what 0.1.0, built from its source, has kept is there for this version', {
+test('this version keeps everything stored by a build of 0.1.0', {
   ...needs(hasSource(), 'the history does not reach back to 0.1.0'),
   timeout: 240_000,
 }, async () => {

@@ -64,7 +64,7 @@ function warnings() {
 }
 
 describe('permissions', needsPosix, () => {
-  test.each([['000'], ['022'], ['077']])('a new data directory is for its owner alone, with the umask %s', umask =>
+  test.each([['000'], ['022'], ['077']])('a new data directory excludes other users, with the umask %s', umask =>
     withTempDir(async dir => {
       const [dataDir, far] = [join(dir, 'data'), join(dir, 'far')]
       const clusters = [
@@ -94,7 +94,7 @@ describe('permissions', needsPosix, () => {
     }),
   )
 
-  test('accounts made before the first start leave nothing open either', () =>
+  test('accounts created before the first start expose nothing', () =>
     withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       await withUmask(0, async () => {

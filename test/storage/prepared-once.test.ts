@@ -28,7 +28,7 @@ test.each<[what: string, sql: string, values: SqlValue[]]>([
     `${TABLES} WHERE m.type = ? AND m.rootpage > ? AND i.type = ?`,
     ['table', 0, 'index'],
   ],
-])('a statement with %s is prepared once, however often it runs', (_, sql, values) =>
+])('a statement with %s is prepared once for all runs', (_, sql, values) =>
   withTempDir(async dir => {
     const db = new Database(join(dir, 'holdfast.db'))
     try {

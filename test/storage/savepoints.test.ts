@@ -17,7 +17,7 @@ function namelessFiles(): string[] {
   })
 }
 
-test('what a savepoint would undo is kept in memory, not in a file', needsLinux, () =>
+test('a savepoint keeps its undo data in memory, not in a file', needsLinux, () =>
   withTempDir(async dir => {
     const db = new Database(join(dir, 'holdfast.db'))
     try {

@@ -13,13 +13,13 @@ describe('sealing', () => {
     expect(Buffer.from(sealingWith(KEY).open(sealing.seal(bytes, 'a'), 'a')).equals(bytes)).toBe(true)
   })
 
-  test('shows nothing of the bytes, and is another each time', () => {
+  test('hides the bytes, and gives another result each time', () => {
     const [one, two] = [sealing.seal(SECRET, 'a'), sealing.seal(SECRET, 'a')]
     expect(Buffer.from(one).includes(SECRET)).toBe(false)
     expect(Buffer.from(one).equals(two)).toBe(false)
   })
 
-  test('refuses every changed byte, every cut, another context and another key, naming what it was', () => {
+  test('names the fault of changed bytes, cuts, other contexts and other keys', () => {
     const sealed = sealing.seal(SECRET, 'a')
     const changed = [...sealed.keys()].map(at => Uint8Array.from(sealed, (byte, i) => (i === at ? byte ^ 1 : byte)))
     const cut = [...sealed.keys()].map(length => sealed.subarray(0, length))
@@ -28,7 +28,7 @@ describe('sealing', () => {
     expect(refusalOf(() => sealingWith(randomBytes(SEALING_KEY_BYTES)).open(sealed, 'a'))).toMatch(/another key/)
   })
 
-  test('keys have names that differ', () => {
+  test('gives different keys different ids', () => {
     expect(sealingKeyId(KEY)).toBe(sealingKeyId(Uint8Array.from(KEY)))
     expect(sealingKeyId(KEY)).not.toBe(sealingKeyId(randomBytes(SEALING_KEY_BYTES)))
     expect(KEY.toString('hex')).not.toContain(sealingKeyId(KEY))

@@ -6,7 +6,7 @@ import { migrations } from '../../src/storage/migrations.ts'
 import { searchSchema } from '../../src/storage/schema-search.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-test('records of the schema before are found in the order in which they were created, and so are new ones', async () => {
+test('a migration indexes records in creation order, new ones last', async () => {
   await withTempDir(async dataDir => {
     const before = migrations.indexOf(searchSchema)
     const db = new SqliteDatabase(join(dataDir, 'holdfast.db'))

@@ -98,7 +98,7 @@ function stored(): Row[] {
 }
 
 describe('statements of ledger and catalogue', () => {
-  test('each has the plan that is written down, its bound and the reason', async () => {
+  test('each has its recorded plan, bound and reason', async () => {
     await withStatements(plans => {
       if (process.env.UPDATE_PLANS === '1') {
         const known = new Map(stored().map(row => [row.sql, row]))
@@ -111,7 +111,7 @@ describe('statements of ledger and catalogue', () => {
     })
   })
 
-  test('none sorts what it has found, and none scans a table that grows', async () => {
+  test('none sorts its results or scans a table that grows', async () => {
     await withStatements(plans => {
       for (const [sql, plan] of plans) {
         expect(

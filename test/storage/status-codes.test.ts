@@ -17,7 +17,7 @@ const REASONS: ReadonlyArray<[reason: string | null, code: string | null]> = [
   [null, null],
 ]
 
-test('records of versions before get the codes that their reasons begin with', async () => {
+test('old records get the codes at the start of their reasons', async () => {
   await withTempDir(async dir => {
     const file = join(dir, 'holdfast.db')
     const old = new SqliteDatabase(file)

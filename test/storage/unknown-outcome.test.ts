@@ -30,8 +30,8 @@ async function toldOf(write: Promise<unknown>): Promise<string> {
   )
 }
 
-describe('a write whose sync the disk fails is OUTCOME_UNKNOWN', () => {
-  test.each(['EIO', 'ENOSPC', 'EMFILE'])('with %s: an upload, which the next start finds', async code => {
+describe('a write after a failed sync has the code OUTCOME_UNKNOWN', () => {
+  test.each(['EIO', 'ENOSPC', 'EMFILE'])('with %s: an upload, found by the next start', async code => {
     for (const size of [100, 600_000]) {
       await withEngine(async test => {
         const { account } = test
@@ -70,7 +70,7 @@ describe('a write whose sync the disk fails is OUTCOME_UNKNOWN', () => {
     })
   })
 
-  test('a removal whose first part is done, and whose rest is refused', async () => {
+  test('a removal whose second part is refused', async () => {
     await withEngine(async test => {
       const { account, clock } = test
       const content = pseudoRandom(100, 'often')
@@ -98,8 +98,8 @@ describe('a write whose sync the disk fails is OUTCOME_UNKNOWN', () => {
   })
 })
 
-describe('a file that is replaced', () => {
-  test('is OUTCOME_UNKNOWN if its directory cannot be synced, and unchanged after any other failure', async () => {
+describe('a replaced file', () => {
+  test('is OUTCOME_UNKNOWN after a failed directory sync, unchanged after other failures', async () => {
     await withTempDir(async dir => {
       const files = new RecordingFiles()
       const path = `${dir}/kept`
@@ -114,7 +114,7 @@ describe('a file that is replaced', () => {
     })
   })
 
-  test('a takedown whose directory cannot be synced is done by asking again', async () => {
+  test('a takedown with a failed directory sync is completed by a repeat', async () => {
     const files = new RecordingFiles()
     await withEngine(
       async ({ engine, account, dataDir }) => {

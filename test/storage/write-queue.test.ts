@@ -69,7 +69,7 @@ function kept(db: Database): number[] {
 }
 
 describe('write queue', () => {
-  test('what arrives together shares one transaction, and is answered after it', async () => {
+  test('writes that arrive together share one transaction, answered after its commit', async () => {
     await withQueue(async (queue, db) => {
       const answers = await Promise.all([1, 2, 3, 4].map(id => queue.run(() => keep(db, id), { durable: id === 3 })))
       expect(answers).toEqual([1, 2, 3, 4])
@@ -81,7 +81,7 @@ describe('write queue', () => {
     })
   })
 
-  test('savepoints are made only where a write has thrown, for those that came with it', async () => {
+  test('a batch uses savepoints only after one of its writes throws', async () => {
     await withQueue(async (queue, db) => {
       await Promise.all([1, 2, 3].map(id => queue.run(() => keep(db, id), { durable: false })))
       expect([db.commits, db.savepoints]).toEqual([1, 0])
@@ -92,7 +92,7 @@ describe('write queue', () => {
     })
   })
 
-  test('a write that throws undoes itself and nothing else', async () => {
+  test('a write that throws undoes only itself', async () => {
     await withQueue(async (queue, db) => {
       const plan = fc.array(fc.record({ rows: fc.integer({ min: 1, max: 3 }), fails: fc.boolean() }), { maxLength: 12 })
       let next = 0
@@ -117,7 +117,7 @@ describe('write queue', () => {
     })
   })
 
-  test('what is done again is what the batch took, and what its time leaves out waits', async () => {
+  test('a repeated batch has the same writes, and leaves later ones waiting', async () => {
     let now = 0
     await withQueue(async (_, db) => {
       const queue = new WriteQueue(db, { now: () => now })
@@ -149,7 +149,7 @@ describe('write queue', () => {
     })
   })
 
-  test('if the transaction itself fails nothing of it happened, everybody is told, and the next goes on', async () => {
+  test('a failed transaction rejects its whole batch, and the next one runs', async () => {
     await withQueue(async (queue, db) => {
       db.failures = 1
       const outcomes = await Promise.allSettled([1, 2, 3].map(id => queue.run(() => keep(db, id), { durable: true })))
@@ -184,7 +184,7 @@ describe('write queue', () => {
     })
   })
 
-  test('what comes while room is being made waits its turn', async () => {
+  test('writes during a search for room keep their order', async () => {
     await withQueue(async (_, db) => {
       db.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
       db.failures = 1
@@ -203,7 +203,7 @@ describe('write queue', () => {
     })
   })
 
-  test('after a commit that the disk has failed nothing is written any more, and nothing acknowledged', async () => {
+  test('after a failed commit nothing more is written or acknowledged', async () => {
     await withQueue(async (_, db) => {
       const told: unknown[] = []
       const queue = new WriteQueue(db, { now: still, onBroken: error => told.push(error) })
@@ -212,7 +212,7 @@ describe('write queue', () => {
       const unknown = { code: 'OUTCOME_UNKNOWN', cause: db.failure }
       await expect(queue.run(() => keep(db, 1), { durable: true })).rejects.toMatchObject(unknown)
       const commits = db.commits
-      const refused = { code: 'UNAVAILABLE', message: expect.stringContaining('restarted') }
+      const refused = { code: 'UNAVAILABLE', message: expect.stringContaining('restart the node') }
       for (const durable of [true, false]) {
         await expect(queue.run(() => keep(db, 2), { durable })).rejects.toMatchObject(refused)
       }
@@ -224,7 +224,7 @@ describe('write queue', () => {
     })
   })
 
-  test('a write that the disk fails before the commit has not happened, and keeps its error', async () => {
+  test('a write that fails before the commit keeps its error', async () => {
     await withQueue(async (queue, db) => {
       const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
       const work = (): never => {
@@ -238,7 +238,7 @@ describe('write queue', () => {
     })
   })
 
-  test('the loop does not wait for a sync: what comes meanwhile does, and is committed together', async () => {
+  test('a sync does not block the loop; later writes share a commit', async () => {
     await withQueue(async (_, db) => {
       const log: string[] = []
       const ends: Array<() => void> = []
@@ -303,7 +303,7 @@ describe('write queue', () => {
     return { log, syncs, queue, write }
   }
 
-  test('what is patient lets others go first while it is synced, once, and is next itself', async () => {
+  test('patient writes let others go first once, then come next', async () => {
     await withQueue(async (_, db) => {
       const { log, syncs, queue, write } = held(db)
       const writes = [write(1, true)]
@@ -338,7 +338,7 @@ describe('write queue', () => {
     })
   })
 
-  test('what asks for no sync goes first as often as it comes', async () => {
+  test('writes without a sync overtake patient ones every time', async () => {
     await withQueue(async (_, db) => {
       const { log, syncs, write } = held(db)
       const writes = [write(1, true)]
@@ -350,7 +350,7 @@ describe('write queue', () => {
     })
   })
 
-  test('of two syncs at a time one that the disk has failed leaves nothing to be acknowledged', async () => {
+  test('one failed sync of two leaves nothing acknowledged', async () => {
     await withQueue(async (_, db) => {
       const { log, syncs, queue, write } = held(db)
       const writes = [write(1, true)]
@@ -367,7 +367,7 @@ describe('write queue', () => {
     })
   })
 
-  test('after a sync that the disk has failed nothing is acknowledged, and nothing more written', async () => {
+  test('after a failed sync nothing is acknowledged or written', async () => {
     await withQueue(async (_, db) => {
       const failure = Object.assign(new Error('i/o error'), { code: 'EIO' })
       const told: unknown[] = []
@@ -391,7 +391,7 @@ describe('write queue', () => {
     })
   })
 
-  test('the log that is synced is that of the database', async () => {
+  test('the synced log belongs to the database', async () => {
     await withTempDir(async dir => {
       const db = new Database(join(dir, 'holdfast.db'))
       const logSync = new LogSync(join(dir, 'holdfast.db'))
@@ -406,7 +406,7 @@ describe('write queue', () => {
     })
   })
 
-  test('writes happen in the order they came, those of a running write after it', async () => {
+  test('writes run in order, those queued by a write after it', async () => {
     await withQueue(async (queue, db) => {
       const order: string[] = []
       let inner: Promise<unknown> | null = null
@@ -426,7 +426,7 @@ describe('write queue', () => {
     })
   })
 
-  test('is settled when all that was asked for has been written', async () => {
+  test('settles when all queued writes are committed', async () => {
     await withQueue(async (queue, db) => {
       for (let id = 0; id < 5; id++) void queue.run(() => keep(db, id), { durable: false })
       await queue.settled()
@@ -434,7 +434,7 @@ describe('write queue', () => {
     })
   })
 
-  test('a log that has grown is moved elsewhere while writes go on, and writes wait for it once it is long', async () => {
+  test('a grown log moves during writes, which wait once it is long', async () => {
     await withTempDir(async dir => {
       const file = join(dir, 'holdfast.db')
       const db = new Database(file)
@@ -474,7 +474,7 @@ describe('write queue', () => {
     })
   })
 
-  test('after a checkpoint that the disk has failed nothing more is written', async () => {
+  test('after a failed checkpoint nothing more is written', async () => {
     await withTempDir(async dir => {
       const db = new Database(join(dir, 'holdfast.db'))
       const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })

@@ -112,7 +112,7 @@ const MISTAKES: Record<string, Mistake> = {
 const ORDERS = Object.keys(MISTAKES).map(first => [first, ...Object.keys(MISTAKES).filter(other => other !== first)])
 
 describe('a wrong directory of a cluster', () => {
-  test('loses nothing, whatever the order of mistakes', { timeout: 120_000 }, async () => {
+  test('loses nothing, in any order of mistakes', { timeout: 120_000 }, async () => {
     await withTempDir(async dir => {
       const node = new Node(dir)
       const right = { id: 'far', dataDir: node.path('far') }

@@ -77,8 +77,8 @@ function withWorld(everyHours: number, run: (world: World) => Promise<void>): Pr
   })
 }
 
-describe('checks of a cluster elsewhere', () => {
-  test('find a pin removed behind our back within the time between two checks', async () => {
+describe('checks of an external cluster', () => {
+  test('find a pin removed on the cluster within one interval', async () => {
     await withWorld(2, async ({ cluster, upload, statusOf, pass }) => {
       const cid = await upload()
       await pass(60_000)
@@ -91,7 +91,7 @@ describe('checks of a cluster elsewhere', () => {
     })
   })
 
-  test('keep their time on a node that restarts every 50 minutes', async () => {
+  test('keep their interval on a node that restarts every 50 minutes', async () => {
     await withWorld(2, async ({ cluster, upload, pass, restart }) => {
       await upload()
       await pass(60_000)
@@ -107,7 +107,7 @@ describe('checks of a cluster elsewhere', () => {
     })
   })
 
-  test('go on after a restart where they were', async () => {
+  test('resume after a restart', async () => {
     await withWorld(2, async ({ cluster, upload, pass, restart }) => {
       for (let i = 0; i < 70; i++) await upload()
       const right: ClusterBackend['status'] = cluster.status.bind(cluster)
@@ -131,7 +131,7 @@ describe('checks of a cluster elsewhere', () => {
     })
   })
 
-  test('begin at once for another place, and keep all local copies until its first check ended', async () => {
+  test('start at once for another place, and keep all local copies meanwhile', async () => {
     const clock = new ManualClock()
     const rows = new Map<number, ClusterCheck>([[1, { place: 'old', beganAt: clock.now(), lastPlacement: null }]])
     const progress = {
@@ -159,15 +159,15 @@ describe('checks of a cluster elsewhere', () => {
   })
 })
 
-describe('the time between two checks', () => {
-  test('is the shorter one of everyHours and half the local grace', () => {
+describe('the interval of checks', () => {
+  test('is everyHours or half the local grace, whichever is shorter', () => {
     expect(checkEveryMs(12 * HOUR_MS, 24 * HOUR_MS)).toBe(12 * HOUR_MS)
     expect(checkEveryMs(12 * HOUR_MS, HOUR_MS)).toBe(HOUR_MS / 2)
     expect(checkEveryMs(HOUR_MS, 24 * HOUR_MS)).toBe(HOUR_MS)
     expect(checkEveryMs(12 * HOUR_MS, 0)).toBe(12 * HOUR_MS)
   })
 
-  test('is refused where a configuration cannot keep it, by both fields', () => {
+  test('is refused if a configuration cannot keep it, by both fields', () => {
     const check = (everyHours: number, localGraceSeconds: number) => () => {
       const backend = { type: 'kubo', api: 'http://127.0.0.1:5001', localGraceSeconds }
       return parseConfig(

@@ -85,7 +85,7 @@ function withWorld(run: (world: World) => Promise<void>, options: Partial<Engine
   })
 }
 
-test('what a cluster has as it should is found to be so, and some of it read back', async () => {
+test('a sound cluster has no findings, and a sample is read', async () => {
   await withWorld(async world => {
     await world.upload(6)
     const { found, seen } = await world.engine.reconcile()
@@ -93,7 +93,7 @@ test('what a cluster has as it should is found to be so, and some of it read bac
   })
 })
 
-test('what a cluster has lost is told, and sent again', async () => {
+test('content that a cluster lost is reported, and sent again', async () => {
   await withWorld(async world => {
     const [cid = '', other = ''] = await world.upload(2)
     world.lose(cid)
@@ -117,7 +117,7 @@ test('what a cluster has lost is told, and sent again', async () => {
   })
 })
 
-test('says that nobody has what a cluster and this node lost', async () => {
+test('content that cluster and node both lost is reported as lost', async () => {
   await withWorld(async world => {
     const [cid = '', other = ''] = await world.upload(2)
     world.lose(cid)
@@ -131,7 +131,7 @@ test('says that nobody has what a cluster and this node lost', async () => {
   })
 })
 
-test('sends again from another cluster what only that one still has', async () => {
+test('content that only another cluster of the node has is sent again', async () => {
   await withWorld(async world => {
     const content = pseudoRandom(100_000, 'beside')
     const { account, engine, cluster } = world
@@ -146,7 +146,7 @@ test('sends again from another cluster what only that one still has', async () =
   })
 })
 
-test('a check that began before a content got to its cluster does not confirm it', async () => {
+test('an earlier check does not confirm content that arrived during it', async () => {
   await withWorld(async world => {
     const isUnconfirmed = (): number | undefined =>
       withDatabase(world.engine.dataDir, db => {
@@ -166,7 +166,7 @@ test('a check that began before a content got to its cluster does not confirm it
   })
 })
 
-test('what peers may have that could not be asked is not sent again', async () => {
+test('content that unreachable peers may have is not sent again', async () => {
   await withWorld(async world => {
     const cids = await world.upload(2)
     world.cluster.status = async () => ({ state: 'failed', allocations: [], isUncertain: true })
@@ -177,7 +177,7 @@ test('what peers may have that could not be asked is not sent again', async () =
   })
 })
 
-test('what a cluster says that it has and cannot give is sent again, all of it', async () => {
+test('content that a cluster cannot return is sent again completely', async () => {
   await withWorld(async world => {
     const [cid = ''] = await world.upload(1)
     for (const { blocks } of world.cluster.held.values()) blocks.clear()
@@ -189,7 +189,7 @@ test('what a cluster says that it has and cannot give is sent again, all of it',
   })
 })
 
-test('a pin that nobody needs is let go of if it is one of many; of few, only if that is asked for', async () => {
+test('an unwanted pin among few is released only with force', async () => {
   await withWorld(async world => {
     const cids = await world.upload(3)
     const stranger = world.add('cluster')
@@ -206,7 +206,7 @@ test('a pin that nobody needs is let go of if it is one of many; of few, only if
   })
 })
 
-test('one in a hundred of many is let go of by itself', async () => {
+test('one in a hundred pins is released without force', async () => {
   await withWorld(async world => {
     const cids = await world.upload(99)
     const stranger = world.add('cluster')
@@ -216,7 +216,7 @@ test('one in a hundred of many is let go of by itself', async () => {
   })
 })
 
-test('a cluster that cannot be asked is told of, and nothing there is changed', async () => {
+test('an unreachable cluster is reported, and its pins stay unchanged', async () => {
   await withWorld(async world => {
     const cids = await world.upload(5)
     world.add('cluster')

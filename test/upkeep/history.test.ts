@@ -8,7 +8,7 @@ import { withEngine } from '../support/test-engine.ts'
 const MINUTE = 60_000
 const asked = { surface: 'api', method: 'GET', route: null, code: null, source: null, ms: 1 } as const
 
-test('requests and bytes are counted in the span of time in which they are answered', () => {
+test('requests and bytes count in the span of their answer', () => {
   const clock = new ManualClock()
   const history = new History(clock)
   history.request({ ...asked, status: 200, bytesIn: 10 })
@@ -23,7 +23,7 @@ test('requests and bytes are counted in the span of time in which they are answe
   expect(history.samples(900)).toMatchObject([{ requests: 3, receivedBytes: 11, sentBytes: 7 }])
 })
 
-test('the metrics of the host are told of everything, too', () => {
+test('the metrics of the host get every event, too', () => {
   const told: unknown[] = []
   const history = new History(new ManualClock(), {
     request: ({ status }) => told.push(status),
@@ -36,7 +36,7 @@ test('the metrics of the host are told of everything, too', () => {
   expect(told).toEqual([200, 7, { roots: 1, blocks: 2, bytes: 3 }])
 })
 
-test('it stays as long as it is, however long the node runs, and a clock that is set back does not harm it', () => {
+test('history stays bounded, and survives a clock that is set back', () => {
   const clock = new ManualClock()
   const history = new History(clock)
   for (let minutes = 0; minutes < 5 * 24 * 60; minutes += 1) {
@@ -51,7 +51,7 @@ test('it stays as long as it is, however long the node runs, and a clock that is
   expect(before.samples(60)).toHaveLength(1)
 })
 
-test('how much there is is looked at every minute, until the node stops', () =>
+test('gauges are read every minute until the node stops', () =>
   withEngine(async ({ engine, account, clock }) => {
     let keys = 0
     const ask = async () => {

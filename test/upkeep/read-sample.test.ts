@@ -6,7 +6,7 @@ import { problemOfSample } from '../../src/upkeep/read-sample.ts'
 import { blockOf, leaf } from '../pins/fetches/support/dags.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-test('a sample ends without a problem at the block that is too many', async () => {
+test('a sample over its block limit ends without a problem', async () => {
   const links = Array.from({ length: 10 }, (_, index) => leaf(Buffer.from(`link ${index}`)).root)
   const root = blockOf(CODEC.dagCbor, dagCbor.encode(links))
   const reader = {

@@ -10,7 +10,7 @@ function recorded(lines: string[]): Logger {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-test('what went wrong is noted and still logged; all else is only logged', () => {
+test('warnings and errors are recorded and logged; other lines only logged', () => {
   const lines: string[] = []
   const clock = new ManualClock()
   const failures = new RecentFailures(clock)
@@ -27,7 +27,7 @@ test('what went wrong is noted and still logged; all else is only logged', () =>
   ])
 })
 
-test('no secret, address or path of a request comes along', () => {
+test('records no secret, address or path of a request', () => {
   const failures = new RecentFailures(new ManualClock())
   const secret = 'hf_secret'
   const system = Object.assign(new Error(`cannot open /home/${secret}`), { code: 'EACCES' })
@@ -47,7 +47,7 @@ test('no secret, address or path of a request comes along', () => {
   expect(JSON.stringify(failures.all)).not.toContain(secret)
 })
 
-test('the last two hundred are kept, each of bounded length', () => {
+test('keeps the last two hundred, each of limited length', () => {
   const failures = new RecentFailures(new ManualClock())
   const logger = failures.noting(recorded([]))
   for (let line = 0; line < 1_000; line += 1) logger.warn({ reason: 'x'.repeat(100_000) }, `line ${line}`)

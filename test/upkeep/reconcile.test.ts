@@ -42,7 +42,7 @@ async function mended({ engine }: Pick<TestEngine, 'engine'>, force = false): Pr
 }
 
 describe('a reconciliation', () => {
-  test('of a store that is whole looks at everything and finds nothing', async () => {
+  test('checks a sound store completely and finds nothing', async () => {
     await withEngine(async test => {
       for (const size of [100, 40_000, LARGE]) await uploaded(test, size, 'whole')
       const { found, findings, seen } = await test.engine.reconcile()
@@ -52,7 +52,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('asks before it lets go of much, and then lets go of what nobody wants', async () => {
+  test('refuses to release much, and with force releases unwanted items', async () => {
     await withEngine(async test => {
       const { engine, dataDir } = test
       const kept = await uploaded(test, LARGE, 'kept')
@@ -69,7 +69,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('lets go of one in a hundred without asking, and never of holds that it does not know', async () => {
+  test('releases one in a hundred without force, and never unknown holds', async () => {
     await withEngine(async test => {
       const { dataDir } = test
       const cids: string[] = []
@@ -82,7 +82,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('holds again what a record wants, and gives up what is kept for nobody', async () => {
+  test('holds wanted content again, and drops unwanted content', async () => {
     await withEngine(async test => {
       const { engine, dataDir } = test
       const cid = await uploaded(test, 40_000, 'unheld')
@@ -98,7 +98,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('has pins wait whose root is gone, and gives them what is there', async () => {
+  test('makes pins with a lost root wait, and gives them local content', async () => {
     await withEngine(async test => {
       const { engine, dataDir, account } = test
       const cid = await uploaded(test, 40_000, 'rootless')
@@ -120,7 +120,7 @@ describe('a reconciliation', () => {
   test.each([
     ['missing', rm, 'is missing'],
     ['too short', (file: string) => truncate(file, 7), 'has 7 of'],
-  ])('finds a file that is %s; the same content again puts it right', async (_, damage, reason) => {
+  ])('finds a file that is %s; the same content repairs it', async (_, damage, reason) => {
     await withEngine(async test => {
       const { engine, dataDir, account } = test
       const cid = await uploaded(test, LARGE, 'damaged')
@@ -143,7 +143,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('cuts off what stands after a block in its file', async () => {
+  test("cuts off trailing bytes of a block's file", async () => {
     await withEngine(async test => {
       const cid = await uploaded(test, LARGE, 'longer')
       await writeFile(await someBlockFile(test.dataDir), 'more', { flag: 'a' })
@@ -164,7 +164,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('removes files that no row knows, and leaves alone what is no block', async () => {
+  test('removes stray block files, and leaves other files alone', async () => {
     await withEngine(async test => {
       const { dataDir } = test
       await uploaded(test, LARGE, 'beside')
@@ -177,7 +177,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('ends waits that lead nowhere, and fetches that nobody waits for', async () => {
+  test('ends waits without a fetch, and fetches without a wait', async () => {
     await withEngine(async test => {
       const { dataDir } = test
       const cid = await uploaded(test, 40_000, 'waits')
@@ -196,7 +196,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('gives the loop back while it goes through very many', async () => {
+  test('gives the loop back during a pass over many items', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const entries = async function* () {
@@ -210,7 +210,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('counts anew what accounts have', async () => {
+  test('recounts the usage of accounts', async () => {
     await withEngine(async test => {
       const { engine, account, clock, dataDir } = test
       const cid = await uploaded(test, LARGE, 'counted')
@@ -234,7 +234,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('is one at a time, and ends with its signal', async () => {
+  test('runs once at a time, and ends with its signal', async () => {
     await withEngine(async test => {
       for (let i = 0; i < 100; i++) await uploaded(test, 20, `ends ${i}`)
       const first = test.engine.reconcile()
@@ -248,8 +248,8 @@ describe('a reconciliation', () => {
   })
 })
 
-describe('what another node keeps', () => {
-  test('is left alone, also where nothing of it is here, and while it is on its way', async () => {
+describe('content of another node', () => {
+  test('is left alone, with or without a copy, and while pending', async () => {
     await withTwoNodes(async nodes => {
       const { account, there } = nodes
       const { record } = await nodes.here.pins.upload(pseudoRandom(LARGE, 'elsewhere'), { account, cluster: 'far' })
@@ -270,8 +270,8 @@ describe('what another node keeps', () => {
   })
 })
 
-describe('what is lost', () => {
-  test('comes back from the network, while the rest of it is served', () =>
+describe('lost content', () => {
+  test('returns from the network, while the rest of it is served', () =>
     withNet(async net => {
       const dag = randomFile(4, 300_000, 'heals')
       const provider = await net.provider(dag.blocks)
@@ -288,7 +288,7 @@ describe('what is lost', () => {
       expect((await engine.reconcile()).found).toEqual({})
     }))
 
-  test('by a restore that was partial is found', async () => {
+  test('is found after a partial restore', async () => {
     await withTempDir(dir =>
       withEngine(async test => {
         const cid = await uploaded(test, LARGE, 'restored in part')

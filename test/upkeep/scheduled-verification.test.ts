@@ -47,7 +47,7 @@ async function quarantined(dataDir: string): Promise<string[]> {
   return readdir(join(dataDir, 'quarantine')).catch(() => [])
 }
 
-describe('verification by itself', () => {
+describe('scheduled verification', () => {
   test('checks all blocks when a round is due, and none before', async () => {
     await withEngine(async test => {
       const { engine, account, clock, dataDir } = test
@@ -59,7 +59,7 @@ describe('verification by itself', () => {
     })
   })
 
-  test('reads no faster than it may, and goes on where it was after a restart', async () => {
+  test('keeps its rate, and resumes after a restart', async () => {
     await withEngine(
       async test => {
         const { engine, account, clock, dataDir } = test
@@ -84,7 +84,7 @@ describe('verification by itself', () => {
     )
   })
 
-  test('is off if it is not wanted', async () => {
+  test('is off if it is not configured', async () => {
     await withEngine(
       async ({ engine, account, clock, dataDir }) => {
         await engine.pins.upload(pseudoRandom(50, 'off'), { account })
@@ -95,7 +95,7 @@ describe('verification by itself', () => {
     )
   })
 
-  test('puts damage aside, tells of it, and without a network leaves the pin as it is until it is uploaded again', async () => {
+  test('quarantines damage, and without a network leaves the pin for an upload', async () => {
     await withEngine(async test => {
       const { engine, account, dataDir } = test
       const { cid } = (await engine.pins.upload(pseudoRandom(50_000, 'aside'), { account })).record
@@ -113,7 +113,7 @@ describe('verification by itself', () => {
     })
   })
 
-  test('keeps damaged rows aside, too, and no more than a hundred of all', async () => {
+  test('quarantines damaged rows, at most a hundred files in all', async () => {
     await withEngine(async test => {
       const { engine, account, dataDir } = test
       for (let i = 0; i < 103; i++) await engine.pins.upload(pseudoRandom(50, `row ${i}`), { account })
@@ -124,7 +124,7 @@ describe('verification by itself', () => {
     })
   })
 
-  test('heals from another cluster that has the same content', async () => {
+  test('heals from another cluster with the same content', async () => {
     await withClusters(async test => {
       const { engine, account, farDir } = test
       const content = pseudoRandom(50_000, 'in both')
@@ -137,7 +137,7 @@ describe('verification by itself', () => {
     })
   })
 
-  test('heals from the network, the pin being fetched again', () =>
+  test('heals from the network by fetching the pin again', () =>
     withNet(async net => {
       const dag = randomFile(4, 300_000, 'scheduled')
       const provider = await net.provider(dag.blocks)
