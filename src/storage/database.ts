@@ -243,8 +243,8 @@ function refuseOlder(sqlite: SqliteDatabase.Database, file: string): void {
   if (version === 0 || version === migrations.length) return
   throw new HoldfastError(
     'DATA_DIR_IN_USE',
-    `${file} has schema ${version} of an older Holdfast, whose server may be running: ` +
-      'stop it and start this version first, or run the command of that version',
+    `${file} has schema ${version} of an older Holdfast, whose server may run: ` +
+      'stop it and start this version, or run the command of that version',
   )
 }
 
