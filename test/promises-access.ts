@@ -221,7 +221,7 @@ export const accessPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a window that a clock set ahead has begun does not last for hours',
-    file: 'src/access/limits/rate-limiter.ts',
+    file: 'src/domain/rate-limiter.ts',
     find: 'state.startedAt <= now && ',
     replace: '',
     test: { file: 'test/access/limits.test.ts', name: 'a clock that is set back' },
@@ -229,10 +229,17 @@ export const accessPromises: readonly KeptPromise[] = [
   {
     promise: 'a refused request counts in no window',
     file: 'src/access/limits/request-limits.ts',
-    find: '    const status = statusOf(decided)\n    for (const { key, decision } of decided) this.#windows.set(key, decision.state)\n    return status\n',
+    find: '    const status = statusOf(decided)\n    for (const { key, decision } of decided) {\n      this.#windows.set(key, { endsAt: decision.resetAt, used: decision.state.used })\n    }\n    return status\n',
     replace:
-      '    for (const { key, decision } of decided) this.#windows.set(key, decision.state)\n    return statusOf(decided)\n',
+      '    for (const { key, decision } of decided) {\n      this.#windows.set(key, { endsAt: decision.resetAt, used: decision.state.used })\n    }\n    return statusOf(decided)\n',
     test: { file: 'test/access/limits.test.ts', name: 'keys of one account have windows of their own' },
+  },
+  {
+    promise: 'a window of requests ends when its client was told',
+    file: 'src/domain/rate-limiter.ts',
+    find: 'kept.endsAt - limit.windowSeconds * 1_000',
+    replace: 'kept.endsAt - 60_000',
+    test: { file: 'test/access/limits.test.ts', name: 'of requests: a window ends when its client was told' },
   },
   {
     promise: 'a host with a /64 network is one client',

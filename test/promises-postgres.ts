@@ -153,8 +153,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'failed logins are counted by all nodes together',
     file: 'adapters/postgres/postgres-sign-in.ts',
-    find: 'WHERE a.used < $3 OR ',
-    replace: 'WHERE a.used < 2 * $3 OR ',
+    find: 'ON CONFLICT (kind, key) DO UPDATE SET used = a.used\n         RETURNING used',
+    replace: 'ON CONFLICT (kind, key) DO UPDATE SET used = a.used\n         RETURNING used / 2 AS used',
     test: signIn('are counted by all together'),
   },
   {
@@ -163,6 +163,20 @@ const promises: readonly KeptPromise[] = [
     find: 'ELSE w.used + ${OF_LEFT} END',
     replace: 'ELSE w.used END',
     test: signIn('never pass more, however many'),
+  },
+  {
+    promise: 'windows that nodes share end as those of one node do',
+    file: 'adapters/postgres/request-windows.ts',
+    find: ' OR w.ends_at > excluded.ends_at',
+    replace: '',
+    test: signIn('of requests: a window that ends later'),
+  },
+  {
+    promise: 'a limit that is raised counts at once, whichever node is asked',
+    file: 'src/access/limits/request-shares.ts',
+    find: 'share?.limit.requests !== limit.requests || share.limit',
+    replace: 'share?.limit',
+    test: signIn('of requests: a limit that is raised lets'),
   },
   {
     promise: 'nodes sign sessions with one key, however many make it',

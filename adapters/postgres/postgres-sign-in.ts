@@ -6,6 +6,7 @@ import type {
   SharedSignIn,
 } from '../../src/catalogue/sign-in.ts'
 import type { RateLimit } from '../../src/domain/plan.ts'
+import { decideInWindow, type KeptWindow } from '../../src/domain/rate-limiter.ts'
 import type { Sealing } from '../../src/domain/sealing.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresSigningKeys } from './postgres-signing-keys.ts'
@@ -23,8 +24,7 @@ export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSign
 
 /** Rows that have ended which one that begins removes: more than one, so that they do not grow. */
 const SWEPT = 4
-const MS_LEFT = 'EXTRACT(EPOCH FROM ends_at - clock_timestamp())::float8 * 1000 AS "msLeft"'
-const HAS_ENDED = 'a.ends_at <= now()'
+const inMs = (time: string): string => `EXTRACT(EPOCH FROM ${time})::float8 * 1000`
 
 class PostgresAttempts implements AttemptStore {
   readonly #database: Postgres
@@ -35,26 +35,24 @@ class PostgresAttempts implements AttemptStore {
     this.#kind = kind
   }
 
-  take(key: string, { requests, windowSeconds }: RateLimit): Promise<AttemptDecision> {
+  take(key: string, limit: RateLimit): Promise<AttemptDecision> {
     return this.#database.transaction(async sql => {
       await sql.run(
         `DELETE FROM attempts WHERE ctid = ANY(ARRAY(
            SELECT ctid FROM attempts WHERE ends_at < now() ORDER BY ends_at LIMIT ${SWEPT}
            FOR UPDATE SKIP LOCKED))`,
       )
-      const taken = await sql.first<{ msLeft: number }>(
-        `INSERT INTO attempts AS a (kind, key, used, ends_at)
-         VALUES ($1, $2, 1, now() + $4 * INTERVAL '1 second')
-         ON CONFLICT (kind, key) DO UPDATE SET
-           used = CASE WHEN ${HAS_ENDED} THEN 1 ELSE a.used + 1 END,
-           ends_at = CASE WHEN ${HAS_ENDED} THEN excluded.ends_at ELSE a.ends_at END
-         WHERE a.used < $3 OR ${HAS_ENDED} RETURNING ${MS_LEFT}`,
-        [this.#kind, key, requests, windowSeconds],
+      const locked = await sql.first<KeptWindow & { now: number }>(
+        `INSERT INTO attempts AS a (kind, key, used, ends_at) VALUES ($1, $2, 0, now())
+         ON CONFLICT (kind, key) DO UPDATE SET used = a.used
+         RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('now()')} AS now`,
+        [this.#kind, key],
       )
-      if (taken !== undefined) return { allowed: true, msLeft: taken.msLeft }
-      const text = `SELECT ${MS_LEFT} FROM attempts WHERE kind = $1 AND key = $2`
-      const refused = await sql.first<{ msLeft: number }>(text, [this.#kind, key])
-      return { allowed: false, msLeft: Math.max(0, refused?.msLeft ?? 0) }
+      const now = locked?.now ?? 0
+      const { allowed, state, resetAt } = decideInWindow(locked ?? null, limit, now)
+      const taken = "UPDATE attempts SET used = $3, ends_at = now() + $4 * INTERVAL '1 ms' WHERE kind = $1 AND key = $2"
+      if (allowed) await sql.run(taken, [this.#kind, key, state.used, resetAt - now])
+      return { allowed, msLeft: resetAt - now }
     })
   }
 

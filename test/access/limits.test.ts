@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { MemoryAttempts } from '../../src/access/limits/memory-attempts.ts'
 import { AddressList, clientOf } from '../../src/access/limits/network-address.ts'
-import { RateLimiter, type RateWindow } from '../../src/access/limits/rate-limiter.ts'
 import { RequestLimits } from '../../src/access/limits/request-limits.ts'
 import type { Principal } from '../../src/access/principal.ts'
 import type { RateLimit } from '../../src/domain/plan.ts'
 import { builtInPlans } from '../../src/domain/plan.ts'
+import { RateLimiter, type RateWindow } from '../../src/domain/rate-limiter.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { failure, StandingClock } from './support.ts'
+import { requestWindows, windowRules } from './window-rules.ts'
 
 const limits = fc.record({ requests: fc.integer({ min: 1, max: 20 }), windowSeconds: fc.integer({ min: 1, max: 100 }) })
 const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 200 })
@@ -88,6 +91,19 @@ describe('RequestLimits', () => {
     expect(await failure(() => requests.takeFailure('2001:db8:1:2:3::'))).toMatchObject({ code: 'RATE_LIMIT' })
     requests.takeFailure('2001:db8:1:3::1')
     for (let i = 0; i < 5; i++) requests.takeFailure(undefined)
+  })
+})
+
+describe('windows in memory', () => {
+  test.each(windowRules)('of requests: $name', ({ run }) => {
+    const clock = new ManualClock()
+    return run(requestWindows(new RequestLimits({ clock }), clock, async ms => clock.advance(ms)))
+  })
+
+  test.each(windowRules)('of attempts: $name', ({ run }) => {
+    const clock = new ManualClock()
+    const attempts = new MemoryAttempts(clock)
+    return run({ take: limit => attempts.take('one', limit), pass: async ms => clock.advance(ms) })
   })
 })
 

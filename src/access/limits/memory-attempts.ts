@@ -2,15 +2,14 @@ import { LRUCache } from 'lru-cache'
 import type { AttemptDecision, AttemptStore } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
-import { RateLimiter, type RateWindow } from './rate-limiter.ts'
+import { decideInWindow, type KeptWindow } from '../../domain/rate-limiter.ts'
 
 /** Windows kept at a time; what has not been used for longest is forgotten first. */
 const MAX_WINDOWS = 50_000
 
 /** The attempts of a node that has its catalogue for itself: they end with the process. */
 export class MemoryAttempts implements AttemptStore {
-  readonly #limiter = new RateLimiter()
-  readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
+  readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -19,8 +18,8 @@ export class MemoryAttempts implements AttemptStore {
 
   async take(key: string, limit: RateLimit): Promise<AttemptDecision> {
     const now = this.#clock.now()
-    const { allowed, state, resetAt } = this.#limiter.decide(this.#windows.get(key) ?? null, limit, now)
-    if (allowed) this.#windows.set(key, state)
+    const { allowed, state, resetAt } = decideInWindow(this.#windows.get(key) ?? null, limit, now)
+    if (allowed) this.#windows.set(key, { endsAt: resetAt, used: state.used })
     return { allowed, msLeft: resetAt - now }
   }
 

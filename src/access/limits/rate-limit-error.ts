@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { RateLimit } from '../../domain/plan.ts'
-import type { RateDecision } from './rate-limiter.ts'
+import type { RateDecision } from '../../domain/rate-limiter.ts'
 
 /** `RATE_LIMIT` with what a client needs to know to try again at the right time. */
 export function rateLimitError(

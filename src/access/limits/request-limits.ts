@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache'
 import type { RequestWindows } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
+import { decideInWindow, type KeptWindow, type RateDecision } from '../../domain/rate-limiter.ts'
 import type { Principal } from '../principal.ts'
 import { clientOf } from './network-address.ts'
 import { rateLimitError } from './rate-limit-error.ts'
-import { type RateDecision, RateLimiter, type RateWindow } from './rate-limiter.ts'
 import { type Bucket, RequestShares } from './request-shares.ts'
 
 /** What a client is told of the window that it is in. */
@@ -35,8 +35,7 @@ type Taken = Bucket & { decision: Decision }
 
 /** The running windows of all credentials, accounts and addresses, in memory. */
 export class RequestLimits {
-  readonly #limiter = new RateLimiter()
-  readonly #windows = new LRUCache<string, RateWindow>({ max: MAX_WINDOWS })
+  readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
   readonly #failures: RateLimit
   readonly #shares: RequestShares | null
@@ -76,11 +75,13 @@ export class RequestLimits {
   #take(buckets: readonly Bucket[]): RateStatus | null {
     const now = this.#clock.now()
     const decided = buckets.map(bucket => {
-      const state = this.#windows.get(bucket.key) ?? null
-      return { ...bucket, decision: this.#limiter.decide(state, bucket.limit, now) }
+      const kept = this.#windows.get(bucket.key) ?? null
+      return { ...bucket, decision: decideInWindow(kept, bucket.limit, now) }
     })
     const status = statusOf(decided)
-    for (const { key, decision } of decided) this.#windows.set(key, decision.state)
+    for (const { key, decision } of decided) {
+      this.#windows.set(key, { endsAt: decision.resetAt, used: decision.state.used })
+    }
     return status
   }
 

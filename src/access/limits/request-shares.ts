@@ -14,6 +14,7 @@ export interface Bucket {
 
 /** What this node may let through of a window. Times are milliseconds since the epoch, on this node's clock. */
 export interface Share {
+  limit: RateLimit
   granted: number
   used: number
   /** That no node had been granted when this was. */
@@ -42,12 +43,12 @@ export class RequestShares {
   /** Counts one request in each, or in none if one of them has no more. Returns the shares as they are then. */
   async take(buckets: readonly Bucket[]): Promise<Array<{ share: Share; allowed: boolean }>> {
     for (;;) {
-      const unknown = buckets.filter(({ key }) => this.#needsMore(key))
+      const unknown = buckets.filter(bucket => this.#needsMore(bucket))
       if (unknown.length > 0) {
         await this.#ask(unknown)
         continue
       }
-      const found = buckets.map(({ key }) => this.#current(key))
+      const found = buckets.map(bucket => this.#current(bucket))
       const shares = found.flatMap(share => share ?? [])
       // What has ended since it was looked at is asked for anew.
       if (shares.length < buckets.length) continue
@@ -57,16 +58,18 @@ export class RequestShares {
     }
   }
 
-  #current(key: string): Share | undefined {
+  /** The share of a running window, unless its limit has changed. */
+  #current({ key, limit }: Bucket): Share | undefined {
     const share = this.#shares.get(key)
     const now = this.#clock.now()
+    if (share?.limit.requests !== limit.requests || share.limit.windowSeconds !== limit.windowSeconds) return undefined
     // A share that was granted in the future means that the clock was set back.
-    return share !== undefined && share.grantedAt <= now && now < share.endsAt ? share : undefined
+    return share.grantedAt <= now && now < share.endsAt ? share : undefined
   }
 
   /** What was refused is not asked for again before the window ends. */
-  #needsMore(key: string): boolean {
-    const share = this.#current(key)
+  #needsMore(bucket: Bucket): boolean {
+    const share = this.#current(bucket)
     return share === undefined || (share.granted > 0 && share.used >= share.granted)
   }
 
@@ -84,11 +87,20 @@ export class RequestShares {
     // Windows are by the database's clock: asked before it said so, this node's end comes no later.
     const askedAt = this.#clock.now()
     const shares = await this.#windows.grant(buckets)
-    for (const [i, { key }] of buckets.entries()) {
+    for (const [i, { key, limit }] of buckets.entries()) {
       const share = shares[i]
       if (share === undefined) continue
       const { granted, left, msLeft } = share
-      this.#shares.set(key, { granted, used: 0, left, grantedAt: askedAt, endsAt: askedAt + Math.max(1, msLeft) })
+      const kept = keptOf(this.#shares.get(key), limit, askedAt)
+      const endsAt = askedAt + Math.max(1, msLeft)
+      this.#shares.set(key, { limit, granted: granted + kept, used: 0, left, grantedAt: askedAt, endsAt })
     }
   }
+}
+
+/** Returns what is left of a share whose limit has been raised. Of one that was lowered nothing is known to be left. */
+function keptOf(share: Share | undefined, { requests, windowSeconds }: RateLimit, now: number): number {
+  if (share === undefined || now < share.grantedAt || now >= share.endsAt) return 0
+  const isLower = requests < share.limit.requests || windowSeconds < share.limit.windowSeconds
+  return isLower ? 0 : share.granted - share.used
 }

@@ -4,11 +4,13 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresSignIn } from '../../../adapters/postgres/postgres-sign-in.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { agreeOnKey } from '../../../adapters/postgres/sealing-key.ts'
+import { RequestLimits } from '../../../src/access/limits/request-limits.ts'
 import { RequestShares } from '../../../src/access/limits/request-shares.ts'
 import { SessionTokens } from '../../../src/access/sessions/session-token.ts'
 import { SigningKeys } from '../../../src/access/sessions/signing-keys.ts'
 import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
+import { requestWindows, windowRules } from '../../access/window-rules.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
@@ -151,6 +153,29 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
     await Promise.all([agreeOnKey(here, named('first', asked)), agreeOnKey(there, named('first', asked))])
     await agreeOnKey(there, named('other', asked))
     expect(asked).toEqual([null, 'first', 'first'])
+  })
+
+  describe('windows in PostgreSQL', () => {
+    const pass = async (ms: number) => {
+      for (const table of ['attempts', 'request_windows']) {
+        await here.command(`UPDATE ${table} SET ends_at = ends_at - $1 * INTERVAL '1 ms'`, [ms])
+      }
+    }
+
+    test.each(windowRules)('of requests: $name', ({ run }) => {
+      const clock = new ManualClock()
+      const requests = new RequestLimits({ clock, shared: nodes[0].requests })
+      const passing = (ms: number) => {
+        clock.advance(ms)
+        return pass(ms)
+      }
+      return run(requestWindows(requests, clock, passing))
+    })
+
+    test.each(windowRules)('of attempts: $name', ({ run }) => {
+      const attempts = nodes[0].attempts('code')
+      return run({ take: limit => attempts.take('one', limit), pass })
+    })
   })
 
   describe('requests', () => {

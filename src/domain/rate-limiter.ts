@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../domain/plan.ts'
+import type { RateLimit } from './plan.ts'
 
 /** A window that is running: when it began and what it has let through. Times are milliseconds since the epoch. */
 export interface RateWindow {
@@ -6,7 +6,13 @@ export interface RateWindow {
   readonly used: number
 }
 
-/** Whether a request passes, and how many more do. */
+/** A window between two requests. The end that a client has heard stays, even if the limit gets another length meanwhile. */
+export interface KeptWindow {
+  readonly endsAt: number
+  readonly used: number
+}
+
+/** The answer to one request, and how many more pass. */
 export interface RateDecision {
   allowed: boolean
   /** The window after this decision; what the next one starts from. */
@@ -21,7 +27,7 @@ export interface RateDecision {
 
 /**
  * Fixed windows that begin with their first request: no more than `requests` of them pass until the window ends.
- * What is refused does not count, so a client that waits as told is served.
+ * A refused request does not count, so a client that waits until then is served.
  */
 export class RateLimiter {
   /** Pure. Without a state, or when its window has ended, a new window begins now. */
@@ -41,4 +47,12 @@ export class RateLimiter {
       retryAfter: Math.max(1, Math.ceil((resetAt - now) / 1_000)),
     }
   }
+}
+
+const LIMITER = new RateLimiter()
+
+/** Returns the decision about a request, by the window that its client is in; null for none. */
+export function decideInWindow(kept: KeptWindow | null, limit: RateLimit, now: number): RateDecision {
+  const state = kept && { startedAt: kept.endsAt - limit.windowSeconds * 1_000, used: kept.used }
+  return LIMITER.decide(state, limit, now)
 }
